@@ -203,8 +203,8 @@ def length(n_letters: int, alphabet: str) -> str:
 def _entries(engine: str) -> dict[str, str]:
     """Return what the entries of an engine's form, or of all forms, are called, by their flags."""
     fields = [f for one in engines() if engine in ("", one.name) for f in dataclasses.fields(one.spec)]
-    told = [f.metadata for f in fields if "flag" in f.metadata]
-    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(told) for flag in said["flag"].split("|")}
+    options = [f.metadata for f in fields if "flag" in f.metadata]
+    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(options) for flag in said["flag"].split("|")}
 
 
 _FLAG_OR_COMMAND = re.compile(
@@ -228,7 +228,7 @@ def in_window(text: str, engine: Engine | None = None) -> str:
     return _FLAG_OR_COMMAND.sub(lambda found: known.get(found[0], found[0]), text)
 
 
-def told(error: Exception, what: str) -> str:
+def error_text(error: Exception, what: str) -> str:
     """Return an error in words; `what` begins the sentence where the error is none of clalign's own."""
     if isinstance(error, ClalignError):
         return str(error)

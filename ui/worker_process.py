@@ -35,7 +35,7 @@ def _end_at_once(process: QProcess) -> None:
     process.deleteLater()
 
 
-def _unheard(connections: Iterable[QMetaObject.Connection]) -> None:
+def _disconnect(connections: Iterable[QMetaObject.Connection]) -> None:
     """Cut connections; PySide does not by `QObject.disconnect` of their receiver, which only prints a warning."""
     for connection in connections:
         QObject.disconnect(connection)
@@ -90,7 +90,7 @@ class WorkerProcess(QObject):
         process.setParent(self)
         if process.isOpen():
             process.readAllStandardError()  # of its last job
-        self._heard = (
+        self._connections = (
             process.readyReadStandardOutput.connect(self._read),
             process.readyReadStandardError.connect(self._read_notes),
             process.finished.connect(self._end),
@@ -128,7 +128,7 @@ class WorkerProcess(QObject):
 
     def _replace(self) -> None:
         """Let another worker do the job, which nobody has taken up."""
-        _unheard(self._heard)
+        _disconnect(self._connections)
         self._process.deleteLater()
         self._may_be_replaced = self._is_over = False
         self._rest = self._notes = b""
@@ -146,7 +146,7 @@ class WorkerProcess(QObject):
         if not self._stays or not self.is_running:
             return None
         process = self._process
-        _unheard(self._heard)
+        _disconnect(self._connections)
         if self._last is None or self._last.kind != "finished" or self._is_cancelled:
             _end_at_once(process)
             return None
@@ -178,7 +178,7 @@ class WorkerProcess(QObject):
     def end_at_once(self) -> None:
         """End a job of which nothing is to be kept, without a signal."""
         self.blockSignals(True)
-        _unheard(self._heard)
+        _disconnect(self._connections)
         _end_at_once(self._process)
         self.deleteLater()
 
@@ -194,14 +194,14 @@ class WorkerProcess(QObject):
         data = self._rest + bytes(self._process.readAllStandardOutput().data())
         *lines, self._rest = data.split(b"\n")
         for line in lines:
-            self._tell(line)
+            self._handle_line(line)
         if self._stays and self._last is not None and self._last.kind == "finished":
             self._end()
 
     def _read_notes(self) -> None:
         self._notes = (self._notes + bytes(self._process.readAllStandardError().data()))[-4000:]
 
-    def _tell(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         try:
             event = Event.from_json(line.decode())
         except (ValueError, KeyError, TypeError):
@@ -280,14 +280,14 @@ class Standby(QObject):
 
     def _hold(self, process: QProcess, has_nothing_to_load: bool) -> None:
         process.setParent(self)
-        self._heard = process.finished.connect(self._let_go), process.errorOccurred.connect(self._miss)
+        self._connections = process.finished.connect(self._release), process.errorOccurred.connect(self._miss)
         self._process, self._has_nothing_to_load = process, has_nothing_to_load
 
     def _miss(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Forget a worker that has ended by itself."""
         if self._process is not None:
             self._process.deleteLater()
@@ -300,7 +300,7 @@ class Standby(QObject):
         """
         process, self._process = self._process, None
         if process is not None:
-            _unheard(self._heard)
+            _disconnect(self._connections)
         return process, self._has_nothing_to_load
 
     def leave(self) -> None:

@@ -22,7 +22,7 @@ from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.views.alignment.alignment_painter import LinePainter
 from clalign.ui.views.charts.drawing_painter import paint_shapes
 from clalign.ui.views.charts.histogram_plot import (
-    HIGHEST_CURVE,
+    MAX_CURVE_RATIO,
     CountAxis,
     ScorePlot,
 )
@@ -107,7 +107,7 @@ def test_a_curve_far_above_the_bars_leaves_them_to_be_seen(view: HistogramView) 
                            calibration=Calibration("exponential", -30.0, 0.7))  # fmt: skip
     view.plot.set_log(False)
     view.show_histogram(few, "")
-    assert few.curve("calibration")[1].max() > HIGHEST_CURVE * few.counts.max()
+    assert few.curve("calibration")[1].max() > MAX_CURVE_RATIO * few.counts.max()
     assert view.plot.view.viewRange()[1][1] < 2 * few.counts.max()
 
 

@@ -50,7 +50,7 @@ def safe_window(qtbot: Any, settings: Settings, worker: list[str], files: dict[s
     window = app.open_window(settings, worker, named, safe_mode=True)
     qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     yield window
-    window.leaving.asks = False
+    window.leaving.asks_first = False
     window.close()
     window.deleteLater()
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 class AppController(AppContext):
     """Opens and closes runs, and joins the controllers; each knows those before it."""
 
-    hit_menu_asked = Signal(QPoint)
+    hit_menu_requested = Signal(QPoint)
 
     def __init__(self, window: Workbench, settings: Settings, worker: list[str]) -> None:
         super().__init__(window, settings, worker)
@@ -61,8 +61,8 @@ class AppController(AppContext):
         self.devices = DeviceController(self)
         self.labs = LabController(self, self.sources)
         self.library = LibraryController(self)
-        self.library.run_asked.connect(self.show_run)
-        self.library.deleting.connect(self._let_go)
+        self.library.run_requested.connect(self.show_run)
+        self.library.deleting.connect(self._release)
         self.library.renamed.connect(self._note_name)
         self.help = HelpController(self)
         self.session = SessionController(self)
@@ -79,10 +79,10 @@ class AppController(AppContext):
         self.queue.job_ended.connect(self._note_run_end)
 
     def _connect_session(self) -> None:
-        self.session.open_asked.connect(self.sources.open_quietly)
-        self.session.run_asked.connect(self.show_run)
-        self.session.report_asked.connect(self.help.report_problem)
-        self.session.close_asked.connect(self.window.close)
+        self.session.open_requested.connect(self.sources.open_quietly)
+        self.session.run_requested.connect(self.show_run)
+        self.session.report_requested.connect(self.help.report_problem)
+        self.session.close_requested.connect(self.window.close)
 
     def form_of(self, engine: Engine | None) -> FormController | None:
         """Return what prepares the runs of an engine, if the window can."""
@@ -131,13 +131,13 @@ class AppController(AppContext):
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:
-            self.say("note", "The job goes on. Stop it first to close its results.")
+            self.notify("note", "The job goes on. Stop it first to close its results.")
             return
         self.show_start()
         self._drop_page(path)
         self.workspace.remove(path)
 
-    def _let_go(self, path: str) -> None:
+    def _release(self, path: str) -> None:
         """Close a run that is about to be deleted."""
         self._drop_page(path)
         self.workspace.remove(path)
@@ -174,7 +174,7 @@ class AppController(AppContext):
         except ClalignError as error:
             self.sources.refuse(str(error))
             return
-        page = self._made_page(path, engine, item is not None)
+        page = self._make_page(path, engine, item is not None)
         run = page.run
         self._connect_page(page)
         self.pages[path] = page
@@ -187,7 +187,7 @@ class AppController(AppContext):
         self.sources.add_recent(path, "run")
         run.begin()
 
-    def _made_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
+    def _make_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
@@ -202,8 +202,8 @@ class AppController(AppContext):
             self.show_run(path)
 
     def _connect_page(self, page: ResultsPage) -> None:
-        page.action_asked.connect(lambda command: attrgetter(command)(self)())
-        page.verify_asked.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
+        page.action_requested.connect(lambda command: attrgetter(command)(self)())
+        page.verify_requested.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
         page.scheme_chosen.connect(self.set_scheme)
         page.set_log(self.settings.preferences.log_counts)
         page.set_scheme(self.settings.preferences.scheme)
@@ -212,7 +212,7 @@ class AppController(AppContext):
         self.explanations.connect_page(page)
         self.results.connect_page(page)
         self.pictures.connect_page(page)
-        page.hit_menu_asked.connect(self.hit_menu_asked)
+        page.hit_menu_requested.connect(self.hit_menu_requested)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
@@ -221,7 +221,7 @@ class AppController(AppContext):
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
         page.run.refused.connect(self.update_actions)
         page.run.refused.connect(lambda: self._show_details(page))
-        page.run.trouble.connect(lambda text: self.say("stop", text))
+        page.run.problem_found.connect(lambda text: self.notify("stop", text))
 
     def _show_details(self, page: ResultsPage) -> None:
         """Show the hit in the dock, or the profile where the page shows the hit itself."""

@@ -24,14 +24,14 @@ class DeviceController(Controller):
     def choose_device(self, number: str) -> None:
         """Choose what searches run on; of a cluster ask for the address."""
         if number == device_words.CLUSTER:
-            self._ask_for_cluster()
+            self._choose_cluster()
             return
         self._app.workspace.choose_device(number)
         self._app.settings.change(device=number)
         if self._app.workspace.device.kind == "reference" and number == "reference":
-            self._app.say("caution", REFERENCE_WORDS)
+            self._app.notify("caution", REFERENCE_WORDS)
 
-    def _ask_for_cluster(self) -> None:
+    def _choose_cluster(self) -> None:
         from ..views.widgets.small_sheets import ClusterSheet
 
         sheet = ClusterSheet(self._app.workspace.cluster)
@@ -69,8 +69,8 @@ class DeviceController(Controller):
         space = self._app.workspace
         device = next((d for d in space.devices if d.id == number), space.device)
         sheet = DeviceSheet(device)
-        sheet.test_asked.connect(self._test_device)
-        sheet.tune_asked.connect(self._submit_tuning)
+        sheet.test_requested.connect(self._test_device)
+        sheet.tune_requested.connect(self._submit_tuning)
         self._app.inspector.device_tested.connect(sheet.show_test)
         self._app.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
         self._app.window.sheets.open_sheet(sheet)
@@ -113,10 +113,10 @@ class DeviceController(Controller):
             return
         value = item.result
         if item.spec["reset"]:
-            self._app.say("good", f"{value['device']} has the built-in choices again.")
+            self._app.notify("good", f"{value['device']} has the built-in choices again.")
             return
         undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
-        self._app.say("good", device_words.tuning(value), undo)
+        self._app.notify("good", device_words.tuning(value), undo)
 
     def _renew_device(self, sheet: DeviceSheet) -> None:
         device = next((d for d in self._app.workspace.devices if d.id == sheet.device_id), None)

@@ -28,7 +28,7 @@ class HelpController(Controller):
         self._page: HelpPage | None = None
         self._doctor: QProcess | None = None
         self.log_file = log.log_folder() / "window.log"
-        app.window.messages.told.connect(self._note_message)
+        app.window.messages.message_added.connect(self._note_message)
         app.queue.job_added.connect(lambda item: log.LOG.info("job begun: %s %s", item.kind, item.title))
         app.queue.job_ended.connect(self._note_end)
 
@@ -82,7 +82,7 @@ class HelpController(Controller):
         process.errorOccurred.connect(lambda _: self._take_doctor(sheet, process))
         command = own_command("doctor")
         process.start(command[0], command[1:])
-        sheet.save_asked.connect(lambda: self._save(sheet))
+        sheet.save_requested.connect(lambda: self._save(sheet))
         sheet.destroyed.connect(lambda: self.leave() if self._doctor is process else None)
 
     def leave(self) -> None:

@@ -86,8 +86,8 @@ class HitController(Controller):
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
-        sheet.queries_asked.connect(lambda which: self._count_queries(page, sheet, which))
-        sheet.export_asked.connect(lambda *asked: self._export(page, sheet, *asked))
+        sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
+        sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
     def _export(self, page: ResultsPage, sheet: ExportSheet, what: str, path: str, which: str) -> None:
@@ -160,7 +160,7 @@ class HitController(Controller):
     def _put_note(self, change: NoteChange, text: str) -> bool:
         page = self._app.pages.get(change.run)
         if page is None:
-            self._app.say("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
+            self._app.notify("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
             return False
         return page.run.hits.put_note(change.profile, change.row, text)
 

@@ -22,7 +22,7 @@ from ..models.laboratory.documents import (
 )
 from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
-from ..services.picture_files import ask_picture_file
+from ..services.picture_files import export_picture_file
 from ..services.source_controller import SourceController
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ class LabController(Controller):
             return self.pages[kind]
         view, page = self._new(kind)
         self.views[kind], self.pages[kind] = view, page
-        page.run_asked.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
-        page.stop_asked.connect(lambda: self._stop(view.of.job))
-        page.action_asked.connect(lambda name: self._act(kind, name))
+        page.run_requested.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
+        page.stop_requested.connect(lambda: self._stop(view.of.job))
+        page.action_requested.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
         view.changed.connect(lambda: self._renew_facts(kind))
         self._app.window.center.addWidget(page)
@@ -89,7 +89,7 @@ class LabController(Controller):
             from ..views.laboratory.rung_page import RungPage
 
             ladder = RungPage(view, space)
-            ladder.ladder_asked.connect(self.open)
+            ladder.ladder_requested.connect(self.open)
             return view, ladder
         if kind == COMPARISON:
             from ..views.laboratory.comparison_page import ComparisonPage
@@ -169,7 +169,7 @@ class LabController(Controller):
             view.take(document, kept=False)
             self._keep(kind, document)
             if self.page is not self.pages[kind]:
-                self._app.say("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
+                self._app.notify("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
         else:
             view.end()
         if item.state in ("done", "stopped"):
@@ -188,7 +188,7 @@ class LabController(Controller):
             write_document(document, path)
         except OSError as error:
             text = f"The result could not be kept in {self.folder} because: {error.strerror}. Save it elsewhere."
-            self._app.say("caution", text)
+            self._app.notify("caution", text)
             return
         self._sources.add_recent(str(path), kind)
 
@@ -199,26 +199,26 @@ class LabController(Controller):
             try:
                 self.views[kind].take(read_document(str(files[-1])), kept=True)
             except ClalignError as error:
-                self._app.say("caution", str(error))
+                self._app.notify("caution", str(error))
 
     def open_document(self, path: str) -> None:
         """Show a result that was saved; a comparison of another machine is added to the one shown."""
         try:
             document = read_document(path)
         except ClalignError as error:
-            self._app.say("stop", str(error))
+            self._app.notify("stop", str(error))
             return
         kind = document["kind"]
         self._made(kind)
         view = self.views[kind]
         if view.is_live:
-            self._app.say("note", "The job goes on. Stop it first to show another result.")
+            self._app.notify("note", "The job goes on. Stop it first to show another result.")
             return
         if kind == COMPARISON and view.document and self.page is self.pages[kind]:
             try:
                 document = with_other_machine(view.document, path)
             except ClalignError as error:
-                self._app.say("stop", str(error))
+                self._app.notify("stop", str(error))
                 return
         view.take(document, kept=True)
         self._sources.add_recent(path, kind)
@@ -228,37 +228,37 @@ class LabController(Controller):
         if name == "copy":
             self.pages[kind].in_view.table.copy()
         else:
-            {"open": self._ask_open, "save": self._ask_save, "picture": self._ask_picture}[name](kind)
+            {"open": self._open_file, "save": self._save_file, "picture": self._save_picture}[name](kind)
 
-    def _ask_open(self, kind: str) -> None:
+    def _open_file(self, kind: str) -> None:
         title = f"Open: {_laboratory(kind).title}"
         path, _ = QFileDialog.getOpenFileName(self._app.window, title, "", "Results (*.json);;All files (*)")
         if path:
             self.open_document(path)
 
-    def _ask_save(self, kind: str) -> None:
+    def _save_file(self, kind: str) -> None:
         window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
         title = f"Save: {_laboratory(kind).title}"
         path, _ = QFileDialog.getSaveFileName(window, title, proposed, "Results (*.json)")
         if path:
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
-    def _ask_picture(self, kind: str) -> None:
+    def _save_picture(self, kind: str) -> None:
         from ..views.charts.figure_view import chart_picture
 
         chart = self.pages[kind].in_view.figure.chart
         if chart is None:
-            self._app.say("note", "There is no chart in view yet.")
+            self._app.notify("note", "There is no chart in view yet.")
             return
-        ask_picture_file(self._app, kind, lambda: chart_picture(chart))
+        export_picture_file(self._app, kind, lambda: chart_picture(chart))
 
     def _write(self, write: Callable[[], None], path: str) -> None:
         try:
             write()
         except OSError as error:
-            self._app.say("stop", f"{path} could not be written because: {error.strerror}.")
+            self._app.notify("stop", f"{path} could not be written because: {error.strerror}.")
             return
-        self._app.say("good", f"Written to {formatting.short_path(path)}.")
+        self._app.notify("good", f"Written to {formatting.short_path(path)}.")
 
 
 def _document_of(item: JobItem) -> str:

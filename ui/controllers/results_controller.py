@@ -18,12 +18,12 @@ from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
 
 from .. import formatting
-from ..formatting import told
+from ..formatting import error_text
 from ..models.alignment.row_measures import SPECIES, order_by_species
 from ..models.alignment.rows_view import RowsView
 from ..models.charts.architectures import (
+    ArchitectureRequest,
     Architectures,
-    Asked,
     Bars,
     question,
 )
@@ -32,14 +32,14 @@ from ..models.results.hit_pages import HitRow
 from ..services.alignment_controller import AlignmentController
 from ..services.app_context import AppContext, Controller
 from ..services.job_controller import JobController
-from ..services.picture_files import ask_picture_file
+from ..services.picture_files import export_picture_file
 
 if TYPE_CHECKING:
     from ..views.alignment.aligned_hits import AlignedHits
     from ..views.charts.architecture_view import ArchitectureView
     from ..views.charts.overview_view import OverviewView
     from ..views.results.results_page import ResultsPage
-    from ..views.widgets.parts import AskedView
+    from ..views.widgets.parts import LazyView
 
 CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
 
@@ -92,22 +92,22 @@ class ResultsController(Controller):
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
 
-    def _stop(self, page: ResultsPage, view: AskedView, what: str) -> None:
+    def _stop(self, page: ResultsPage, view: LazyView, what: str) -> None:
         """Read no more for a view; what it shows stays, if it shows anything."""
         self._app.files.forget((str(page.run.path), what))
-        view.give_up()
+        view.stop_waiting()
 
     # --- overview ---
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
-        view.asked.connect(lambda _: self.read_overview(page, view))
+        view.requested.connect(lambda _: self.read_overview(page, view))
         view.query_chosen.connect(lambda number: self.show_query(page, number))
         view.hit_chosen.connect(lambda key: self.show_hit(page, key))
-        view.table_asked.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
-        view.matrix_asked.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
-        view.picture_asked.connect(lambda: self.draw_map(page, view))
+        view.table_requested.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
+        view.matrix_requested.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
+        view.picture_requested.connect(lambda: self.draw_map(page, view))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
         """Read what all queries of a run have found, and show it."""
@@ -120,13 +120,13 @@ class ResultsController(Controller):
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say("The queries cannot be shown", told(answer, "They could not be read"))
+                view.show_text("The queries cannot be shown", error_text(answer, "They could not be read"))
             else:
                 content, heat = answer
                 nouns = page.run.noun.lower(), page.run.nouns.lower()
                 view.show_content(content, heat, *nouns, _judges(page), page.run.empty_words()[0])
 
-        self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
+        self._app.files.ask_slowly((str(page.run.path), "overview"), overview_question(page.run.path), take)
 
     def show_query(self, page: ResultsPage, number: int) -> None:
         """Show the hits of a query."""
@@ -144,44 +144,44 @@ class ResultsController(Controller):
         from ..views.charts.heat_map_view import HeatMapPicture
 
         if view.map.heat is None or not len(view.map.heat.matrix.hits):
-            self._app.say("note", "There are no hits to be drawn.")
+            self._app.notify("note", "There are no hits to be drawn.")
             return
         title = f"{page.run.title} – scores: {view.map.heat.matrix.scale}"
         picture = HeatMapPicture(view.map.heat, view.query_names, title)
-        ask_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
+        export_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
 
     # --- architectures ---
 
     def _connect_domains(self, page: ResultsPage, view: ArchitectureView) -> None:
-        view.speak_of(page.run.noun.lower())
-        view.asked.connect(lambda asked: self.read_architectures(page, view, asked))
-        view.clans_asked.connect(lambda: self._choose_clans(view))
-        view.table_asked.connect(lambda: self.save_architectures(page, view))
-        view.picture_asked.connect(lambda: self.draw_architectures(page, view))
+        view.set_nouns(page.run.noun.lower())
+        view.requested.connect(lambda request: self.read_architectures(page, view, request))
+        view.clans_requested.connect(lambda: self._choose_clans(view))
+        view.table_requested.connect(lambda: self.save_architectures(page, view))
+        view.picture_requested.connect(lambda: self.draw_architectures(page, view))
         view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
-        view.choice_asked.connect(lambda content: self.choose_architecture(page, view, content))
+        view.choice_requested.connect(lambda content: self.choose_architecture(page, view, content))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
-    def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
+    def read_architectures(self, page: ResultsPage, view: ArchitectureView, request: ArchitectureRequest) -> None:
         """Read the architectures of a run and show them."""
         view.significant.setVisible(_judges(page))
         if not view.has_content:
-            view.say(f"Reading the {view.part}s", "Putting the hits of all queries on their sequences.")
+            view.show_text(f"Reading the {view.part}s", "Putting the hits of all queries on their sequences.")
 
         if not page.run.is_live:
             view.waiting.begin()
 
         def take(answer: Architectures | Exception) -> None:
-            if not isValid(view) or view.wish != asked:
+            if not isValid(view) or view.request != request:
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say(f"The {view.part}s cannot be shown", told(answer, "They could not be read"))
+                view.show_text(f"The {view.part}s cannot be shown", error_text(answer, "They could not be read"))
             else:
                 view.show_content(answer, "" if page.run.is_complete else " so far")
 
-        self._app.files.ask_long((str(page.run.path), "architectures"), question(page.run.path, asked), take)
+        self._app.files.ask_slowly((str(page.run.path), "architectures"), question(page.run.path, request), take)
 
     def choose_architecture(self, page: ResultsPage, view: ArchitectureView, content: Architectures) -> None:
         """Look through the architectures of many sequences for those that are chosen, and show them."""
@@ -207,8 +207,8 @@ class ResultsController(Controller):
             is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
                 kind.startswith("GFF3") and "." not in Path(path).name
             )
-            what, wish = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.wish
-            self._jobs.export(str(page.run.path), what.name, path, None, overlaps=wish.rule, clans=wish.clans)
+            what, request = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.request
+            self._jobs.export(str(page.run.path), what.name, path, None, overlaps=request.rule, clans=request.clans)
 
     def draw_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Open the sheet that saves the sequences in view as a picture."""
@@ -219,7 +219,7 @@ class ResultsController(Controller):
         if len(view.canvas.shown) > MAX_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
-        ask_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
+        export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
         """Show the hit that a domain is of beside the results."""
@@ -247,9 +247,9 @@ class ResultsController(Controller):
     # --- hits as one alignment ---
 
     def _connect_aligned(self, page: ResultsPage, view: AlignedHits) -> None:
-        view.asked.connect(lambda significant: self.align_hits(page, view, significant))
+        view.requested.connect(lambda significant: self.align_hits(page, view, significant))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "aligned"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
     def align_hits(self, page: ResultsPage, view: AlignedHits, significant: bool) -> None:
         """Read the hits of the query in view as one alignment, and show it."""
@@ -259,10 +259,10 @@ class ResultsController(Controller):
         if run.shows_all:
             view.waiting.end()
             view.close_view()
-            view.say(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
+            view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
             return
         if view.panel is None:
-            view.say("Aligning the hits", "From the paths that the search has found.")
+            view.show_text("Aligning the hits", "From the paths that the search has found.")
 
         if not run.is_live:
             view.waiting.begin()
@@ -273,14 +273,14 @@ class ResultsController(Controller):
             view.waiting.end()
             if isinstance(answer, Exception):
                 view.close_view()
-                view.say("The hits cannot be shown together", told(answer, "They could not be read"))
+                view.show_text("The hits cannot be shown together", error_text(answer, "They could not be read"))
                 return
             alignment, scores, by_species = answer
             if not alignment.n_rows:
                 view.close_view()
                 which = "significant hits" if significant and _judges(page) else "hits"
                 none = "No hits to be aligned", f"This {noun} has no {which}."
-                view.say(*(run.unsearched_words() or none))
+                view.show_text(*(run.unsearched_words() or none))
                 return
             rows = RowsView(alignment, page)
             rows.input_words = "Best first"
@@ -301,4 +301,4 @@ class ResultsController(Controller):
             alignment, scores = read_hit_alignment(path, number, significant, context)
             return alignment, scores, order_by_species(alignment, species)
 
-        self._app.files.ask_long((str(path), "aligned"), read, take)
+        self._app.files.ask_slowly((str(path), "aligned"), read, take)

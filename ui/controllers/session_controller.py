@@ -19,10 +19,10 @@ CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs a
 class SessionController(Controller):
     """Keeps what is open, and opens it again."""
 
-    open_asked = Signal(list)
-    run_asked = Signal(str)
-    report_asked = Signal()
-    close_asked = Signal()
+    open_requested = Signal(list)
+    run_requested = Signal(str)
+    report_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -47,7 +47,7 @@ class SessionController(Controller):
             ]
             if last.files:
                 ways.insert(0, ("Restore", self.restore))
-            self._app.say("caution", f"{CRASHED} Nothing was sent.", *ways)
+            self._app.notify("caution", f"{CRASHED} Nothing was sent.", *ways)
 
     @property
     def n_files(self) -> int:
@@ -58,23 +58,23 @@ class SessionController(Controller):
         """Open what was open when the window was closed last."""
         last = self.session.last
         if not last.files:
-            self._app.say("note", "There is nothing to open again: no files were open, or they are gone.")
+            self._app.notify("note", "There is nothing to open again: no files were open, or they are gone.")
             return
         runs = [name for name in last.files if name.endswith(".clalign")]
         others = [name for name in last.files if name not in runs]
-        self.open_asked.emit(others)
+        self.open_requested.emit(others)
         for name in [*(run for run in runs if run != last.in_view), *([last.in_view] if last.in_view else [])]:
-            self.run_asked.emit(name)
-        self._app.say("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
+            self.run_requested.emit(name)
+        self._app.notify("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
 
     def _report(self) -> bool:
-        self.report_asked.emit()
+        self.report_requested.emit()
         return False
 
     def _start_safely(self) -> None:
         command = own_command("gui", "--safe-mode", "--new-window")
         QProcess.startDetached(command[0], command[1:], str(Path.home()))
-        self.close_asked.emit()
+        self.close_requested.emit()
 
     def leave(self) -> None:
         """Note that the window was closed as it should be."""

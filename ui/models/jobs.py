@@ -279,7 +279,7 @@ class JobQueue(QObject):
         self._current: JobItem | None = None
         self._standby = Standby(command, self)
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
-        self._progress.timeout.connect(self._tell_progress)
+        self._progress.timeout.connect(self._emit_progress)
 
     @property
     def current(self) -> JobItem | None:
@@ -383,7 +383,7 @@ class JobQueue(QObject):
             item.warnings.append(text)
             self.warning_received.emit(item, text)
 
-    def _tell_progress(self) -> None:
+    def _emit_progress(self) -> None:
         if self._current is not None:
             self.job_changed.emit(self._current)
 

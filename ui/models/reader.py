@@ -30,7 +30,7 @@ class Reader(QObject):
     """
 
     _answered = Signal(object, object, object)
-    _told = Signal(object, object)
+    _event_posted = Signal(object, object)
     _open: ClassVar[WeakSet[Reader]] = WeakSet()
     _usual_seconds: ClassVar[float]
 
@@ -45,7 +45,7 @@ class Reader(QObject):
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
-        self._told.connect(self._hand_on, Qt.ConnectionType.QueuedConnection)
+        self._event_posted.connect(self._deliver_event, Qt.ConnectionType.QueuedConnection)
         if not Reader._open:
             Reader._usual_seconds = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH_SECONDS)
@@ -63,18 +63,18 @@ class Reader(QObject):
         self._busy.add(key)
         self._pool.submit(self._work, key, question, answer)
 
-    def ask_long(
+    def ask_slowly(
         self,
         key: Any,
         question: Callable[[JobContext], Any],
         answer: Callable[[Any], None],
-        told: Callable[[Event], None] | None = None,
+        handler: Callable[[Event], None] | None = None,
     ) -> None:
         """Ask what may take minutes: the question gets a context that stops it when nobody waits any more.
 
-        What the question tells its context is handed to `told`, here.
+        What the question tells its context is handed to `handler`, here.
         """
-        job = Job(lambda event: self._tell(told, event))
+        job = Job(lambda event: self._post_event(handler, event))
         self._long.setdefault(key, []).append(job)
         self.ask(key, lambda: question(job), answer)
 
@@ -127,18 +127,18 @@ class Reader(QObject):
         with contextlib.suppress(RuntimeError):
             self._answered.emit(key, answer, result)
 
-    def _tell(self, told: Callable[[Event], None] | None, event: Event) -> None:
-        if told is not None:
+    def _post_event(self, handler: Callable[[Event], None] | None, event: Event) -> None:
+        if handler is not None:
             with contextlib.suppress(RuntimeError):
-                self._told.emit(told, event)
+                self._event_posted.emit(handler, event)
 
     def _take(self, key: Any, answer: Callable[[Any], None], result: Any) -> None:
         self._answers.append((key, answer, result))
         self._next.start()
 
-    def _hand_on(self, told: Callable[[Event], None], event: Event) -> None:
+    def _deliver_event(self, handler: Callable[[Event], None], event: Event) -> None:
         if not self._is_closed:
-            told(event)
+            handler(event)
 
     def _deliver(self) -> None:
         """Hand one answer over; several in one turn would stall the window."""

@@ -73,7 +73,7 @@ class Source:
         return str(self.report.get("title") or Path(self.path).name)
 
     @property
-    def looks_like(self) -> SourceKind:
+    def kind_by_name(self) -> SourceKind:
         """What its name says it is, while nothing else is known."""
         name = Path(self.path).name.lower()
         stem = name.rpartition(".")[0] if name.endswith((".gz", ".bz2", ".xz", ".zst")) else name

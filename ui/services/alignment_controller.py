@@ -22,7 +22,7 @@ from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting
-from ..formatting import told
+from ..formatting import error_text
 from ..models.alignment.row_measures import Rows, order_by_species
 from ..models.workspace import Offer, Source, stamp_of
 from .app_context import AppContext, Controller
@@ -49,7 +49,7 @@ class AlignmentController(Controller):
     shown = Signal(str)
     """The alignment of a file has come into view."""
 
-    ways_asked = Signal(object)
+    ways_requested = Signal(object)
     """A menu that is to offer what can be made of the alignment in view."""
 
     def __init__(self, app: AppContext, sources: SourceController) -> None:
@@ -57,7 +57,7 @@ class AlignmentController(Controller):
         self.pages: dict[str, RowsPage] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
         sources.alignment_opened.connect(self.open)
-        sources.file_asked.connect(self._look_at_large)
+        sources.file_requested.connect(self._show_large_early)
         app.inspector.file_read.connect(self._read_again)
 
     @property
@@ -108,7 +108,7 @@ class AlignmentController(Controller):
 
         def go_on(answer: str | Exception) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, "The alignment in view could not be written"))
+                self._app.notify("stop", error_text(answer, "The alignment in view could not be written"))
             else:
                 take(answer)
 
@@ -144,8 +144,8 @@ class AlignmentController(Controller):
             return
         if page is None:
             page = self.pages[path] = RowsPage(Path(path).name)
-            page.number_asked.connect(partial(self._read, path))
-            page.stop_asked.connect(partial(self._stop, path))
+            page.number_requested.connect(partial(self._read, path))
+            page.stop_requested.connect(partial(self._stop, path))
             self.connect_rows(page)
             self._app.window.center.addWidget(page)
         self._show(path)
@@ -159,12 +159,12 @@ class AlignmentController(Controller):
 
     def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
         """Do what an alignment in view asks for."""
-        shown.save_asked.connect(self.save)
-        shown.export_asked.connect(self.export_picture)
-        shown.said.connect(self._app.say)
-        shown.ways_asked.connect(self.ways_asked)
+        shown.save_requested.connect(self.save)
+        shown.export_requested.connect(self.export_picture)
+        shown.said.connect(self._app.notify)
+        shown.ways_requested.connect(self.ways_requested)
 
-    def _look_at_large(self, path: str) -> None:
+    def _show_large_early(self, path: str) -> None:
         """Show a large alignment before it has been looked at as a whole, which may take minutes."""
         if stamp_of(path)[1] < READ_AT_ONCE:
             return
@@ -182,13 +182,13 @@ class AlignmentController(Controller):
     def _read(self, path: str, number: int) -> None:
         page, name = self.pages[path], Path(path).name
         page.close_view()
-        page.say("Reading the alignment", name, can_stop=True)
+        page.show_text("Reading the alignment", name, can_stop=True)
         self._stamps[path] = stamp_of(path)
 
         def note(event: Event) -> None:
             if event.kind == "progress" and isValid(page) and page.panel is None and event.value["total"]:
                 share = formatting.percent(event.value["done"] / event.value["total"])
-                page.say("Reading the alignment", f"{name}: {share}", can_stop=True)
+                page.show_text("Reading the alignment", f"{name}: {share}", can_stop=True)
 
         def read(context: JobContext) -> tuple[RowAlignment, Rows | None]:
             alignment = read_rows(path, number, context)
@@ -198,7 +198,7 @@ class AlignmentController(Controller):
             if not isValid(page) or self.pages.get(path) is not page:
                 return
             if isinstance(answer, Exception):
-                page.say("This alignment cannot be shown", told(answer, "The file could not be read"))
+                page.show_text("This alignment cannot be shown", error_text(answer, "The file could not be read"))
                 return
             page.show_alignment(*answer)
             if self.page is page:
@@ -208,7 +208,7 @@ class AlignmentController(Controller):
             self._app.update_actions()
             self.shown.emit(path)
 
-        self._app.files.ask_long((path, "rows"), read, take, note)
+        self._app.files.ask_slowly((path, "rows"), read, take, note)
 
     def _list(self, path: str, page: RowsPage) -> None:
         """Offer the other alignments of the file."""
@@ -217,12 +217,12 @@ class AlignmentController(Controller):
             if isValid(page) and not isinstance(answer, Exception):
                 page.show_titles(answer, 0)
 
-        self._app.files.ask_long((path, "titles"), lambda context: list_alignments(path, context), take)
+        self._app.files.ask_slowly((path, "titles"), lambda context: list_alignments(path, context), take)
 
     def _stop(self, path: str) -> None:
         self._app.forget_files(path)
         self._stamps.pop(path, None)
-        self.pages[path].say("Stopped", "The file was not read to its end. Open it again to see the alignment.")
+        self.pages[path].show_text("Stopped", "The file was not read to its end. Open it again to see the alignment.")
 
     def close_page(self) -> None:
         """Leave the alignment in view."""
@@ -279,8 +279,8 @@ class AlignmentController(Controller):
         if panel is None:
             return
         sheet = RowsPictureSheet(panel, Path(title).name, self._app.export_folder)
-        sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
-        sheet.copy_asked.connect(lambda choices: self._copy_picture(panel, title, choices))
+        sheet.export_requested.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
+        sheet.copy_requested.connect(lambda choices: self._copy_picture(panel, title, choices))
         self._app.window.sheets.open_sheet(sheet)
 
     def _copy_picture(self, panel: RowsPanel, name: str, choices: RowsChoices) -> None:

@@ -55,8 +55,8 @@ class AppContext(QObject):
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
         self.notes.indexChanged.connect(self.update_actions)
         self._files: Reader | None = None
-        self.inspector.trouble.connect(lambda text: self.say("caution", text))
-        self.inspector.fault_met.connect(self.say_fault)
+        self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
+        self.inspector.fault_found.connect(self.show_fault)
         self.queue.job_added.connect(lambda _: self.inspector.stop_foreseeing())  # the job is to have the device
         window.sheets.sheet_closed.connect(self.inspector.stop_foreseeing)
 
@@ -106,13 +106,13 @@ class AppContext(QObject):
 
     # --- messages ---
 
-    def say(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
+    def notify(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
         """Show a message, with a long text below it where there is one."""
-        self.window.messages.say(severity, text, *actions, details=details)
+        self.window.messages.notify(severity, text, *actions, details=details)
 
-    def say_fault(self, message: str, hint: str, text: str) -> None:
+    def show_fault(self, message: str, hint: str, text: str) -> None:
         """Show a fault of the program, with the text that is to be reported."""
-        self.say("stop", f"{message} {hint}".strip(), details=text)
+        self.notify("stop", f"{message} {hint}".strip(), details=text)
 
     @property
     def export_folder(self) -> Path:
@@ -134,16 +134,16 @@ class AppContext(QObject):
         """
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
 
-        def tell(answer: Any) -> None:
+        def finish(answer: Any) -> None:
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
-                self.say("stop", f"{path} could not be written because: {why}.")
+                self.notify("stop", f"{path} could not be written because: {why}.")
             else:
                 way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
                 self.settings.change(export_folder=str(Path(path).absolute().parent))
-                self.say("good", f"{what} written to {formatting.short_path(path)}.", way)
+                self.notify("good", f"{what} written to {formatting.short_path(path)}.", way)
 
-        (reader or self.reader).ask((path, what), write, tell)
+        (reader or self.reader).ask((path, what), write, finish)
 
     # --- preferences ---
 

@@ -38,7 +38,7 @@ class Command:
     menu: str = ""
     keys: str = ""
     icon: str = ""
-    why_not: Reason = lambda app: ""
+    objection: Reason = lambda app: ""
     tip: str = ""
     separator: bool = False
     before: str = ""

@@ -34,8 +34,10 @@ class ExplainController(Controller):
 
     def connect_page(self, page: ResultsPage) -> None:
         """Explain what results ask for."""
-        page.explain_asked.connect(self.explain_hit)
-        page.row_explain_asked.connect(lambda found: self._explain_row(page, found) if found else self.ask_name())
+        page.explain_requested.connect(self.explain_hit)
+        page.row_explain_requested.connect(
+            lambda found: self._explain_row(page, found) if found else self.explain_named()
+        )
 
     def _explain_row(self, page: ResultsPage, found: Row) -> None:
         self._explain(page, page.run.profile, found["row"], found["name"] or f"sequence {found['row'] + 1}")
@@ -46,7 +48,7 @@ class ExplainController(Controller):
         if page is not None:
             self._explain_named(page, page.run.best_name())
 
-    def ask_name(self) -> None:
+    def explain_named(self) -> None:
         """Ask for the name of a sequence and explain it."""
         from ..views.results.explain_sheet import NameSheet
 
@@ -75,7 +77,7 @@ class ExplainController(Controller):
             job = _on_reference(job)
         sheet = page.explain_sheet(name, page.run.engine)
         run = str(page.run.path)
-        sheet.locate_asked.connect(lambda: self._locating.ask(run))
+        sheet.locate_requested.connect(lambda: self._locating.ask(run))
         self._app.window.sheets.open_sheet(sheet)
         self._ask(sheet, run, job)
 

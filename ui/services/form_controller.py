@@ -81,10 +81,10 @@ class FormController(Controller):
         self._sheet = sheet = self.new_sheet({**self.options, **options})
         if self.engine:
             self._app.queue.prepare(self.engine, self._app.workspace.device_id)
-        sheet.run_asked.connect(self.start)
-        sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
+        sheet.run_requested.connect(self.start)
+        sheet.foresee_requested.connect(lambda spec: self._foresee(sheet, spec))
         sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
-        sheet.open_asked.connect(self.sources.open_files)
+        sheet.open_requested.connect(self.sources.open_files)
         self._app.window.sheets.open_sheet(sheet)
 
     def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:
@@ -107,7 +107,7 @@ class FormController(Controller):
             self.jobs.search(spec)
         except OSError as error:
             folder, why = self._app.settings.runs, error.strerror
-            self._app.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            self._app.notify("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
             return
         self._app.window.sheets.close_sheet()
 

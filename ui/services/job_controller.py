@@ -81,16 +81,16 @@ class JobController(Controller):
         self._locating = locating
         self.advisers: list[Adviser] = []
         self.queue = queue = app.queue
-        self._heard = time.monotonic()
-        self._told_stalled = self._records_next = False
+        self._last_event = time.monotonic()
+        self._stalls_shown = self._records_next = False
         self._watch = QTimer(self, interval=2000)
-        self._watch.timeout.connect(self._look_for_stall)
+        self._watch.timeout.connect(self._check_stall)
         queue.job_added.connect(self._watch_over)
         queue.results_added.connect(self._follow)
-        queue.job_changed.connect(self._hear)
+        queue.job_changed.connect(self._log_partial)
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
-        queue.partial_received.connect(self._tell_of_trace)
+        queue.partial_received.connect(self._show_trace)
 
     def search(self, spec: Spec) -> str:
         """Start a search with profiles or with sequences; returns the path of its run file.
@@ -128,7 +128,7 @@ class JobController(Controller):
             self.resume(run, device)
             return
         text = "No other device is ready but the reference, which may take an hour for what others do in seconds."
-        self._app.say("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
+        self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
         """Continue a run from its last finished batch, on the device that it began on unless another is named.
@@ -144,7 +144,7 @@ class JobController(Controller):
         self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
-        self._locating.take_back(run)
+        self._locating.withdraw(run)
         self._submit(title or f"Continue {Path(run).stem}", job)
 
     def _chosen_cluster(self, run: str) -> str:
@@ -166,7 +166,7 @@ class JobController(Controller):
             path = self.new_run(f"{stem or 'parts'}-merged")
         except OSError as error:
             text = f"The folder for runs, {folder}, could not be made because: {error.strerror}."
-            self._app.say("stop", text)
+            self._app.notify("stop", text)
             return
         self._begin()
         job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
@@ -201,9 +201,9 @@ class JobController(Controller):
         self._records_next = not self._records_next
         if self._records_next:
             text = "A trace of the next run is recorded, and lies beside the run in the end."
-            self._app.say("good", text, ("Do not record", self.record_next_run))
+            self._app.notify("good", text, ("Do not record", self.record_next_run))
         else:
-            self._app.say("good", "No trace of the next run is recorded.")
+            self._app.notify("good", "No trace of the next run is recorded.")
 
     def _submit(self, title: str, job: dict[str, Any]) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
@@ -216,7 +216,7 @@ class JobController(Controller):
             defer(self, lambda: self.run_begun.emit(item.run))
 
     def _watch_over(self, item: JobItem) -> None:
-        self._heard = time.monotonic()
+        self._last_event = time.monotonic()
         self._watch.start()
 
     def _other_device(self, run: str) -> str:
@@ -243,40 +243,40 @@ class JobController(Controller):
         if page is not None:
             page.run.note_change()
 
-    def _hear(self, item: JobItem) -> None:
-        self._heard = time.monotonic()
-        self._take_stall_back()
+    def _log_partial(self, item: JobItem) -> None:
+        self._last_event = time.monotonic()
+        self._clear_stall()
         page = self._app.pages.get(item.run)
         if page is not None and item.is_search and item.is_active and not page.run.cards:
-            page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+            page.waiting.show_text(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
-        self._app.say("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
+        self._app.notify("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
 
-    def _look_for_stall(self) -> None:
+    def _check_stall(self) -> None:
         item = self.queue.current
         if item is None:
             self._watch.stop()
             return
-        quiet = time.monotonic() - self._heard
+        quiet = time.monotonic() - self._last_event
         # A search speaks after each batch; what a laboratory measures may take longer.
-        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
-            self._told_stalled = True
-            self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._stalls_shown:
+            self._stalls_shown = True
+            self._app.notify("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
         # A laboratory looks for an order between two measurements, and what it has measured is here already.
         patience = END_SECONDS if item.is_lab else STALLED_SECONDS
         if item.state == "stopping" and quiet > patience and self.queue.worker is not None:
             # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
-    def _take_stall_back(self) -> None:
+    def _clear_stall(self) -> None:
         """Say no longer that nothing goes on."""
-        if self._told_stalled:
-            self._told_stalled = False
-            self._app.window.messages.take_back(STALLED)
+        if self._stalls_shown:
+            self._stalls_shown = False
+            self._app.window.messages.withdraw(STALLED)
 
     def _end(self, item: JobItem) -> None:
-        self._take_stall_back()
+        self._clear_stall()
         if item.is_search and not Path(item.run).exists() and item.state != "failed":
             item.state, item.exit_code, item.hint = "failed", 0, "Search again."
             item.message = f"The run file {item.run} was moved or deleted during the search."
@@ -291,13 +291,13 @@ class JobController(Controller):
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
-    def _tell_of_trace(self, item: JobItem, value: dict[str, Any]) -> None:
+    def _show_trace(self, item: JobItem, value: dict[str, Any]) -> None:
         if "trace" not in value:
             return
         path = Path(value["trace"])
         text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
         folder = QUrl.fromLocalFile(str(path.parent))
-        self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
 
     def _end_well(self, item: JobItem) -> None:
         value = item.result
@@ -320,19 +320,19 @@ class JobController(Controller):
             count = formatting.plural(value["written"], value["counts"])
             text = f"{count} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
-            self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+            self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
         elif item.kind == "merge":
             found = formatting.plural(value["n_hits"], "hit")
             searched = formatting.plural(value["n_sequences"], "sequence")
-            self._app.say("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
+            self._app.notify("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
             self.run_chosen.emit(item.run)
         elif item.kind == "verify":
-            self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
+            self._app.notify("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
     def _end_badly(self, item: JobItem) -> None:
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
-        self._locating.say(item.run, item.line(), *ways, details=item.traceback)
+        self._locating.notify_failure(item.run, item.line(), *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

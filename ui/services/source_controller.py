@@ -21,7 +21,7 @@ FILE_FILTER = (
 )
 
 
-NAMED = 3
+MAX_NAMED = 3
 """Files that a message names."""
 
 
@@ -31,7 +31,7 @@ class SourceController(Controller):
     run_opened = Signal(str)
     run_chosen = Signal(str)
     document_opened = Signal(str)
-    file_asked = Signal(str)
+    file_requested = Signal(str)
     """A file that is about to be looked at."""
 
     alignment_opened = Signal(str)
@@ -45,11 +45,11 @@ class SourceController(Controller):
         """Each offers a run with the files that are chosen, and tells whether it could."""
         self._offer_search = False
         self._refused: list[str] = []
-        self._told: list[str] = []
+        self._refusals: list[str] = []
         app.inspector.file_read.connect(self._take_file)
         app.inspector.file_refused.connect(self._refuse_file)
         app.inspector.run_found.connect(self.run_opened)
-        jobs.begun.connect(self.take_back_refusals)
+        jobs.begun.connect(self.withdraw_refusals)
 
     def open_files(self) -> None:
         """Ask for files and open them."""
@@ -62,7 +62,7 @@ class SourceController(Controller):
         is_alone = len(paths) == 1 and not quietly
         self._refused = []
         if paths:
-            self.take_back_refusals()
+            self.withdraw_refusals()
         for name in paths:
             path = str(Path(name).absolute())
             shown = path.encode(errors="backslashreplace").decode()
@@ -85,7 +85,7 @@ class SourceController(Controller):
             else:
                 self._app.inspector.read_file(path)
                 if is_alone:
-                    self.file_asked.emit(path)
+                    self.file_requested.emit(path)
 
     def open_quietly(self, paths: list[str]) -> None:
         """Open files without offering a search for them."""
@@ -123,31 +123,31 @@ class SourceController(Controller):
         self._run_when_read.clear()
         self._shown_when_read.discard(path)
         self._offer_search = False
-        self._tell_refused(source)
+        self._show_refused(source)
         self._app.window.details.show_source(source)
 
-    def _tell_refused(self, source: Source) -> None:
+    def _show_refused(self, source: Source) -> None:
         """Say why a file is not opened; of several that were opened together in one message."""
         self._refused = [*(path for path in self._refused if path != source.path), source.path]
         text = f"{source.problem} {source.hint}".strip()
         if len(self._refused) > 1:
-            self.take_back_refusals()
-            names = ", ".join(Path(path).name for path in self._refused[:NAMED])
-            more = f" and {formatting.count(len(self._refused) - NAMED)} more" if len(self._refused) > NAMED else ""
-            heading = f"{formatting.count(len(self._refused))} files could not be opened: {names}{more}."
+            self.withdraw_refusals()
+            names, n = ", ".join(Path(path).name for path in self._refused[:MAX_NAMED]), len(self._refused)
+            more = f" and {formatting.count(n - MAX_NAMED)} more" if n > MAX_NAMED else ""
+            heading = f"{formatting.count(n)} files could not be opened: {names}{more}."
             text = f"{heading} Select one of them on the left to see why. The last: {text}"
         self.refuse(text)
 
     def refuse(self, text: str) -> None:
         """Say why something is not opened."""
-        self._told.append(text)
-        self._app.say("stop", text)
+        self._refusals.append(text)
+        self._app.notify("stop", text)
 
-    def take_back_refusals(self) -> None:
+    def withdraw_refusals(self) -> None:
         """Close what was said of files that could not be opened: now it is about others."""
-        for text in self._told:
-            self._app.window.messages.take_back(text)
-        self._told = []
+        for text in self._refusals:
+            self._app.window.messages.withdraw(text)
+        self._refusals = []
 
     def look_again(self) -> None:
         """Read the files anew that changed on disk since they were read."""
@@ -158,15 +158,15 @@ class SourceController(Controller):
                 self._app.inspector.read_file(source.path, source.alphabet)
         if changed:
             verb = "is" if len(changed) == 1 else "are"
-            text = f"{', '.join(changed[:NAMED])} changed on disk and {verb} read again."
-            self._app.say("note", text)
+            text = f"{', '.join(changed[:MAX_NAMED])} changed on disk and {verb} read again."
+            self._app.notify("note", text)
 
     def paste_sequences(self) -> None:
         """Open the sheet that takes sequences from the clipboard."""
         from ..views.widgets.small_sheets import PasteSheet
 
         sheet = PasteSheet()
-        sheet.paste_asked.connect(self._keep_pasted)
+        sheet.paste_requested.connect(self._keep_pasted)
         self._app.window.sheets.open_sheet(sheet)
 
     def _keep_pasted(self, name: str, text: str) -> None:
@@ -185,7 +185,7 @@ class SourceController(Controller):
         try:
             write_whole(path, text)
         except OSError as error:
-            self._app.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
+            self._app.notify("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
             return ""
         return str(path)
 

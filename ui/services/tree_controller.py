@@ -18,7 +18,7 @@ from ..models.alignment.tree_layout import KINDS, TreeLayout
 from ..models.jobs import JobItem
 from .alignment_controller import AlignmentController
 from .app_context import AppContext, Controller
-from .picture_files import ask_picture_file
+from .picture_files import export_picture_file
 
 if TYPE_CHECKING:
     from ..views.alignment.rows_page import RowsPanel
@@ -53,7 +53,9 @@ class TreeController(Controller):
             return
         kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
         if kind not in kinds:  # a step of the annealing came into view since they were offered
-            self._app.say("note", "Only the finished alignment has distances by posteriors. Go to its last step first.")
+            self._app.notify(
+                "note", "Only the finished alignment has distances by posteriors. Go to its last step first."
+            )
             _choose_again(panel)
             return
 
@@ -77,7 +79,7 @@ class TreeController(Controller):
             return
         value = item.result
         if value["matrix"]:
-            self._app.say("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
+            self._app.notify("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
         elif isValid(panel) and panel.view.n_rows == len(value["names"]):
             tree = Tree(
                 tuple(value["names"]), np.array(value["parents"], np.int32), np.array(value["lengths"], np.float64)
@@ -88,9 +90,9 @@ class TreeController(Controller):
         from ..views.alignment.tree_view import TreePane
 
         pane = TreePane(layout, kinds)
-        pane.kind_asked.connect(self.show)
-        pane.export_asked.connect(lambda: self._ask_file(panel))
-        pane.picture_asked.connect(lambda: self.ask_picture(panel))
+        pane.kind_requested.connect(self.show)
+        pane.export_requested.connect(lambda: self._ask_file(panel))
+        pane.picture_requested.connect(lambda: self.export_picture(panel))
         panel.panes.show_tree(pane)
 
     def _ask_file(self, panel: RowsPanel) -> None:
@@ -116,7 +118,7 @@ class TreeController(Controller):
 
         self._app.write_file(path, "Tree (Newick)", write, self._app.files)
 
-    def ask_picture(self, panel: RowsPanel) -> None:
+    def export_picture(self, panel: RowsPanel) -> None:
         """Open the sheet that saves or copies a picture of the tree."""
         from ..views.alignment.tree_painter import TreePicture
 
@@ -124,7 +126,7 @@ class TreeController(Controller):
         if pane is not None:
             layout, node, stem = pane.canvas.tree, pane.canvas.node, self._alignments.stem
             title = f"{stem} – {layout.summary()}"
-            ask_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
+            export_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
 
 
 def _choose_again(panel: RowsPanel) -> None:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 from .. import theme
 from ..controllers.app_controller import AppController
 from ..engines.register import parts
-from ..models.results.result_tabs import OF_SEVERAL, TABS
+from ..models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
 from ..services.commands import (
     Command,
     has_theme,
@@ -92,7 +92,7 @@ _COMMANDS = (
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
     *(
         Command(f"show_tab:{name}", text, "View", "Ctrl+I" if name == "report" else "", TAB_ICONS[name],
-                partial(no_tab, name=name, reason=NO_QUERIES if name in OF_SEVERAL else NO_PART))
+                partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART))
         for name, text in TABS.items()
     ),
     Command("focus_data", "Opened files", "View", "F9", "file-tree-outline", separator=True),
@@ -129,8 +129,8 @@ _COMMANDS = (
     Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
             no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
             separator=True),
-    Command("explanations.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
-    Command("locating.ask_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
+    Command("explanations.explain_named", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
+    Command("locating.locate_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
             "Tells where its sequences and profiles lie now, if they were moved"),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("jobs.record_next_run", "Record a trace of the next run", "Run", "", "chart-timeline",
@@ -191,7 +191,7 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-def _with_those_of_engines() -> tuple[Command, ...]:
+def _with_engine_commands() -> tuple[Command, ...]:
     commands = list(_COMMANDS)
     for _, own in parts("commands"):
         for command in own:
@@ -204,7 +204,7 @@ def _with_those_of_engines() -> tuple[Command, ...]:
     return tuple(commands)
 
 
-COMMANDS = _with_those_of_engines()
+COMMANDS = _with_engine_commands()
 
 MENUS = ("File", "Edit", "View", "Run", "Alignment", "Devices", "Laboratory", "Window", "Help")
 
@@ -258,7 +258,7 @@ class Actions:
     def update(self) -> None:
         """Enable what can be used; the tooltip of the rest says why it cannot."""
         for name, action in self.by_id.items():
-            reason = self._commands[name].why_not(self._app)
+            reason = self._commands[name].objection(self._app)
             action.setEnabled(not reason)
             is_on = self._commands[name].is_on
             if is_on is not None:
@@ -273,7 +273,7 @@ class Actions:
 
     def _call(self, command: Command) -> None:
         # Keys reach an action that was enabled when it was last looked at.
-        if command.why_not(self._app):
+        if command.objection(self._app):
             return
         name, _, argument = command.id.partition(":")
         method = attrgetter(name)(self._app)

@@ -67,12 +67,12 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
     """
     warnings: list[str] = []
 
-    def hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    def handle_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
             refuse(in_one_line(warnings[0] if warnings else text))
         warnings.append(text)
 
-    before = qInstallMessageHandler(hear)
+    before = qInstallMessageHandler(handle_message)
     app = QApplication(arguments)
     qInstallMessageHandler(before)
     for text in warnings:
@@ -93,7 +93,7 @@ def open_window(settings: Settings, worker: list[str], files: list[str], safe_mo
     def begin() -> None:
         if safe_mode:
             controller.workspace.set_devices([], sought=False)
-            window.messages.say("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
+            window.messages.notify("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
             controller.session.begin()
             controller.sources.open_paths(files)
             return
@@ -141,36 +141,36 @@ class Endings(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._heard, self._told = socket.socketpair()
-        self._heard.setblocking(False)
-        self._told.setblocking(False)
-        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and (name == "SIGINT" or signal.getsignal(number) is not signal.SIG_IGN):
                 signal.signal(number, lambda number, frame: signal.signal(number, signal.SIG_DFL))
-        notifier = QSocketNotifier(self._heard.fileno(), QSocketNotifier.Type.Read, self)
+        notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         notifier.activated.connect(self._end)
 
     def _end(self) -> None:
-        number = self._heard.recv(1)[0]
-        self._window.leaving.asks = False
+        number = self._reader.recv(1)[0]
+        self._window.leaving.asks_first = False
         self._window.close()
         QCoreApplication.exit(128 + number)
 
 
-def tell_faults(window: MainWindow) -> None:
+def show_faults(window: MainWindow) -> None:
     """Show what goes wrong in the window itself, with the text to report; it is printed, too."""
 
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.__excepthook__(kind, error, trace)
         text = "".join(traceback.format_exception(kind, error, trace))
         log.LOG.error("fault of the window: %s", text)
-        told = f"The window met a fault of its own ({kind.__name__}: {error})."
+        text_of_fault = f"The window met a fault of its own ({kind.__name__}: {error})."
         # In a turn of its own: a fault may come while something is painted.
-        QTimer.singleShot(0, window, lambda: window.controller.say_fault(told, REPORT, text))
+        QTimer.singleShot(0, window, lambda: window.controller.show_fault(text_of_fault, REPORT, text))
 
-    sys.excepthook = tell
+    sys.excepthook = show
 
 
 def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bool = False) -> int:
@@ -205,7 +205,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
         logging.getLogger(__name__).warning("%s", warning)
     window = open_window(settings, default_worker(), files, safe_mode)
     endings = Endings(window)
-    tell_faults(window)
+    show_faults(window)
     if instance is not None:
 
         def take(paths: list[str]) -> None:

@@ -11,7 +11,7 @@ SWEEP_MS = 200
 YOUNG, MIDDLE, OLD = 700, 10, 10
 """How many new objects, or sweeps of the younger ones, make the next sweep worth its time; as in Python itself."""
 
-MOST = 100_000
+MAX_OBJECTS = 100_000
 """Objects that are looked through: some 20 to 50 ms."""
 
 FULL_SECONDS = 30.0
@@ -46,9 +46,9 @@ class Collector(QObject):
         """Collect what is worth it now."""
         young, middle, old = gc.get_count()
         self._n_met += young if young > YOUNG else 0
-        if self._n_met > MOST and (n := len(gc.get_objects())) <= MOST:
+        if self._n_met > MAX_OBJECTS and (n := len(gc.get_objects())) <= MAX_OBJECTS:
             self._n_met = n
-        if self._n_met > MOST:
+        if self._n_met > MAX_OBJECTS:
             # A million hits on their sequences: to look at each would stall the window. They go when nobody has them
             # any more; what little garbage was among them stays.
             self.settle()

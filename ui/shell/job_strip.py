@@ -47,7 +47,7 @@ TIPS = {
     "dismiss": "Take this line away",
 }
 
-SHOWN = 4
+MAX_LINES = 4
 """Lines shown at once."""
 
 
@@ -138,7 +138,7 @@ class JobRow(QWidget):
 class JobStrip(QWidget):
     """All jobs that were not dismissed, the newest at the bottom."""
 
-    action_asked = Signal(object, str)
+    action_requested = Signal(object, str)
     shown_changed = Signal(bool)
 
     def __init__(self, queue: JobQueue) -> None:
@@ -159,7 +159,7 @@ class JobStrip(QWidget):
 
     def _add(self, item: JobItem) -> None:
         made = JobRow(item)
-        made.pressed.connect(lambda name: self.action_asked.emit(item, name))
+        made.pressed.connect(lambda name: self.action_requested.emit(item, name))
         self._rows[id(item)] = made
         self._box.addWidget(made)
         self._fold()
@@ -179,5 +179,5 @@ class JobStrip(QWidget):
     def _fold(self) -> None:
         rows = list(self._rows.values())
         for place, shown in enumerate(rows):
-            shown.setVisible(place >= len(rows) - SHOWN)
+            shown.setVisible(place >= len(rows) - MAX_LINES)
         self.shown_changed.emit(bool(rows))

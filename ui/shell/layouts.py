@@ -41,7 +41,7 @@ class Layouts:
         stored.setValue(f"{_place(name)}/state", self._window.saveState())
         stored.setValue(f"{_place(name)}/docks", " ".join(self._window.wanted_docks))
         stored.sync()
-        self._window.messages.say("good", f"The layout “{name}” is saved: Window > My own layouts… brings it back.")
+        self._window.messages.notify("good", f"The layout “{name}” is saved: Window > My own layouts… brings it back.")
 
     def use(self, name: str) -> None:
         """Arrange the docks as they were saved."""
@@ -71,9 +71,9 @@ class Layouts:
             self.forget(name)
             sheet.show_names(self.names)
 
-        sheet.use_asked.connect(use)
-        sheet.save_asked.connect(save)
-        sheet.forget_asked.connect(forget)
+        sheet.use_requested.connect(use)
+        sheet.save_requested.connect(save)
+        sheet.forget_requested.connect(forget)
         sheets.open_sheet(sheet)
 
 

@@ -22,8 +22,8 @@ UNSEEN = "unseen, until they are done; start clalign again to see them"
 class LeaveSheet(Sheet):
     """Asks what becomes of the jobs when the window closes."""
 
-    background_asked = Signal()
-    stop_asked = Signal()
+    background_requested = Signal()
+    stop_requested = Signal()
 
     def __init__(self, words: str, has_tray: bool) -> None:
         super().__init__("Jobs are running", 560)
@@ -37,8 +37,8 @@ class LeaveSheet(Sheet):
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         self.stay = button("Cancel", self.close_sheet)
-        self.stop = button("Stop and keep results", self.stop_asked.emit)
-        self.go_on = button("Keep running in the background", self.background_asked.emit, "primary")
+        self.stop = button("Stop and keep results", self.stop_requested.emit)
+        self.go_on = button("Keep running in the background", self.background_requested.emit, "primary")
         self.foot.addLayout(row(None, self.stay, self.stop, self.go_on))
         self.setFocusProxy(self.go_on)
 
@@ -69,7 +69,7 @@ class Leaving(QObject):
     def __init__(self, window: Workbench, queue: JobQueue) -> None:
         super().__init__(window)
         self._window, self._queue = window, queue
-        self.asks = True
+        self.asks_first = True
         self._sheet: LeaveSheet | None = None
         self._closes_when_idle = False
         self.is_hidden = False
@@ -84,7 +84,7 @@ class Leaving(QObject):
         """Tell whether the window can close now; if jobs run the user is asked."""
         application = QGuiApplication.instance()
         ends = isinstance(application, QGuiApplication) and application.isSavingSession()
-        if ends or not self.asks or not self._active:
+        if ends or not self.asks_first or not self._active:
             return True
         if self.is_hidden:
             self.come_back()
@@ -94,8 +94,8 @@ class Leaving(QObject):
     def _ask(self) -> None:
         self._closes_when_idle = False
         self._sheet = LeaveSheet(running_words(self._active), QSystemTrayIcon.isSystemTrayAvailable())
-        self._sheet.background_asked.connect(self.hide)
-        self._sheet.stop_asked.connect(self.stop)
+        self._sheet.background_requested.connect(self.hide)
+        self._sheet.stop_requested.connect(self.stop)
         self._sheet.closed.connect(self._stay)
         self._window.sheets.open_sheet(self._sheet)
 

@@ -28,7 +28,7 @@ from ..settings import Settings
 
 WAIT_MS = 1000
 
-LONGEST_PATH = 100
+MAX_SOCKET_BYTES = 100
 """Bytes of the name of a socket that every system takes."""
 
 LONGEST_MESSAGE = 1 << 20
@@ -42,7 +42,7 @@ def server_name(settings: Settings) -> str:
     name = "clalign-" + hashlib.sha256(str(settings.config).encode()).hexdigest()[:16]
     for folder in _folders():
         place = str(folder / name)
-        if len(os.fsencode(_place(place, "0" * MARK_LETTERS))) < LONGEST_PATH and _is_own(folder):
+        if len(os.fsencode(_place(place, "0" * MARK_LETTERS))) < MAX_SOCKET_BYTES and _is_own(folder):
             return place
     return ""
 

@@ -61,9 +61,9 @@ class DataDock(QWidget):
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
-    close_asked = Signal(str)
-    open_asked = Signal()
-    menu_asked = Signal(str, QPoint)
+    close_requested = Signal(str)
+    open_requested = Signal()
+    menu_requested = Signal(str, QPoint)
     """Path of a file, and where its menu shall open."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -85,7 +85,7 @@ class DataDock(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
         box.addWidget(self.tree, 1)
-        add = row(button("Open files…", self.open_asked.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
+        add = row(button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
         add.setContentsMargins(8, 0, 8, 0)
         box.addLayout(add)
         self.tree_model.modelAboutToBeReset.connect(self._hush)
@@ -95,7 +95,7 @@ class DataDock(QWidget):
         self.tree.clicked.connect(self._click)
         self.tree.activated.connect(self._activate)
         self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.tree.customContextMenuRequested.connect(self._ask_menu)
+        self.tree.customContextMenuRequested.connect(self._request_menu)
         self._restore()
 
     def _hush(self) -> None:
@@ -130,10 +130,10 @@ class DataDock(QWidget):
             self._path = path
             self.source_chosen.emit(path)
 
-    def _ask_menu(self, place: QPoint) -> None:
+    def _request_menu(self, place: QPoint) -> None:
         path = self.tree.indexAt(place).data(PATH_ROLE)
         if path:
-            self.menu_asked.emit(path, self.tree.viewport().mapToGlobal(place))
+            self.menu_requested.emit(path, self.tree.viewport().mapToGlobal(place))
 
     def _activate(self, index: Index) -> None:
         path = index.data(PATH_ROLE)
@@ -142,7 +142,7 @@ class DataDock(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and self._path:
-            self.close_asked.emit(self._path)
+            self.close_requested.emit(self._path)
             return
         super().keyPressEvent(event)
 
@@ -157,10 +157,10 @@ MARK_WIDTH = 28
 """Pixels at the left of a device that its check box has."""
 
 
-MAX_SEEN = 4
+MAX_VISIBLE = 4
 """Devices that are seen without scrolling."""
 
-ALONE = ("auto", device_words.CLUSTER)
+EXCLUSIVE = ("auto", device_words.CLUSTER)
 """What is chosen alone."""
 
 
@@ -191,7 +191,7 @@ class DeviceDelegate(QStyledItemDelegate):
             painter.fillRect(area, QColor(colors.hover))
         chosen, severity, name, second = index.data(DEVICE_ROLE)
         height = option.fontMetrics.height()
-        is_one = index.data(ID_ROLE) in ALONE
+        is_one = index.data(ID_ROLE) in EXCLUSIVE
         names = ("radiobox-marked", "radiobox-blank") if is_one else ("checkbox-marked", "checkbox-blank-outline")
         mark = theme.icon(names[0 if chosen else 1], "accent" if chosen else "muted")
         mark.paint(painter, QRect(area.left() + 8, area.top() + 5, 16, 16))
@@ -212,10 +212,10 @@ class DevicePicker(QWidget):
 
     device_chosen = Signal(str)
     device_toggled = Signal(str)
-    test_asked = Signal(str)
-    details_asked = Signal(str)
-    refresh_asked = Signal()
-    compare_asked = Signal()
+    test_requested = Signal(str)
+    details_requested = Signal(str)
+    refresh_requested = Signal()
+    compare_requested = Signal()
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -234,13 +234,13 @@ class DevicePicker(QWidget):
         self.view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.words = label("", "muted", wrap=True)
-        self.test = button("Self-test", lambda: self._ask(self.test_asked))
-        self.details = button("Details", lambda: self._ask(self.details_asked))
-        self.again = button("Look again", self.refresh_asked.emit, tip="Look for devices again and test them")
+        self.test = button("Self-test", lambda: self._ask(self.test_requested))
+        self.details = button("Details", lambda: self._ask(self.details_requested))
+        self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
         self.compare = button(
-            "Compare devices…", self.compare_asked.emit, tip="The same job on several devices: scores and speed"
+            "Compare devices…", self.compare_requested.emit, tip="The same job on several devices: scores and speed"
         )
-        tools = row(self.test, self.details, self.again, None, spacing=6)
+        tools = row(self.test, self.details, self.refresh, None, spacing=6)
         compare = row(self.compare, None)
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
@@ -294,7 +294,7 @@ class DevicePicker(QWidget):
 
     def _claim_room(self) -> None:
         """Let some devices, and all of the words below them, be seen."""
-        n_seen = min(self.items.rowCount(), MAX_SEEN)
+        n_seen = min(self.items.rowCount(), MAX_VISIBLE)
         self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         box, words = self.layout(), self.words
         if box is not None:
@@ -333,7 +333,7 @@ class DevicePicker(QWidget):
 
     def _toggle(self, index: Index) -> None:
         number = index.data(ID_ROLE)
-        (self.device_chosen if number in ALONE else self.device_toggled).emit(number)
+        (self.device_chosen if number in EXCLUSIVE else self.device_toggled).emit(number)
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)

@@ -21,7 +21,7 @@ DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 
 LIST_WIDTH = 230
 
-LONGEST_LINE = 880
+MAX_LINE_WIDTH = 880
 """Pixels: longer lines are hard to follow."""
 
 
@@ -33,7 +33,7 @@ class Document(QTextBrowser):
         self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.setLineWrapColumnOrWidth(min(self.viewport().width(), LONGEST_LINE))
+        self.setLineWrapColumnOrWidth(min(self.viewport().width(), MAX_LINE_WIDTH))
         super().resizeEvent(event)
 
 

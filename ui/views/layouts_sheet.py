@@ -19,9 +19,9 @@ from .widgets.sheet import Sheet
 class LayoutsSheet(Sheet):
     """Lists layouts, each with what can be done with it."""
 
-    use_asked = Signal(str)
-    save_asked = Signal(str)
-    forget_asked = Signal(str)
+    use_requested = Signal(str)
+    save_requested = Signal(str)
+    forget_requested = Signal(str)
 
     def __init__(self, names: list[str]) -> None:
         super().__init__("My own layouts", 480)
@@ -46,8 +46,10 @@ class LayoutsSheet(Sheet):
         self._names = names
         clear_layout(self._lines)
         for name in names:
-            use = button("Use", partial(self.use_asked.emit, name), tip="Arrange the docks so")
-            gone = button("Delete", partial(self.forget_asked.emit, name), tip="Delete this layout; no dock changes")
+            use = button("Use", partial(self.use_requested.emit, name), tip="Arrange the docks so")
+            gone = button(
+                "Delete", partial(self.forget_requested.emit, name), tip="Delete this layout; no dock changes"
+            )
             use.setAccessibleName(f"Use {name}")
             gone.setAccessibleName(f"Delete {name}")
             self._lines.addLayout(row((label(name), 1), use, gone))
@@ -62,4 +64,4 @@ class LayoutsSheet(Sheet):
         self.save.setToolTip("" if name else "Type a name first.")
 
     def _save(self) -> None:
-        self.save_asked.emit(self.field.text().strip())
+        self.save_requested.emit(self.field.text().strip())

@@ -79,7 +79,7 @@ class LibraryPage(QWidget):
     """Search box, table, and what can be done with the chosen runs."""
 
     search_changed = Signal(str)
-    action_asked = Signal(str, list)
+    action_requested = Signal(str, list)
     """What is to be done, and the paths of the chosen runs."""
 
     def __init__(self) -> None:
@@ -120,7 +120,7 @@ class LibraryPage(QWidget):
         self._stack.setCurrentIndex(1 if rows else 0)
         words = ("No run has these words", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
-        self.empty.say(*words)
+        self.empty.show_text(*words)
         for place, found in enumerate(self.model.rows):  # as they are sorted
             if found["path"] in chosen:
                 self.table.selectRow(place)
@@ -143,7 +143,7 @@ class LibraryPage(QWidget):
 
     def _ask(self, name: str) -> None:
         if self.buttons[name].isEnabled():
-            self.action_asked.emit(name, self.chosen())
+            self.action_requested.emit(name, self.chosen())
 
 
 class NameRunSheet(Sheet):
@@ -185,7 +185,7 @@ class DeleteRunsSheet(Sheet):
 class RunsComparedSheet(Sheet):
     """The hits of two runs beside each other."""
 
-    save_asked = Signal()
+    save_requested = Signal()
 
     def __init__(self, names: tuple[str, str], counts: dict[str, int], lines: list[str]) -> None:
         super().__init__("Two runs compared", 860)
@@ -202,7 +202,7 @@ class RunsComparedSheet(Sheet):
         self.text.setMinimumHeight(300)
         self.text.setAccessibleName("Hits of both runs")
         self.body.addWidget(self.text)
-        save = button("Save as TSV…", self.save_asked.emit, "primary")
+        save = button("Save as TSV…", self.save_requested.emit, "primary")
         self.foot.addLayout(row(None, button("Close", self.close_sheet), save))
 
 

@@ -62,9 +62,9 @@ class SourceCard(ScrolledCard):
     """The card of one opened file."""
 
     alphabet_chosen = Signal(str, str)
-    use_asked = Signal(str)
-    close_asked = Signal(str)
-    command_asked = Signal(str, tuple)
+    use_requested = Signal(str)
+    close_requested = Signal(str)
+    command_requested = Signal(str, tuple)
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,8 +97,8 @@ class SourceCard(ScrolledCard):
         self._add_buttons(source)
 
     def _add_buttons(self, source: Source) -> None:
-        use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
-        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_asked.emit(source.path))))
+        use = button("Use for the next search", lambda: self.use_requested.emit(source.path))
+        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_requested.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         for offer in self._offers(source, "foot"):
             self.box.insertLayout(self.box.count() - 1, row(self._button(source, offer), None))
@@ -107,7 +107,7 @@ class SourceCard(ScrolledCard):
         return [offer for offer in self.offers(source) if offer.place == place] if source.state == "ready" else []
 
     def _button(self, source: Source, offer: Offer, *more: Any) -> QPushButton:
-        ask = partial(self.command_asked.emit, offer.command, (source.path, *offer.arguments, *more))
+        ask = partial(self.command_requested.emit, offer.command, (source.path, *offer.arguments, *more))
         return button(offer.text, ask, "primary" if offer.is_primary else "", offer.tip)
 
     def _add_offers(self, source: Source) -> None:

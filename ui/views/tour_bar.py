@@ -56,7 +56,7 @@ STEPS = (
 class TourBar(QFrame):
     """Leads through the steps; it can be left at any moment."""
 
-    show_asked = Signal(str)
+    show_requested = Signal(str)
     """The id of the command of a step."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class TourBar(QFrame):
         self._count = label("", "muted")
         self._text = label("", wrap=True)
         self._text.setMinimumWidth(1)
-        self.show_button = button("", lambda: self.show_asked.emit(STEPS[self.place].command), "primary")
+        self.show_button = button("", lambda: self.show_requested.emit(STEPS[self.place].command), "primary")
         self.back = button("Back", lambda: self.go(self.place - 1))
         self.next = button("Next", lambda: self.go(self.place + 1))
         leave = IconButton("close", "Leave the tour", self.hide)

@@ -15,14 +15,14 @@ from clalign.jobs import Event, JobContext
 from clalign.values.specs import Spec
 
 from ... import formatting
-from ...formatting import told
+from ...formatting import error_text
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
 from ...services.job_controller import run_name
-from ...services.picture_files import ask_picture_file
+from ...services.picture_files import export_picture_file
 from .changing_controller import ChangingController
 from .run_view import AlignedRunView
 
@@ -69,8 +69,8 @@ class AlignController(FormController):
         n = source.report.get("n_sequences", 0)
         if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []
-        again = source.is_alignment
-        text = "Align again…" if again else "Align these sequences…"
+        is_aligned = source.is_alignment
+        text = "Align again…" if is_aligned else "Align these sequences…"
         return [Offer(text, "align.align", tip="Statistical alignment of all of them (FSA)", place="foot")]
 
     def connect_page(self, page: ResultsPage) -> None:
@@ -79,9 +79,9 @@ class AlignController(FormController):
 
         assert isinstance(page, AlignedPage)
         page.panel_made.connect(self._rows.connect_rows)
-        page.export_asked.connect(lambda: self._export(page))
-        page.pairs.picture_asked.connect(lambda: self._save_pair(page))
-        page.bar.lower_asked.connect(lambda factor: self.anneal(page.run, factor))
+        page.export_requested.connect(lambda: self._export(page))
+        page.pairs.picture_requested.connect(lambda: self._save_pair(page))
+        page.bar.lower_requested.connect(lambda factor: self.anneal(page.run, factor))
 
     def _save_pair(self, page: AlignedPage) -> None:
         """Save the probabilities of the pair in view as a picture."""
@@ -90,7 +90,7 @@ class AlignController(FormController):
         canvas = page.pairs.canvas
         stem = formatting.file_words("-".join(canvas.shown.names))
         picture = PairPicture(canvas.shown, canvas.with_path)
-        ask_picture_file(self._app, stem, lambda: picture)
+        export_picture_file(self._app, stem, lambda: picture)
 
     def save_movie(self) -> None:
         """Save the annealing of the run in view as a moving picture, or as a series of pictures."""
@@ -111,7 +111,7 @@ class AlignController(FormController):
             return
         pictures = AnnealingPictures(run.aligned, run.rows.scheme, run.rows.ramp, run.title)
         said = "The pictures of the annealing are being drawn."
-        self._app.say("note", said)
+        self._app.notify("note", said)
 
         def write(context: JobContext) -> int:
             if as_series:
@@ -125,15 +125,15 @@ class AlignController(FormController):
                 done, total = event.value["done"], event.value["total"]
                 page.rows_panel.status.setText(f"Picture {done + 1} of {total} of the annealing")
 
-        def tell(answer: int | Exception) -> None:
-            self._app.window.messages.take_back(said)
+        def finish(answer: int | Exception) -> None:
+            self._app.window.messages.withdraw(said)
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, f"{path} could not be written"))
+                self._app.notify("stop", error_text(answer, f"{path} could not be written"))
                 return
             what = f"{formatting.plural(answer, 'picture')} of the annealing" if as_series else "Annealing"
-            self._app.say("good", f"{what} written to {formatting.short_path(path)}.")
+            self._app.notify("good", f"{what} written to {formatting.short_path(path)}.")
 
-        self._app.files.ask_long((str(run.path), "movie"), write, tell, note)
+        self._app.files.ask_slowly((str(run.path), "movie"), write, finish, note)
 
     @property
     def page(self) -> AlignedPage | None:
@@ -167,7 +167,7 @@ class AlignController(FormController):
 
         def take(answer: str | Exception) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, "The run could not be copied"))
+                self._app.notify("stop", error_text(answer, "The run could not be copied"))
             else:
                 title = f"Merge the columns of {Path(spec.paths[0]).name} with the gap factor {gap_factor:g}"
                 self.jobs.resume(answer, title=title)

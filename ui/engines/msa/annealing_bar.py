@@ -37,8 +37,8 @@ PLAY_STEPS = 150
 class AnnealingBar(QWidget):
     """Moves through the merges of a run; what is asked for goes to the run."""
 
-    export_asked = Signal()
-    lower_asked = Signal(float)
+    export_requested = Signal()
+    lower_requested = Signal(float)
     """A gap factor that is less than the run's, with which its columns are to be merged anew."""
 
     def __init__(self, run: AlignedRunView) -> None:
@@ -64,7 +64,7 @@ class AnnealingBar(QWidget):
         self.finished = button("Finished", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
         self.finished.setToolTip("The alignment of the run: all merges, refined")
         export = button(
-            "Export…", self.export_asked.emit, tip="The alignment, its merges, or the probabilities of pairs"
+            "Export…", self.export_requested.emit, tip="The alignment, its merges, or the probabilities of pairs"
         )
         self.setLayout(stacked(
             row(self.play, back, on, (self.slider, 1), export, spacing=2),
@@ -109,7 +109,7 @@ class AnnealingBar(QWidget):
         self.factor.setToolTip(FACTOR_TIP)
         least = self._least
         if factor < least:
-            self.lower_asked.emit(factor)
+            self.lower_requested.emit(factor)
         self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
 
     def toggle_play(self) -> None:
@@ -141,9 +141,9 @@ class AnnealingBar(QWidget):
         run = self._run.aligned
         self.setEnabled(run is not None)
         if run is None:
-            told = self._run.told
-            if told:
-                merges, columns = formatting.plural(told["n_merges"], "merge"), told["n_columns"]
+            progress = self._run.progress
+            if progress:
+                merges, columns = formatting.plural(progress["n_merges"], "merge"), progress["n_columns"]
                 self.words.setText(f"Being merged: {merges}, {formatting.plural(columns, 'column')} left")
             return
         self.slider.blockSignals(True)
@@ -177,7 +177,7 @@ class AnnealingBar(QWidget):
         self.lower_button.setVisible(least > 0)
         for factor in (least / 2, least / 4, 0.0):
             words = f"{factor:.3g}" if factor else "0, the most sensitive"
-            self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_asked.emit, factor))
+            self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_requested.emit, factor))
 
     def _say(self) -> None:
         run, step = self._run.aligned, self._run.step

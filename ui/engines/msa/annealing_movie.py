@@ -38,7 +38,7 @@ from ...views.alignment.rows_painter import (
 from ...views.charts.pictures import png
 from .run_data import MEASURE_NAMES, AlignedRun, factor_words, judged
 
-FRAMES = 60
+MAX_FRAMES = 60
 """Pictures of the merges, at most."""
 
 MAX_ORDERED = 20_000
@@ -57,7 +57,7 @@ MAX_JUDGED = 1_000_000
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-def steps_of(run: AlignedRun, most: int = FRAMES) -> list[int]:
+def steps_of(run: AlignedRun, most: int = MAX_FRAMES) -> list[int]:
     """Return the steps that are drawn: from none to all merges, then the finished alignment."""
     steps = np.unique(np.linspace(0, run.n_merges, min(most, run.n_merges + 1)).round().astype(int))
     return [*steps.tolist(), run.last_step]

@@ -51,7 +51,7 @@ class ChangingController(Controller):
         pages = self._alignments.pages
         return next((path for path, page in pages.items() if page is self._alignments.page), "")
 
-    def ask_file(self) -> None:
+    def add_from_file(self) -> None:
         """Ask for sequences and add them to the alignment in view."""
         path, _ = QFileDialog.getOpenFileName(self._app.window, "Add the sequences of a file", "", FILE_FILTER)
         if path:
@@ -78,7 +78,7 @@ class ChangingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("alignments", name, ".sto", taken)
         except OSError as error:
-            self._app.say("stop", f"The folder for alignments could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for alignments could not be made because: {error.strerror}.")
             return
         choice = dataclasses.asdict(self.choice())
         more = {"of": ENGINE.job, "output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}
@@ -103,7 +103,7 @@ class ChangingController(Controller):
             first, last = item.spec["first"], item.spec["last"]
             head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} aligned anew"
             self._chosen[value["output"]] = range(first, last + value["n_columns"] - value["width"])
-        self._app.say("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
+        self._app.notify("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
         self._sources.open_paths([value["output"]])
 
     def _select_again(self, path: str) -> None:

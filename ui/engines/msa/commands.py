@@ -35,7 +35,7 @@ COMMANDS = (
             before="show_tab:report"),
     Command("align.run", "Align sequences…", "Run", "Ctrl+Shift+A", "format-align-justify",
             tip="Opens the sheet that aligns the chosen sequences; starts when it is open", before="stop_job"),
-    Command("align.changes.ask_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,
+    Command("align.changes.add_from_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,
             "Aligns the sequences of a file with the alignment in view, whose columns stay as they are",
             before="trees.show"),
     Command("align.changes.realign", "Realign the selected columns", "Alignment", "", "format-align-justify",

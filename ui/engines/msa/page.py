@@ -21,7 +21,7 @@ class AlignedPage(ResultsPage):
     TABS: ClassVar[dict[str, str]] = {"alignment": "Alignment", "pairs": "Pairs of sequences", "report": "Report"}
 
     panel_made = Signal(object)
-    export_asked = Signal()
+    export_requested = Signal()
 
     run: AlignedRunView
 
@@ -46,8 +46,8 @@ class AlignedPage(ResultsPage):
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.aligned_changed.connect(self._show_finished)
-        self.report.copy_asked.connect(self.action_asked)
-        self.bar.export_asked.connect(self.export_asked)
+        self.report.copy_requested.connect(self.action_requested)
+        self.bar.export_requested.connect(self.export_requested)
 
     @property
     def rows_panel(self) -> RowsPanel | None:
@@ -97,7 +97,7 @@ class AlignedPage(ResultsPage):
         if self._panel is not None and self.run.rows is not None:  # it may have been shown while it was made
             self._panel.offer_schemes()
             self._panel.choose_scheme(self.run.rows.scheme)
-            if self.run.told:  # it was shown as a whole
+            if self.run.progress:  # it was shown as a whole
                 self._panel.canvas.zoom(0)
         self.show_counts()
 
@@ -115,7 +115,7 @@ class AlignedPage(ResultsPage):
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
         self.statistics.hide()
         self.reset_button.hide()
-        self._nothing.say(*run.empty_words())
+        self._nothing.show_text(*run.empty_words())
         self.bar.setVisible(self._panel is not None)
 
     def show_histogram(self) -> None:

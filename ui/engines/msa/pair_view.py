@@ -74,7 +74,7 @@ class PairCanvas(QWidget):
 class PairView(QWidget):
     """Lets two sequences be chosen, and shows their posteriors."""
 
-    picture_asked = Signal()
+    picture_requested = Signal()
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -89,7 +89,7 @@ class PairView(QWidget):
         self.way = IconButton("vector-polyline", "Show the way of the alignment", self._show_way)
         self.way.setCheckable(True)
         self.way.setChecked(True)
-        self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
+        self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_requested.emit, "Save…")
         tools = row(
             (self.first, 1), label("and", "muted"), (self.second, 1), self.way, self.save,
             IconButton("chevron-left", "Previous pair", lambda: self._step(-1)),

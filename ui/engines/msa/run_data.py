@@ -43,11 +43,11 @@ def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment
     return RowAlignment(cells, given.names, given.descriptions, RowNotes())
 
 
-def live_rows(path: Path, told: dict[str, Any]) -> RowAlignment:
+def live_rows(path: Path, event: dict[str, Any]) -> RowAlignment:
     """Return as rows what the columns of a run that goes on have become until now."""
     with open_run(path) as run:
         given = given_of(run)
-    return rows_of(given, told_alignment(told, given.lengths))
+    return rows_of(given, told_alignment(event, given.lengths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

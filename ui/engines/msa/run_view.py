@@ -54,7 +54,7 @@ class AlignedRunView(RunView):
         self.step = self._shown_step = 0
         self.judged: Judged | None = None
         self.stored: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
+        self.progress: dict[str, Any] = {}
         self._work, self._judging = Reader(self), Reader(self)
 
     # --- the run ---
@@ -66,14 +66,14 @@ class AlignedRunView(RunView):
             if alignments:
                 self.stored = dict(alignments[0].facts)
                 path = self.path
-                self._work.ask_long("run", lambda context: read_aligned_run(path, context), self._take_run)
+                self._work.ask_slowly("run", lambda context: read_aligned_run(path, context), self._take_run)
 
-    def _ask_histogram(self) -> None:
+    def _read_histogram(self) -> None:
         """Ask for nothing: pairs have likelihoods, but nobody chooses among them by these."""
 
     def _take_run(self, answer: AlignedRun | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The alignment could not be read"))
+            self.problem_found.emit(formatting.error_text(answer, "The alignment could not be read"))
             return
         self.aligned, self.step = answer, answer.last_step
         self._take_step(answer.last_step, answer.final)
@@ -106,7 +106,7 @@ class AlignedRunView(RunView):
 
     def _take_answer(self, answer: tuple[int, MultipleAlignment] | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The step could not be shown"))
+            self.problem_found.emit(formatting.error_text(answer, "The step could not be shown"))
         else:
             self._take_step(*answer)
 
@@ -130,16 +130,16 @@ class AlignedRunView(RunView):
             self.rows.show(alignment)
         return self.rows
 
-    def watch(self, told: dict[str, Any]) -> None:
+    def watch(self, progress: dict[str, Any]) -> None:
         """Show what the columns have become while they are being merged."""
         if self.aligned is None and not self.stored:
             path = self.path
-            self._work.ask("live", lambda: (told, live_rows(path, told)), self._take_live)
+            self._work.ask("live", lambda: (progress, live_rows(path, progress)), self._take_live)
 
     def _take_live(self, answer: tuple[dict[str, Any], RowAlignment] | Exception) -> None:
         if isinstance(answer, Exception) or self.aligned is not None:
             return  # the run is written meanwhile; the next telling or its end shows more
-        self.told, rows = answer
+        self.progress, rows = answer
         self._show(rows)
         self.shown_changed.emit()
 
@@ -158,7 +158,7 @@ class AlignedRunView(RunView):
 
     def _take_judged(self, answer: tuple[MultipleAlignment, Judged] | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The measures could not be computed"))
+            self.problem_found.emit(formatting.error_text(answer, "The measures could not be computed"))
             return
         if answer[0] is self.shown and self.rows is not None:
             self.judged = answer[1]

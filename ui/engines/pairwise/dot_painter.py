@@ -20,13 +20,13 @@ from .dot_plot import LEVELS, DotPlot, seen_of
 LARGEST_NUMBER = "000,000"
 """So much room numbers at an axis have."""
 
-USABLE = 220.0
+MIN_SIDE = 220.0
 """Pixels: where both sequences in the same scale would take less, one is drawn larger than the other."""
 
 MIN_RATIO = 0.25
 """Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
 
-USUAL_LEVEL = 60
+DEFAULT_LEVEL = 60
 """Dots that are paler are left out at first: chance makes too many of them."""
 
 FEW_DOTS = 0.003
@@ -52,7 +52,7 @@ class DotStyle:
     """
 
     colors: theme.Tokens
-    least: int = USUAL_LEVEL
+    least: int = DEFAULT_LEVEL
     mark: tuple[float, float] | None = None
 
 
@@ -72,8 +72,8 @@ def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     """Return where the dots are drawn within an area: in the same scale along both sides where there is room."""
     room = area.marginsRemoved(axes_room())
     natural = min(max(shown.height() / shown.width(), MIN_RATIO), 1 / MIN_RATIO)
-    width = max(min(room.width(), room.height() / natural), min(room.width(), USABLE))
-    height = max(min(room.height(), room.width() * natural), min(room.height(), USABLE))
+    width = max(min(room.width(), room.height() / natural), min(room.width(), MIN_SIDE))
+    height = max(min(room.height(), room.width() * natural), min(room.height(), MIN_SIDE))
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, height))
 
 

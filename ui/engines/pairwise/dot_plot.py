@@ -23,7 +23,7 @@ from clalign.values.hits import Domain, Hit
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
 
-from .dot_words import LONGEST_WINDOW, WORST_SHARE, windows_around
+from .dot_words import LONGEST_WINDOW, MAX_CHANCE_SHARE, windows_around
 
 WINDOWS = {False: 11, True: 15}
 """Residues that are compared at once: of proteins, of nucleic acids."""
@@ -263,7 +263,7 @@ def _long_window(
     window = WINDOWS[True]
     while window < LONGEST_WINDOW:
         usual, full = _scale(matrix.scores.astype(np.int16), query, target, window, per_dot)
-        if usual <= WORST_SHARE * full:
+        if usual <= MAX_CHANCE_SHARE * full:
             break
         window += 5
     return window

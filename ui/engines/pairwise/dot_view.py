@@ -20,7 +20,7 @@ from ...views.widgets.parts import (
     row,
 )
 from .dot_painter import (
-    USUAL_LEVEL,
+    DEFAULT_LEVEL,
     DotImage,
     DotStyle,
     dot_image,
@@ -40,7 +40,7 @@ MIN_SHOWN = 12.0
 LOW_RATIO = 2.0
 """Of width and height: from there on the tools are beside the plot."""
 
-REST_MILLISECONDS = 200
+REST_MS = 200
 """A view that has not moved for so long is looked at closer."""
 
 CLICK_PIXELS = 4
@@ -55,19 +55,19 @@ class DotCanvas(QWidget):
 
     column_chosen = Signal(int, int)
     hovered = Signal(str)
-    closer_asked = Signal(object)
+    closer_requested = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
         self.plot: DotPlot | None = None
         self.part: DotPlot | None = None
         self._wanted: object = None
-        self.least = USUAL_LEVEL
+        self.least = DEFAULT_LEVEL
         self.mark: tuple[float, float] | None = None
         self.shown = QRectF(0, 0, 1, 1)
         self._images: dict[bool, tuple[tuple[int, int], DotImage | None]] = {}
-        self._resting = QTimer(self, singleShot=True, interval=REST_MILLISECONDS)
-        self._resting.timeout.connect(self._ask_closer)
+        self._resting = QTimer(self, singleShot=True, interval=REST_MS)
+        self._resting.timeout.connect(self._request_closer)
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self.setMouseTracking(True)
@@ -93,7 +93,7 @@ class DotCanvas(QWidget):
         self.part = part
         self._draw_dots()
 
-    def _ask_closer(self) -> None:
+    def _request_closer(self) -> None:
         """Ask for smaller dots of what is in view, unless they are there."""
         plot, part = self.plot, self.part
         if plot is None or not self.isVisible() or not is_coarse(plot, self.frame, self.shown):
@@ -103,7 +103,7 @@ class DotCanvas(QWidget):
             part is None or self.seen is not part or is_coarse(part, self.frame, self.shown)
         ):
             self._wanted = wanted
-            self.closer_asked.emit(wanted)
+            self.closer_requested.emit(wanted)
 
     @property
     def seen(self) -> DotPlot | None:
@@ -115,7 +115,7 @@ class DotCanvas(QWidget):
         place = QRectF(part.first_column - 1, part.first_row - 1, width + 2, height + 2)
         return part if place.contains(self.shown) else self.plot
 
-    def set_least(self, least: int) -> None:
+    def set_min_level(self, least: int) -> None:
         """Leave out paler dots."""
         self.least = least
         self._draw_dots()
@@ -238,8 +238,8 @@ class DotPlotView(QWidget):
     """The plot with its tools and what is under the pointer."""
 
     column_chosen = Signal(int, int)
-    picture_asked = Signal()
-    locate_asked = Signal()
+    picture_requested = Signal()
+    locate_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,21 +247,21 @@ class DotPlotView(QWidget):
         self.canvas.column_chosen.connect(self.column_chosen)
         self.least = QSlider(Qt.Orientation.Horizontal)
         self.least.setRange(1, LEVELS - 1)
-        self.least.setValue(USUAL_LEVEL)
+        self.least.setValue(DEFAULT_LEVEL)
         self.least.setFixedWidth(90)
         self.least.setAccessibleName("How alike windows must be to make a dot")
         self.least.setToolTip(
             "How alike windows must be to make a dot: to the right only the most alike are left;"
             f" {formatting.percent(1.0)} is as alike as the query is to itself"
         )
-        self.least_words = label("", "muted")
-        self.least.valueChanged.connect(self._set_least)
-        self._set_least(USUAL_LEVEL)
+        self.level_words = label("", "muted")
+        self.least.valueChanged.connect(self._set_min_level)
+        self._set_min_level(DEFAULT_LEVEL)
         self.place = ElidedLabel("", "muted")
         self.problem = label("", "caution", wrap=True)
         self.problem.setMinimumWidth(1)
         self.problem.hide()
-        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.canvas.hovered.connect(self._say)
         box = QVBoxLayout(self)
@@ -273,10 +273,10 @@ class DotPlotView(QWidget):
         box.addLayout(self._tools_and_canvas(), 1)
         box.addWidget(self.place)
 
-    def _set_least(self, least: int) -> None:
+    def _set_min_level(self, least: int) -> None:
         """Leave out paler dots, and say which."""
-        self.canvas.set_least(least)
-        self.least_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
+        self.canvas.set_min_level(least)
+        self.level_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
 
     def _tools_and_canvas(self) -> QBoxLayout:
         zooms = row(
@@ -284,8 +284,10 @@ class DotPlotView(QWidget):
             IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
             IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
         )
-        save = IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
-        self._tools = row(label("Dots", "muted"), self.least, self.least_words, None)
+        save = IconButton(
+            "export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_requested.emit, "Save…"
+        )
+        self._tools = row(label("Dots", "muted"), self.least, self.level_words, None)
         self._tools.addLayout(zooms)
         self._tools.addWidget(save)
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
@@ -323,7 +325,7 @@ class DotPlotView(QWidget):
         if plot.dots is None:
             return "The two sequences are being compared…"
         size = formatting.length(plot.window, plot.alphabet)
-        if not (plot.dots >= USUAL_LEVEL).any():
+        if not (plot.dots >= DEFAULT_LEVEL).any():
             return f"No windows of {size} are more alike than chance lets expect."
         return f"Windows of {size}, scored with the matrix. A click goes to the column."
 

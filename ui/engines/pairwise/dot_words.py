@@ -15,12 +15,12 @@ Places = npt.NDArray[np.int64]
 MAX_LOOKED_UP = 1 << 20
 """Words of the query that are looked up at most; of longer ones every n-th is."""
 
-BY_CHANCE = 1 << 20
+MAX_CHANCE_WORDS = 1 << 20
 """So many words are found by chance at most, for words are long enough."""
 
 LONGEST_WORD = 15
 
-MAX_TIMES = 16
+MAX_OCCURRENCES = 16
 """Of a word that the target has more often only so many places are looked at."""
 
 BLOCK_WORDS = 1 << 14
@@ -29,7 +29,7 @@ BLOCK_WORDS = 1 << 14
 NOTHING = 31
 """Stands before and behind a sequence."""
 
-WORST_SHARE = 0.4
+MAX_CHANCE_SHARE = 0.4
 """The score that the best window of a dot has by chance is at most this share of that of equal ones."""
 
 LONGEST_WINDOW = 120
@@ -38,7 +38,7 @@ LONGEST_WINDOW = 120
 def word_length(n_query: int, n_target: int) -> int:
     """Return how long words are of which few are found by chance."""
     length = 6
-    while min(n_query, MAX_LOOKED_UP) * n_target > BY_CHANCE * 4**length and length < LONGEST_WORD:
+    while min(n_query, MAX_LOOKED_UP) * n_target > MAX_CHANCE_WORDS * 4**length and length < LONGEST_WORD:
         length += 1
     return length
 
@@ -73,7 +73,7 @@ def shared_words(
         places = places[ours[places] >= 0]
         first, last = (np.searchsorted(theirs, ours[places], side) for side in ("left", "right"))
         n_times = last - first
-        taken = np.minimum(n_times, MAX_TIMES)
+        taken = np.minimum(n_times, MAX_OCCURRENCES)
         which = np.repeat(np.arange(len(places)), taken)
         number = np.arange(len(which)) - np.repeat(np.cumsum(taken) - taken, taken)
         yield places[which], order[first[which] + number * n_times[which] // np.maximum(taken[which], 1)]

@@ -10,7 +10,7 @@ from clalign.formats.matrices import matrix_names
 
 from ...views.widgets.option_form import OptionForm
 
-USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
+DEFAULT_MATRIX = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
 
 
 class PairForm(OptionForm):
@@ -35,9 +35,9 @@ class PairForm(OptionForm):
     def _show_unused(self) -> None:
         """Let only be chosen what has a meaning beside the other options."""
         is_ungapped = self._choice("mode").currentData() == "ungapped"
-        is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
-        is_pairs = is_listed or is_in_step or self._is_given("long")
-        has_match = self._is_given("match") and self._is_given("mismatch")
+        is_listed, is_in_step = self._is_set("pair_list"), self._is_set("in_step")
+        is_pairs = is_listed or is_in_step or self._is_set("long")
+        has_match = self._is_set("match") and self._is_set("mismatch")
         is_fitted = self._choice("statistics").currentData() == "fitted"
         no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
         no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
@@ -64,7 +64,7 @@ class PairForm(OptionForm):
         names = {name for kind in (False, True) for name in matrix_names(kind)}
         choice.blockSignals(True)
         choice.clear()
-        choice.addItem(USUAL[is_nucleic], None)
+        choice.addItem(DEFAULT_MATRIX[is_nucleic], None)
         for name in matrix_names(is_nucleic):
             choice.addItem(name, name)
         for path in (entry for entry in entries if entry and entry not in names):

@@ -28,7 +28,7 @@ MAX_BARS = 2000
 REACH = 3.0
 """The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
 
-SHORTEST_CURVE = 2
+MIN_CURVE_BARS = 2
 """Bars that a curve needs at least."""
 
 
@@ -93,7 +93,7 @@ class PairHistogram(Histogram):
 
     def curve(self, name: str) -> Curve | None:
         """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
-        if self.expected_counts is None or not self.statistics or len(self.counts) < SHORTEST_CURVE:
+        if self.expected_counts is None or not self.statistics or len(self.counts) < MIN_CURVE_BARS:
             return None
         if name != ("fit" if self.statistics["kind"] == "fitted" else "calibration"):
             return None

@@ -22,7 +22,7 @@ class PairPage(ResultsPage):
         self._fitted: set[str] = set()
         super().__init__(run)
 
-    def _made_hit(self) -> PairCard:
+    def _make_hit(self) -> PairCard:
         made = PairCard()
         self._dress_hit(made)
         self.card_made.emit(made)

@@ -10,11 +10,11 @@ from clalign.databases.examples import PairExample
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.values.specs import Spec
 
-from ...formatting import told
+from ...formatting import error_text
 from ...models.workspace import Offer, Source
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
-from ...services.picture_files import ask_picture_file
+from ...services.picture_files import export_picture_file
 from .dot_plot import DotPlot, read_dot_plot
 from .notices import source_offers
 from .run_view import PairRunView
@@ -50,7 +50,7 @@ class PairController(FormController):
 
         self._app.workspace.propose_queries()
         sheet = PairSheet(self._app.workspace, options)
-        sheet.paste_asked.connect(self._keep_pasted)
+        sheet.paste_requested.connect(self._keep_pasted)
         return sheet
 
     def search_with(self, path: str) -> None:
@@ -114,11 +114,11 @@ class PairController(FormController):
         page.card_made.connect(lambda card: self._connect_card(page, card))
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
-        card.dots_asked.connect(lambda: self._fill_dots(page, card))
-        card.dots.canvas.closer_asked.connect(lambda part: self._fill_part(page, card, part))
-        card.dots.locate_asked.connect(lambda: self.locating.ask(str(page.run.path)))
-        card.alignment_picture_asked.connect(self.save_alignment)
-        card.dots_picture_asked.connect(self.save_dots)
+        card.dots_requested.connect(lambda: self._fill_dots(page, card))
+        card.dots.canvas.closer_requested.connect(lambda part: self._fill_part(page, card, part))
+        card.dots.locate_requested.connect(lambda: self.locating.ask(str(page.run.path)))
+        card.alignment_picture_requested.connect(self.save_alignment)
+        card.dots_picture_requested.connect(self.save_dots)
 
     def _fill_again(self, run: str) -> None:
         """Compare once more, now that a file of the run was found."""
@@ -141,13 +141,13 @@ class PairController(FormController):
             if not isValid(card) or run.hit is not hit:
                 return
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, f"The dot plot of {hit.name} could not be made"))
+                self._app.notify("stop", error_text(answer, f"The dot plot of {hit.name} could not be made"))
             else:
                 card.show_dots(answer)
 
         path, number = run.path, hit.profile
         files = self._app.files
-        files.ask_long((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
+        files.ask_slowly((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
     def _fill_part(self, page: PairPage, card: PairCard, part: tuple[Any, Any]) -> None:
         """Compare what is in view of the two sequences once more, in smaller dots."""
@@ -162,7 +162,7 @@ class PairController(FormController):
 
         key = (str(page.run.path), "closer dots")
         self._app.files.forget(key)
-        self._app.files.ask_long(key, lambda context: closer(*part, context.check), take)
+        self._app.files.ask_slowly(key, lambda context: closer(*part, context.check), take)
 
     # --- pictures ---
 
@@ -176,7 +176,7 @@ class PairController(FormController):
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
-        ask_picture_file(
+        export_picture_file(
             self._app,
             f"{hit.name}-alignment",
             lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
@@ -195,4 +195,4 @@ class PairController(FormController):
         if canvas.plot is None:
             return
         plot, least, shown = canvas.plot, canvas.least, canvas.shown
-        ask_picture_file(self._app, f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))
+        export_picture_file(self._app, f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))

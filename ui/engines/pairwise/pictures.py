@@ -37,7 +37,7 @@ LETTER_POINTS = 9
 
 DOT_PLOT_SIDE = 620.0
 
-MAX_IN_ONE = 20_000
+MAX_COLUMNS = 20_000
 """Columns of an alignment that a picture without pages can hold so that it can be opened and read."""
 
 
@@ -45,7 +45,7 @@ def too_long(hit: Hit, path: str) -> str:
     """Return why the alignments of a hit would make no picture of this kind; empty if they do."""
     n_columns = sum(len(domain.states) for domain in hit.domains)
     kind = Path(path).suffix.lower().removeprefix(".")
-    if n_columns <= MAX_IN_ONE or kind == "pdf":
+    if n_columns <= MAX_COLUMNS or kind == "pdf":
         return ""
     return (
         f"{formatting.count(n_columns)} columns are too many for a picture without pages: nobody could open or read it."

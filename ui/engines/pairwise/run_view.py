@@ -20,7 +20,7 @@ from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
 from .layout import PairLayout, pair_line
 
-USUAL = "(NCBI BLAST's tables)"
+DEFAULT_SOURCE = "(NCBI BLAST's tables)"
 """What is said of statistics that nobody has to be told of at the head of a page."""
 
 
@@ -138,14 +138,14 @@ class PairRunView(RunView):
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
-        return f"{which}{strand}. {self.statistics_told()}{line}".strip()
+        return f"{which}{strand}. {self.statistics_source()}{line}".strip()
 
     def statistics_words(self) -> str:
         """Return what is unusual about the statistics; the tables of BLAST, which most runs take, are not."""
-        told = self.statistics_told()
-        return "" if USUAL in told else told
+        source = self.statistics_source()
+        return "" if DEFAULT_SOURCE in source else source
 
-    def statistics_told(self) -> str:
+    def statistics_source(self) -> str:
         """Return which statistics are shown, or why there are none."""
         if self.shows_all:
             kinds = {str(card.get("statistics_words", "")) for card in self.cards}
@@ -225,7 +225,7 @@ class PairRunView(RunView):
             ("Alphabet", formatting.alphabet(card["alphabet"])),
             ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
         ]
-        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_told()
+        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_source()
 
     def database_words(self) -> str:
         """Return what the size of the database is for E-values: residues, of one query without the ends."""
@@ -256,7 +256,7 @@ class PairRunView(RunView):
             ("Gap costs", "" if scoring["mode"] == "ungapped" else gaps),
             ("Alignments", MODES[scoring["mode"]]),
             ("Strands", " and ".join(self.facts.get("strands") or ()) if self.is_nucleic else ""),
-            ("Statistics", self.statistics_told()),
+            ("Statistics", self.statistics_source()),
             ("Recomputed", self.wider_words()),
         ]
         return [(name, value) for name, value in rows if value]

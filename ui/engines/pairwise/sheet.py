@@ -46,7 +46,7 @@ class PairSheet(SpecSheet):
 
     form: PairForm
     spec: PairwiseSpec | None
-    paste_asked = Signal(str)
+    paste_requested = Signal(str)
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
@@ -80,7 +80,7 @@ class PairSheet(SpecSheet):
         self.resized.emit()
 
     def _use_pasted(self) -> None:
-        self.paste_asked.emit(self.text.fasta("query"))
+        self.paste_requested.emit(self.text.fasta("query"))
 
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
         """Show the open files; queries are asked for as long as none are chosen."""

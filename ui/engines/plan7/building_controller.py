@@ -59,7 +59,7 @@ class BuildingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("profiles", stem, ".hmm", taken)
         except OSError as error:
-            self._app.say("stop", f"The folder for profiles could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for profiles could not be made because: {error.strerror}.")
             return
         if then_search:
             self._searches.add(output)
@@ -81,7 +81,7 @@ class BuildingController(Controller):
             f"{formatting.plural(value['length'], 'node')} from {formatting.plural(value['n_sequences'], 'sequence')}"
         )
         text = f"Profile {value['name']} built: {built}. It is kept in {formatting.short_path(value['output'])}."
-        self._app.say("good", text)
+        self._app.notify("good", text)
         self._wanted = value["output"]
         self._search.sources.open_quietly([value["output"]])
 

@@ -29,9 +29,9 @@ from .calibration import fit_chart, fit_words, sample_chart
 
 NUMBER, SEED = 5000, 42
 
-LEAST, MOST = 100, 10_000_000
+MIN_SEQUENCES, MAX_SEQUENCES = 100, 10_000_000
 
-WHY = (
+REASON = (
     "The scores of random sequences are fitted with an extreme value distribution. With it the profile's E-values are "
     "estimates instead of upper bounds. The result is a new file; the original stays as it is."
 )
@@ -49,9 +49,9 @@ class CalibrateSheet(Sheet):
         Proposed file.
     """
 
-    calibrate_asked = Signal(dict)
-    stop_asked = Signal()
-    search_asked = Signal()
+    calibrate_requested = Signal(dict)
+    stop_requested = Signal()
+    search_requested = Signal()
 
     def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
         super().__init__(f"Calibrate {source.name}", 680)
@@ -75,9 +75,9 @@ class CalibrateSheet(Sheet):
             self.body.addWidget(widget)
         self.body.addStretch(1)
         self.close_button = button("Cancel", self.close_sheet)
-        self.stop = button("Stop", self.stop_asked.emit)
+        self.stop = button("Stop", self.stop_requested.emit)
         self.run_button = button("Calibrate", self._run, "primary")
-        self.search = button("Search with it…", self.search_asked.emit, "primary")
+        self.search = button("Search with it…", self.search_requested.emit, "primary")
         self.foot.addLayout(row(None, self.close_button, self.stop, self.run_button, self.search))
         self.setFocusProxy(self.run_button)
         for field in (self.number, self.seed, self.output):
@@ -87,11 +87,11 @@ class CalibrateSheet(Sheet):
 
     def _form(self) -> QWidget:
         made = FormLines()
-        made.grid.addWidget(label(WHY, "muted", wrap=True), 0, 0, 1, 3)
+        made.grid.addWidget(label(REASON, "muted", wrap=True), 0, 0, 1, 3)
         rows = (("Device", self.devices), ("Random sequences", self.number), ("Seed", self.seed), ("File", self.output))
         for place, (text, field) in enumerate(rows, 1):
             made.add(place, text, field)
-        made.grid.addWidget(button("Choose…", self._ask_path), len(rows), 2)
+        made.grid.addWidget(button("Choose…", self._choose_path), len(rows), 2)
         return made
 
     def _result(self) -> QWidget:
@@ -123,13 +123,13 @@ class CalibrateSheet(Sheet):
         """Return number and seed, and what is wrong with them."""
         number = "".join(self.number.text().replace(formatting.THIN, "").replace(",", "").split())
         seed = self.seed.text().strip()
-        wrong_number = not number.isdigit() or not LEAST <= int(number) <= MOST
+        wrong_number = not number.isdigit() or not MIN_SEQUENCES <= int(number) <= MAX_SEQUENCES
         wrong_seed = bool(seed) and not (seed.isdigit() and int(seed) < 2**32)
         set_role(self.number, "state", "wrong" if wrong_number else "")
         set_role(self.seed, "state", "wrong" if wrong_seed else "")
         problem = ""
         if wrong_number:
-            problem = f"Give a number of sequences from {LEAST} to {formatting.count(MOST)}."
+            problem = f"Give a number of sequences from {MIN_SEQUENCES} to {formatting.count(MAX_SEQUENCES)}."
         elif wrong_seed:
             problem = "A seed is a whole number from 0 to 4294967295."
         return int(number) if number.isdigit() else 0, int(seed) if seed and not wrong_seed else None, problem
@@ -148,7 +148,7 @@ class CalibrateSheet(Sheet):
         self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
         self.problem.setVisible(bool(self.problem.text()))
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Calibrated profiles", self.output.text(), "Profiles (*.hmm)")
         if name:
             self.output.setText(name)
@@ -163,7 +163,7 @@ class CalibrateSheet(Sheet):
         self._show_state("running")
         job = {"profiles": self.source.path, "output": str(Path(self.output.text().strip()).absolute()),
                "device": self.devices.currentData(), "n": number, "seed": seed}  # fmt: skip
-        self.calibrate_asked.emit(job)
+        self.calibrate_requested.emit(job)
 
     def show_progress(self, value: dict[str, Any]) -> None:
         """Show how far the job is."""

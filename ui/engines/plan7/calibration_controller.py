@@ -56,9 +56,9 @@ class CalibrationController(Controller):
         if source is None:
             return
         sheet = CalibrateSheet(source, space, self._proposed(source.path))
-        sheet.calibrate_asked.connect(self._start_calibration)
-        sheet.stop_asked.connect(self._stop)
-        sheet.search_asked.connect(self._search.open_sheet)
+        sheet.calibrate_requested.connect(self._start_calibration)
+        sheet.stop_requested.connect(self._stop)
+        sheet.search_requested.connect(self._search.open_sheet)
         sheets.open_sheet(sheet)
 
     def _proposed(self, path: str) -> Path:
@@ -98,4 +98,4 @@ class CalibrationController(Controller):
             return
         what = f"{fits[0]['name']} is" if len(fits) == 1 else f"{formatting.plural(len(fits), 'profile')} are"
         where = formatting.short_path(output)
-        self._app.say("good", f"{what} calibrated; searches use {where} from now on.")
+        self._app.notify("good", f"{what} calibrated; searches use {where} from now on.")

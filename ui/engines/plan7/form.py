@@ -12,7 +12,7 @@ from ...views.widgets.option_form import (
 )
 from ...views.widgets.parts import allow_entry, label
 
-OWN = "own"
+CUSTOM = "own"
 """In place of a preset: the filter options are others."""
 
 FOUND = "sequences (in a scan: profiles)"
@@ -37,7 +37,7 @@ class SearchForm(OptionForm):
         self.first.grid.addWidget(label("--max --F1 --F2", "muted"), place, 2)
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
-        made.addItem("As chosen below", OWN)
+        made.addItem("As chosen below", CUSTOM)
         allow_entry(made, made.count() - 1, "Choose the filter options below.")
         return made
 
@@ -50,11 +50,11 @@ class SearchForm(OptionForm):
         values = self.values()[0]
         now = {name: values[name] for name in self._usual}
         same = (key for key, (_, changes) in PRESETS.items() if {**self._usual, **changes} == now)
-        self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
+        self.presets.setCurrentIndex(self.presets.findData(next(same, CUSTOM)))
 
     def _show_replaced(self) -> None:
         """Switch off what does not count, and say why."""
-        given = [name for name in REPLACED if self._is_given(name)] if self._has_hmmer3 else []
+        given = [name for name in REPLACED if self._is_set(name)] if self._has_hmmer3 else []
         replaced = replaced_by(given)
         for name in self._fields:
             other = replaced.get(name)

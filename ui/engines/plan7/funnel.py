@@ -25,10 +25,10 @@ from .columns import number
 MAX_ROWS = 20_000
 """Sequences of a stage that are listed; the best of them."""
 
-SURPRISE, RARE = 3.0, 0.00135
+MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.00135
 """Standard deviations from which on a number is not called chance, and the chance of that many or more."""
 
-MANY = 10.0
+MIN_NORMAL = 10.0
 """From so many expected ones on, numbers of survivors are spread as a normal distribution has it."""
 
 MIN_RATIO = 1.25
@@ -129,8 +129,8 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
     """
     if expected is None or stage == "bias":
         return "", ""
-    spread = SURPRISE * math.sqrt(max(expected, 1.0))
-    is_more = _chance_of_so_many(passed, expected) < RARE if expected < MANY else passed > expected + spread
+    spread = MAX_DEVIATIONS * math.sqrt(max(expected, 1.0))
+    is_more = _chance_of_so_many(passed, expected) < MIN_CHANCE if expected < MIN_NORMAL else passed > expected + spread
     if is_more and passed > MIN_RATIO * expected:
         if stage == "forward":
             return "more than chance: probably members of the family", "note"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from ...formatting import told
+from ...formatting import error_text
 from ...models.widgets.text_table import Row
 from ...services.app_context import Controller
 from ...settings import write_whole
@@ -28,26 +28,28 @@ class FunnelController(Controller):
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)
-        page.funnel_asked.connect(lambda: self.fill(page))
+        page.funnel_requested.connect(lambda: self.fill(page))
         page.funnel_made.connect(lambda view: self.connect_view(page, view))
 
     def connect_view(self, page: SearchPage, view: FunnelView) -> None:
         """Do what a funnel asks for."""
-        view.stage_asked.connect(lambda step, rejected: self.list_stage(page, step, rejected))
-        view.explain_asked.connect(page.row_explain_asked)
-        view.save_asked.connect(self.save_table)
+        view.stage_requested.connect(lambda step, rejected: self.list_stage(page, step, rejected))
+        view.explain_requested.connect(page.row_explain_requested)
+        view.save_requested.connect(self.save_table)
 
     def fill(self, page: SearchPage) -> None:
         """Show how many sequences passed each filter so far."""
         run, view = page.run, page.funnel
         if not run.cards:
-            view.say("No filters yet", "They appear here as soon as the search begins.")
+            view.show_text("No filters yet", "They appear here as soon as the search begins.")
         elif run.shows_all:
-            view.say("One profile at a time", "Choose a profile to see how many sequences passed its filters.", run)
+            view.show_text(
+                "One profile at a time", "Choose a profile to see how many sequences passed its filters.", run
+            )
         elif run.card["origin"] == "hmmer2":
-            view.say(*HMMER2_WORDS)
+            view.show_text(*HMMER2_WORDS)
         elif run.share_searched() == 0.0 and (words := run.unsearched_words()):
-            view.say(*words)
+            view.show_text(*words)
         else:
             path, profile, sentence = run.path, run.profile, run.funnel_sentence()
 
@@ -55,7 +57,7 @@ class FunnelController(Controller):
                 if not isValid(view) or run.profile != profile:
                     return
                 if isinstance(answer, Exception):
-                    view.say("The filters cannot be shown", told(answer, "They could not be read"))
+                    view.show_text("The filters cannot be shown", error_text(answer, "They could not be read"))
                 else:
                     view.show_steps(answer, sentence)
 
@@ -71,11 +73,11 @@ class FunnelController(Controller):
             if not isValid(view) or view.shown != (step.stage, rejected):
                 return
             if isinstance(answer, Exception):
-                view.say_listed(told(answer, "The sequences could not be read"))
+                view.show_list_message(error_text(answer, "The sequences could not be read"))
             else:
                 view.show_rows(step, rejected, answer)
 
-        self._app.files.ask_long(
+        self._app.files.ask_slowly(
             (str(path), "survivors"), lambda context: read_survivors(path, profile, step.stage, rejected, context), take
         )
 

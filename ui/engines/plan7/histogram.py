@@ -102,7 +102,7 @@ class ProfileHistogram(Histogram):
         return "bits"
 
     @property
-    def n_looked_at(self) -> float:
+    def n_examined(self) -> float:
         """Number of sequences that were looked at so far, also by filters before these scores."""
         return self.n_random or self.n_scores
 

@@ -24,10 +24,10 @@ RULER, LINE, ROW = 18.0, 17.0, 18.0
 GAP = 3.0
 """Between letters and cells."""
 
-SMALLEST = 1.2
+MIN_LETTER = 1.2
 """A letter lower than this many pixels is drawn as a bar."""
 
-NARROWEST = 7.0
+MIN_LETTER_CELL = 7.0
 """In narrower cells all letters are drawn as bars, and small ones are left out."""
 
 TEXT_WIDTH = 21.0
@@ -167,8 +167,8 @@ def _paint_stack(painter: QPainter, column: QRectF, figure: LogoFigure, node: in
 def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigure, style: LogoStyle) -> None:
     color = letter_color(letter, style, figure.nucleic)
     width = box.width() - min(2.0, 0.1 * box.width())
-    if box.height() < SMALLEST or box.width() < NARROWEST:
-        if box.height() >= (0.25 if box.width() >= NARROWEST else 0.8):
+    if box.height() < MIN_LETTER or box.width() < MIN_LETTER_CELL:
+        if box.height() >= (0.25 if box.width() >= MIN_LETTER_CELL else 0.8):
             painter.fillRect(QRectF(box.left() + 0.5, box.top(), max(width, 0.8), box.height()), color)
         return
     wide = width * NARROW.get(letter, 1.0)

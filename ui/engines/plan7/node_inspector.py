@@ -197,7 +197,7 @@ class Lane(QWidget):
         painter.drawText(box, int(CENTER), text)
 
 
-LARGEST = 1100, 400
+MAX_SIZES = 1100, 400
 """Pixels of the pictures on screens that have more room."""
 
 
@@ -215,7 +215,7 @@ class NodeInspector(QWidget):
         pictures.box.addWidget(self.bars, 1)
         pictures.box.addWidget(self.lane, 1)
         for picture in (self.bars, self.lane):
-            picture.setMaximumSize(*LARGEST)
+            picture.setMaximumSize(*MAX_SIZES)
         pictures.box.addStretch(0)
         self.setLayout(row((scroll, 5), (pictures, 5), spacing=-1))
 

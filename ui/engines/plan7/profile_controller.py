@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from clalign.jobs import JobContext
 
 from ... import formatting
-from ...formatting import told
+from ...formatting import error_text
 from ...services.app_context import AppContext, Controller
 from ...services.form_controller import FormController
 from ...services.picture_files import copy_picture
@@ -70,7 +70,7 @@ class ProfileController(Controller):
         self.drop(path)
         page = ProfilePage(source.name, [card["name"] for card in source.cards])
         self.pages[path] = page
-        page.profile_asked.connect(lambda chosen: self._fill_page(path, chosen))
+        page.profile_requested.connect(lambda chosen: self._fill_page(path, chosen))
         self.connect_view(page.view)
         self._app.window.center.addWidget(page)
         self._app.show_page(page, source.name)
@@ -111,16 +111,16 @@ class ProfileController(Controller):
 
         assert isinstance(page, SearchPage)
         page.node_chosen.connect(lambda node: self.show_node(page, node))
-        page.profile_asked.connect(lambda: self.fill_results(page))
+        page.profile_requested.connect(lambda: self.fill_results(page))
         page.profile_made.connect(self.connect_view)
 
     def connect_view(self, view: ProfileView) -> None:
         """Do what a logo asks for."""
         view.set_scheme(self._app.settings.preferences.scheme)
         view.scheme_chosen.connect(self._app.set_scheme)
-        view.least_asked.connect(lambda profile: self._show_least(view, profile))
-        view.export_asked.connect(self.export_logo)
-        view.locate_asked.connect(self._locating.ask_for_page)
+        view.least_requested.connect(lambda profile: self._show_disfavored(view, profile))
+        view.export_requested.connect(self.export_logo)
+        view.locate_requested.connect(self._locating.locate_for_page)
 
     def _set_scheme(self, scheme: str) -> None:
         """Color residues of all pages by a scheme."""
@@ -130,23 +130,27 @@ class ProfileController(Controller):
     def show_node(self, page: SearchPage, node: int) -> None:
         """Choose a node of the profile that was searched with, and say what it likes."""
 
-        def tell(profile: ShownProfile) -> None:
+        def show_disfavored_node(profile: ShownProfile) -> None:
             page.profile.choose_node(node)
             for card in (page.hit, self._app.window.details.hit):
                 card.show_node(node_line(profile, node))
 
-        self.fill_results(page, tell)
+        self.fill_results(page, show_disfavored_node)
 
     def fill_results(self, page: SearchPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
         """Show the profile of a run; the file that was searched with must still be there."""
         run = page.run
         number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
-        page.profile.say_whose(_whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else "")
+        page.profile.show_profile_name(
+            _whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else ""
+        )
         if not run.cards:
-            page.profile.say("No profile yet", "It appears here as soon as the search begins.")
+            page.profile.show_text("No profile yet", "It appears here as soon as the search begins.")
         elif path == "-":
-            page.profile.say("The profile was not kept", "It came from standard input. Open it as a file to see it.")
+            page.profile.show_text(
+                "The profile was not kept", "It came from standard input. Open it as a file to see it."
+            )
         else:
             file, card = run.path, run.cards[number]
             self.fill(
@@ -181,18 +185,18 @@ class ProfileController(Controller):
             if not isValid(view) or view.wanted != (owner, number):
                 return
             if isinstance(answer, Exception):
-                view.say("The profile cannot be shown", told(answer, "Its file could not be read"))
+                view.show_text("The profile cannot be shown", error_text(answer, "Its file could not be read"))
             else:
                 view.show_profile(answer)
                 for call in calls:
                     call(answer)
 
-        self._app.files.ask_long(key, read, take)
+        self._app.files.ask_slowly(key, read, take)
 
-    def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
-        from .profile_view import LeastLikedSheet
+    def _show_disfavored(self, view: ProfileView, profile: ShownProfile) -> None:
+        from .profile_view import DisfavoredSheet
 
-        sheet = LeastLikedSheet(profile)
+        sheet = DisfavoredSheet(profile)
         sheet.node_chosen.connect(view.choose_node)
         self._app.window.sheets.open_sheet(sheet)
 
@@ -205,8 +209,8 @@ class ProfileController(Controller):
             return
         figure, scheme = view.figure, view.logo.scheme
         sheet = LogoSheet(figure, view.logo.shown_nodes(), self._app.export_folder, scheme)
-        sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
-        sheet.copy_asked.connect(lambda choices: self._copy(figure, choices))
+        sheet.export_requested.connect(lambda choices, path: self._save(figure, choices, path))
+        sheet.copy_requested.connect(lambda choices: self._copy(figure, choices))
         self._app.window.sheets.open_sheet(sheet)
 
     def _copy(self, figure: LogoFigure, choices: PictureChoices) -> None:

@@ -18,7 +18,7 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Setti
 
 from ... import formatting
 
-LEAST = 200
+MAX_DISFAVORED = 200
 """Residues that the list of what a model likes least has at most."""
 
 
@@ -154,7 +154,7 @@ def emissions(profile: ShownProfile, node: int) -> list[tuple[str, float, float,
     ]
 
 
-def least_liked(profile: ShownProfile, most: int = LEAST) -> list[dict[str, Any]]:
+def disfavored_residues(profile: ShownProfile, most: int = MAX_DISFAVORED) -> list[dict[str, Any]]:
     """Return the residues that cost the most bits against the best one of their node, dearest first."""
     logo, hmm = profile.logo, profile.hmm
     best = logo.scores.max(axis=1, keepdims=True)

@@ -36,7 +36,7 @@ from ...views.widgets.text_table_view import TextTableView
 from .logo_figure import LogoFigure, logo_figure
 from .logo_view import LogoOverview, LogoView
 from .node_inspector import NodeInspector
-from .profile_nodes import ShownProfile, least_liked
+from .profile_nodes import ShownProfile, disfavored_residues
 
 SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
 """What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
@@ -51,14 +51,14 @@ MIN_COLUMNS = (
 )  # fmt: skip
 
 
-HIGHEST = 900
+MAX_LOGO_HEIGHT = 900
 """Pixels of the logo on screens that have more room: its letters are no wider there."""
 
 SHARES = 370, 280
 """Pixels of logo and node in a window of usual size: the states of a node stand whole, and letters lose little."""
 
 
-class LeastLikedSheet(Sheet):
+class DisfavoredSheet(Sheet):
     """What costs a sequence most; choosing a line goes to its node."""
 
     node_chosen = Signal(int)
@@ -71,7 +71,7 @@ class LeastLikedSheet(Sheet):
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         model = TextTable(MIN_COLUMNS, self)
-        model.set_rows(least_liked(profile))
+        model.set_rows(disfavored_residues(profile))
         self.table = TextTableView(model, "What this model likes least")
         self.table.setMinimumHeight(360)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -89,11 +89,11 @@ class LeastLikedSheet(Sheet):
 class ProfileView(QWidget):
     """Shows a `ShownProfile`; what needs more than it leaves as a signal."""
 
-    export_asked = Signal()
-    least_asked = Signal(object)
+    export_requested = Signal()
+    least_requested = Signal(object)
     scheme_chosen = Signal(str)
     node_chosen = Signal(int)
-    locate_asked = Signal()
+    locate_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class ProfileView(QWidget):
         self.logo = LogoView()
         self.overview = LogoOverview(self.logo)
         self.inspector = NodeInspector()
-        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.empty = EmptyPanel(
             "chart-timeline-variant", "Reading the profile", "Its logo appears here.", self.locate_button
@@ -116,7 +116,7 @@ class ProfileView(QWidget):
         above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        above.setMaximumHeight(HIGHEST)
+        above.setMaximumHeight(MAX_LOGO_HEIGHT)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2), sizes=SHARES))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
@@ -142,8 +142,12 @@ class ProfileView(QWidget):
             IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
             None,
-            IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
-            IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
+            IconButton(
+                "thumb-down-outline", "What does this model like least?", self._request_disfavored, "Likes least…"
+            ),
+            IconButton(
+                "export-variant", "Write the logo as SVG, PDF or PNG", self.export_requested.emit, "Export logo…"
+            ),
         )
         for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -173,16 +177,16 @@ class ProfileView(QWidget):
         if not same:
             self.logo.choose(1)
 
-    def say(self, heading: str, text: str) -> None:
+    def show_text(self, heading: str, text: str) -> None:
         """Say why there is no profile."""
         self.profile = None
         self.logo.show_figure(None)
         self.inspector.show_node(None, 0)
-        self.empty.say(heading, without_ways(text))
+        self.empty.show_text(heading, without_ways(text))
         self.locate_button.setVisible(can_be_located(text))
         self._stack.setCurrentIndex(0)
 
-    def say_whose(self, text: str) -> None:
+    def show_profile_name(self, text: str) -> None:
         """Say whose profile it is, where nothing else in view does; an empty text says nothing."""
         self.whose.setText(text)
         self._head.setVisible(bool(text))
@@ -205,15 +209,15 @@ class ProfileView(QWidget):
         self.inspector.show_node(self.profile, node)
         self.node_chosen.emit(node)
 
-    def _ask_least(self) -> None:
+    def _request_disfavored(self) -> None:
         if self.profile is not None:
-            self.least_asked.emit(self.profile)
+            self.least_requested.emit(self.profile)
 
 
 class ProfilePage(QWidget):
     """The profiles of a file, one at a time."""
 
-    profile_asked = Signal(int)
+    profile_requested = Signal(int)
 
     def __init__(self, title: str, names: list[str]) -> None:
         super().__init__()
@@ -222,7 +226,7 @@ class ProfilePage(QWidget):
         self.profiles = QueryChooser("Profile that is shown")
         self.profiles.offer((name, number) for number, name in enumerate(names))
         self.profiles.setVisible(len(names) > 1)
-        self.profiles.activated.connect(self.profile_asked)
+        self.profiles.activated.connect(self.profile_requested)
         self._line = ElidedLabel("", "muted")
         top = row((title_label(title), 1), self.profiles, spacing=-1)
         head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 6))

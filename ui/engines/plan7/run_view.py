@@ -60,7 +60,7 @@ class ProfileRunView(RunView):
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
         self.score_kind = "forward" if kind == "forward" else "msv"
-        self._ask_histogram()
+        self._read_histogram()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
         if self.shows_all:
@@ -91,7 +91,7 @@ class ProfileRunView(RunView):
         if short:
             return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
         pvalue = data.pvalue(score)
-        false_hits = formatting.evalue(pvalue * data.n_looked_at)
+        false_hits = formatting.evalue(pvalue * data.n_examined)
         return (
             f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"

@@ -66,7 +66,7 @@ class SearchController(FormController):
         from .sheet import RunSheet
 
         sheet = RunSheet(self._app.workspace, options)
-        sheet.action_asked.connect(self._take_advice)
+        sheet.action_requested.connect(self._take_advice)
         if self._app.settings.preferences.run_examples and self._is_example():
             sheet.run_when_ready(self._is_example)
         return sheet

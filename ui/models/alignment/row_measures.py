@@ -33,7 +33,7 @@ PLACE = re.compile(r"/\d+-\d+$")
 COLUMNS = 2048
 """Columns that are measured together."""
 
-LOOKED_AT = (64, 4096)
+SAMPLED = (64, 4096)
 """Rows and columns that tell whether the letters are bases."""
 
 MOSTLY = 0.95
@@ -64,7 +64,7 @@ class Measures:
         return cls(counts, ColumnTracks.empty(alignment.n_columns), np.zeros(alignment.n_rows, np.int64))
 
 
-LONGEST_SORTED = 256
+MAX_SORTED_BYTES = 256
 """Bytes of words that are sorted as columns of letters."""
 
 SPELLED_AT_ONCE = 20_000
@@ -75,7 +75,7 @@ LAST = chr(0x10FFFF)
 
 def looks_nucleic(alignment: RowAlignment) -> bool:
     """Return whether the letters of the first rows are those of DNA or RNA."""
-    part = alignment.cells[: LOOKED_AT[0], : LOOKED_AT[1]] & UPPER
+    part = alignment.cells[: SAMPLED[0], : SAMPLED[1]] & UPPER
     counts = np.bincount(part.ravel(), minlength=256)
     letters = int(counts[65:91].sum())
     return letters > 0 and int(counts[[ord(letter) for letter in NUCLEIC_LETTERS + "N"]].sum()) >= MOSTLY * letters
@@ -136,7 +136,7 @@ def order_of(words: Sequence[str]) -> Rows:
     """Return the places of words in rising order; Python's own sort would not let the window have its turn."""
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     longest = max(map(len, spelled), default=0)
-    if longest > LONGEST_SORTED:
+    if longest > MAX_SORTED_BYTES:
         return np.array(sorted(range(len(words)), key=spelled.__getitem__), np.int64)
     made = np.empty(len(spelled), f"S{max(1, longest)}")
     for begin in range(0, len(spelled), SPELLED_AT_ONCE):

@@ -29,7 +29,7 @@ MODES = {
 
 MAX_FOUND = 100_000
 
-LONGEST_REPEAT = 100
+MAX_REPEAT = 100
 """Residues that a repeat without an end of its own may span: a pattern with several of them would take for ever."""
 
 _ELEMENT = re.compile(
@@ -106,7 +106,7 @@ def _bounded(pattern: str) -> str:
         kept, repeat, least, more = found.groups()
         if kept:
             return str(kept)
-        return f"{{{least or ('1' if repeat == '+' else '0')},{LONGEST_REPEAT}}}{more}"
+        return f"{{{least or ('1' if repeat == '+' else '0')},{MAX_REPEAT}}}{more}"
 
     return _ENDLESS.sub(end, pattern)
 

@@ -13,7 +13,7 @@ from .row_colors import CODES, Coloring, Composition
 from .row_measures import Measures
 
 
-class Looked(Protocol):
+class AlignmentState(Protocol):
     """An alignment that is looked at, as far as words need it."""
 
     alignment: RowAlignment
@@ -50,7 +50,7 @@ class Looked(Protocol):
         ...
 
 
-def describe(view: Looked, place: int, column: int) -> list[str]:
+def describe(view: AlignmentState, place: int, column: int) -> list[str]:
     """Return what is known about a cell: its row and residue, its column, and what its color says."""
     row = view.row_at(place)
     byte = int(view.alignment.cells[row, column])
@@ -63,7 +63,7 @@ def describe(view: Looked, place: int, column: int) -> list[str]:
     return [*parts, said] if said else parts
 
 
-def column_words(view: Looked, column: int, letter: str = "") -> str:
+def column_words(view: AlignmentState, column: int, letter: str = "") -> str:
     """Return what is known about a column, and how common a letter is there."""
     text = f"column {formatting.count(column + 1)} of {formatting.count(view.n_columns)}"
     if column >= view.n_known:
@@ -80,7 +80,7 @@ def column_words(view: Looked, column: int, letter: str = "") -> str:
     return " · ".join([text, *facts])
 
 
-def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
+def _color_words(view: AlignmentState, row: int, column: int, byte: int) -> str:
     chosen = view.coloring
     where = np.array([row]), np.array([column])
     if chosen.values is not None:
@@ -95,7 +95,7 @@ def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
     return f"{chosen.name}: {said}" if said else ""
 
 
-def summary(view: Looked) -> str:
+def summary(view: AlignmentState) -> str:
     """Return the size of the alignment in words."""
     rows, columns = formatting.plural(view.n_rows, "row"), formatting.plural(view.n_columns, "column")
     facts = [rows, columns, "nucleotides" if view.nucleic else "protein"]

@@ -153,11 +153,11 @@ def _side(own: MultipleAlignment, other: MultipleAlignment) -> Side:
     together, counts = np.unique(
         own.columns.astype(np.int64) * max(1, other.n_columns) + other.columns, return_counts=True
     )
-    here, there = np.divmod(together, max(1, other.n_columns))
+    here, elsewhere = np.divmod(together, max(1, other.n_columns))
     order = np.lexsort((-counts, here))
     held, firsts = np.unique(here[order], return_index=True)
     columns = np.full(own.n_columns, -1, np.int64)
-    columns[held] = there[order][firsts]
+    columns[held] = elsewhere[order][firsts]
     n = np.bincount(own.columns, minlength=own.n_columns)
     sums = np.bincount(own.columns, weights=shares, minlength=own.n_columns)
     means = np.divide(sums, n, out=np.zeros(own.n_columns), where=n > 0)
@@ -201,7 +201,7 @@ class RowsComparison(QObject):
 
     def begin(self) -> None:
         """Read the other alignment."""
-        self._reader.ask_long("read", partial(read_other, self.path, self.view.alignment), self._take_other)
+        self._reader.ask_slowly("read", partial(read_other, self.path, self.view.alignment), self._take_other)
 
     def close(self) -> None:
         """Let everything go; the view forgets what it was told."""
@@ -219,7 +219,7 @@ class RowsComparison(QObject):
 
     def _take_other(self, answer: OtherRows | Exception) -> None:
         if isinstance(answer, Exception):
-            self.failed.emit(formatting.told(answer, f"{self.path} could not be read"))
+            self.failed.emit(formatting.error_text(answer, f"{self.path} could not be read"))
             return
         self._given = answer
         self.other = RowsView(answer.alignment, self)
@@ -238,11 +238,11 @@ class RowsComparison(QObject):
             alignment = self.view.alignment
             self._reader.forget("compare")
             question = partial(compared, alignment, self._given)
-            self._reader.ask_long("compare", question, partial(self._take_compared, alignment))
+            self._reader.ask_slowly("compare", question, partial(self._take_compared, alignment))
 
     def _take_compared(self, alignment: RowAlignment, answer: Compared | Exception) -> None:
         if isinstance(answer, Exception):
-            self.failed.emit(formatting.told(answer, "The alignments could not be compared"))
+            self.failed.emit(formatting.error_text(answer, "The alignments could not be compared"))
         elif alignment is self.view.alignment and self.other is not None:
             self.found = answer
             for view, side in zip((self.view, self.other), answer.sides, strict=True):
@@ -258,8 +258,8 @@ class RowsComparison(QObject):
                     return agreement[np.ix_(rows, columns)]
                 at = np.searchsorted(self._given.rows, rows)
                 at = np.minimum(at, len(self._given.rows) - 1)
-                is_there = self._given.rows[at] == rows
-                shown[is_there] = agreement[np.ix_(at[is_there], columns)]
+                is_row = self._given.rows[at] == rows
+                shown[is_row] = agreement[np.ix_(at[is_row], columns)]
             return shown
 
         return values
@@ -283,10 +283,10 @@ class RowsComparison(QObject):
         if self.found is None:
             return 0
         known = self.found.sides[is_other].columns
-        there = np.flatnonzero(known >= 0)
-        if not len(there):
+        elsewhere = np.flatnonzero(known >= 0)
+        if not len(elsewhere):
             return 0
-        return int(known[there[np.argmin(np.abs(there - column))]])
+        return int(known[elsewhere[np.argmin(np.abs(elsewhere - column))]])
 
     def row_of(self, is_other: bool, row: int) -> int:
         """Return the number of a row on the other side; -1 if it is not there."""

@@ -38,7 +38,7 @@ ORDERS = {"input": "File order", "name": "Name", "identity": "Identity", "length
 
 PROBABILITY_TAG = "PP"
 
-LOOK = (
+PICTURE_FIELDS = (
     "measures", "n_known", "share_known", "order", "order_key", "reference", "dots", "scheme", "ramp", "values",
     "scores", "identity", "found", "own_notes",
 )  # fmt: skip
@@ -91,8 +91,8 @@ class RowsView(QObject):
     moved = Signal()
     """The cursor or the selection is elsewhere."""
 
-    trouble = Signal(str)
-    mistaken = Signal(str)
+    problem_found = Signal(str)
+    input_rejected = Signal(str)
     """What was asked for makes no sense."""
 
     def __init__(self, alignment: RowAlignment, parent: QObject | None = None) -> None:
@@ -152,7 +152,7 @@ class RowsView(QObject):
     def frozen(self) -> RowsView:
         """Return the same as it is looked at now, for a picture that is made meanwhile."""
         made = RowsView(self.alignment)
-        for name in LOOK:
+        for name in PICTURE_FIELDS:
             setattr(made, name, getattr(self, name))
         made.cursor = (-1, -1)
         return made
@@ -176,7 +176,7 @@ class RowsView(QObject):
         measures = self.measures
         question = partial(measure, self.alignment, self.nucleic, measures)
         note, end = partial(self._note_measured, measures), partial(self._end_measuring, measures)
-        self._reader("columns").ask_long("columns", question, end, note)
+        self._reader("columns").ask_slowly("columns", question, end, note)
 
     def close(self) -> None:
         """Stop what is computed."""
@@ -194,7 +194,7 @@ class RowsView(QObject):
         if measures is not self.measures:
             return
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The columns could not be counted"))
+            self.problem_found.emit(formatting.error_text(answer, "The columns could not be counted"))
             return
         self.n_known, self.share_known = self.n_columns, 1.0
         self.measured.emit()
@@ -204,14 +204,14 @@ class RowsView(QObject):
         def answer(value: Any) -> None:
             if isinstance(value, Exception):
                 self.is_finding = False
-                said = self.mistaken if isinstance(value, OptionError) else self.trouble
-                said.emit(formatting.told(value, "This could not be done"))
+                said = self.input_rejected if isinstance(value, OptionError) else self.problem_found
+                said.emit(formatting.error_text(value, "This could not be done"))
                 self.found_changed.emit()
             else:
                 take(value)
 
         self._reader("asked").forget(key)
-        self._reader("asked").ask_long(key, question, answer)
+        self._reader("asked").ask_slowly(key, question, answer)
 
     # --- order ---
 

@@ -44,10 +44,10 @@ GROUP_COLUMNS = (
 )
 
 
-FEW = 5000
+MAX_QUICK = 5000
 """Sequences that are looked through while the window waits."""
 
-USUAL = 0.9
+FITTING_SHARE = 0.9
 """This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
 
 
@@ -60,7 +60,7 @@ class Bars(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArchitectureRequest:
     """What was asked for: the rule for overlaps, the file of clans, and whether only what is significant counts."""
 
     rule: str = "auto"
@@ -98,9 +98,9 @@ class Architectures:
         return bars(self.found)
 
     @property
-    def are_many(self) -> bool:
+    def is_slow_to_search(self) -> bool:
         """Whether to look through all of them would let the window wait."""
-        return len(self.found) > FEW
+        return len(self.found) > MAX_QUICK
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -137,7 +137,7 @@ def bars(found: list[Architecture]) -> Bars:
     lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
     if not len(lengths):
         return Bars(found, 1, 1)
-    return Bars(found, int(lengths[-1]), int(lengths[int(USUAL * (len(lengths) - 1))]))
+    return Bars(found, int(lengths[-1]), int(lengths[int(FITTING_SHARE * (len(lengths) - 1))]))
 
 
 def _searched(one: Architecture) -> str:
@@ -156,7 +156,7 @@ def shown_words(words: str) -> str:
     return " – ".join(names[0] if len(names) == 1 else f"{len(names)} × {names[0]}" for names in parts)
 
 
-def question(path: Path, asked: Asked) -> Callable[[JobContext], Architectures]:
+def question(path: Path, asked: ArchitectureRequest) -> Callable[[JobContext], Architectures]:
     """Return what reads the architectures of a run."""
 
     def read(context: JobContext) -> Architectures:

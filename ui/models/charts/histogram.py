@@ -15,7 +15,7 @@ from clalign.values.axes import MINUS, tick_text
 
 from ... import formatting
 
-BAR = 0.25
+MIN_BAR_WIDTH = 0.25
 """Least width of a bar of E-values, in powers of ten, or of scores."""
 
 MAX_BARS = 240
@@ -86,7 +86,7 @@ class Histogram:
         return tick_text(round(place, 6))
 
     @property
-    def n_looked_at(self) -> float:
+    def n_examined(self) -> float:
         """Number of targets that were looked at so far."""
         return self.n_scores
 
@@ -96,7 +96,7 @@ class Histogram:
         return 0.5
 
     @property
-    def least_span(self) -> float:
+    def min_span(self) -> float:
         """How many units of score are in view at least: a single bar would be a solid block."""
         return 20.0
 
@@ -246,15 +246,15 @@ def read_hit_histogram(path: Path) -> HitHistogram:
     _, evalues, scores = compared_hits(path)
     places = _places(evalues, scores)
     known = places[~np.isnan(places)]
-    bins, found = np.unique(np.floor(known / BAR), return_counts=True)
-    edges, counts = joined(bins * BAR, found, BAR)
+    bins, found = np.unique(np.floor(known / MIN_BAR_WIDTH), return_counts=True)
+    edges, counts = joined(bins * MIN_BAR_WIDTH, found, MIN_BAR_WIDTH)
     return HitHistogram(
         edges, counts, len(known), -np.inf, -np.inf,
         kind="score" if places is scores and len(scores) else "evalue", n_without=len(places) - len(known),
     )  # fmt: skip
 
 
-def hits_of_bar(path: Path, low: float, high: float) -> list[int]:
+def hits_in_bar(path: Path, low: float, high: float) -> list[int]:
     """Return the ids of the hits in a bar of a `HitHistogram`, best first."""
     ids, evalues, scores = compared_hits(path)
     places = _places(evalues, scores)

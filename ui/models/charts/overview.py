@@ -79,7 +79,7 @@ class QueriesModel(TextTable):
         self.all: list[QueryLine] = []
         self.noun = "query"
 
-    def speak_of(self, noun: str) -> None:
+    def set_nouns(self, noun: str) -> None:
         """Head the first column with what a query is called."""
         self.noun = noun
         self.columns = (replace(COLUMNS[0], title=noun.capitalize()), *COLUMNS[1:])
@@ -139,8 +139,8 @@ class QueriesModel(TextTable):
             column = COLUMNS[section]
             more = explanation(column.title)
             meaning = column.tip.replace("the query", f"the {self.noun}")
-            told = f"{meaning}. Click sorts, a third click restores the order of the file."
-            return f"{told}\n\n{formatting.tip(more)}" if more else told
+            tip = f"{meaning}. Click sorts, a third click restores the order of the file."
+            return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         return super().headerData(section, side, role)
 
 

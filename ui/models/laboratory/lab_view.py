@@ -11,7 +11,7 @@ from clalign.values.charts import Chart
 
 from ..widgets.text_table import Row, TextTable
 
-WANTED = "wanted"
+TICKED = "wanted"
 """Key of a row: whether it is ticked to be run next time."""
 
 
@@ -45,10 +45,10 @@ class LabView(QObject):
         self.is_live = False
         self.is_kept = True
         self.tables = {
-            one.key: TextTable(one.columns, self, _is_dim, WANTED if of.known and one is self.main else "")
+            one.key: TextTable(one.columns, self, _is_dim, TICKED if of.known and one is self.main else "")
             for one in of.experiments
         }
-        self._show([{**row, WANTED: True} for row in of.known])
+        self._show([{**row, TICKED: True} for row in of.known])
 
     @property
     def rows(self) -> list[Row]:
@@ -65,14 +65,14 @@ class LabView(QObject):
         """Number of rows that were measured."""
         return sum(row.get("status", DONE) == DONE for row in self.rows)
 
-    def wanted(self) -> list[str] | None:
+    def chosen_names(self) -> list[str] | None:
         """Return the names of the ticked rows; None if all are."""
-        names = [row["name"] for row in self.rows if row[WANTED]]
+        names = [row["name"] for row in self.rows if row[TICKED]]
         return None if len(names) == len(self.rows) else names
 
-    def want_all(self, wanted: bool) -> None:
+    def tick_all(self, chosen_names: bool) -> None:
         """Tick all rows, or none."""
-        self._show([{**row, WANTED: wanted} for row in self.rows])
+        self._show([{**row, TICKED: chosen_names} for row in self.rows])
 
     def begin(self) -> None:
         """Take away what an earlier job found, when another begins."""
@@ -100,8 +100,8 @@ class LabView(QObject):
         """Return rows with the ticks that they had."""
         if not self.of.known:
             return list(rows)
-        ticks = {row["name"]: row[WANTED] for row in self.rows}
-        return [{**row, WANTED: ticks.get(row["name"], True)} for row in rows]
+        ticks = {row["name"]: row[TICKED] for row in self.rows}
+        return [{**row, TICKED: ticks.get(row["name"], True)} for row in rows]
 
     def _show(self, rows: list[Row]) -> None:
         shown = {**self.document, self.main.key: rows}

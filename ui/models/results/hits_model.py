@@ -135,7 +135,7 @@ class HitsModel(QAbstractTableModel):
             self._ask(replace(self.query, conditions=parsed.conditions))
         return parsed
 
-    def set_least_score(self, score: float | None) -> None:
+    def set_min_score(self, score: float | None) -> None:
         """Show only hits with at least this score, see `HitQuery`."""
         if score != self.query.least_score:
             self._ask(replace(self.query, least_score=score))
@@ -182,7 +182,7 @@ class HitsModel(QAbstractTableModel):
         if is_other:
             self._reader.forget((id(self), "pages"))  # what is being listed now is of no use any more
             self.busy_changed.emit(True)
-        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, context), self._take)
+        self._reader.ask_slowly((id(self), "pages"), lambda context: HitPages(query, context), self._take)
 
     def abandon(self) -> None:
         """Let the hits stand as they are, in place of waiting for another order or filter."""
@@ -442,8 +442,8 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             title = f"{column.heading}: " if column.short else ""
             more = explanation(column.heading)
-            told = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
-            return f"{told}\n\n{formatting.tip(more)}" if more else told
+            tip = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
+            return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)

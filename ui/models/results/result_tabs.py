@@ -8,5 +8,5 @@ TABS = {
 }  # fmt: skip
 """The parts that all results have, and what stands on their tabs."""
 
-OF_SEVERAL = ("overview", "domains")
+FOR_SEVERAL_QUERIES = ("overview", "domains")
 """Those that make sense where there are several queries."""

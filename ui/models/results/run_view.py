@@ -29,7 +29,7 @@ from ..charts.histogram import (
     Histogram,
     HitHistogram,
     finite,
-    hits_of_bar,
+    hits_in_bar,
     read_histogram,
     read_hit_histogram,
 )
@@ -74,7 +74,7 @@ class RunView(QObject):
     hit_changed = Signal()
     counts_changed = Signal()
     query_hits_changed = Signal()
-    trouble = Signal(str)
+    problem_found = Signal(str)
     refused = Signal()
 
     noun, nouns = "Query", "Queries"
@@ -106,19 +106,19 @@ class RunView(QObject):
         self._run: RunFile | None = None
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
-        self.hits.shown_changed.connect(self._tell_problem)
-        self.hits.note_refused.connect(self.trouble)
+        self.hits.shown_changed.connect(self._emit_problem)
+        self.hits.note_refused.connect(self.problem_found)
 
-    def _tell_problem(self) -> None:
+    def _emit_problem(self) -> None:
         if isinstance(self.hits.error, ClalignError) and self.hits.problem:
             self._refuse(self.hits.error, self.hits.is_read)
         elif self.hits.problem:
-            self.trouble.emit(self.hits.problem)
+            self.problem_found.emit(self.hits.problem)
 
     def _refuse(self, error: ClalignError, is_shown: bool) -> None:
         """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
         if is_shown or isinstance(error, RunBusy):
-            self.trouble.emit(f"{error} {error.hint}".strip())
+            self.problem_found.emit(f"{error} {error.hint}".strip())
             return
         reason = error.reason if isinstance(error, InputError) else error.message
         refusal = f"{reason[:1].upper()}{reason[1:]} {error.hint}".strip()
@@ -169,7 +169,7 @@ class RunView(QObject):
             self._read_facts()
         if not self.cards:
             return
-        self._ask_query_hits()
+        self._read_query_hits()
         if first:
             self._show_profile(self._first_profile())
             return
@@ -177,7 +177,7 @@ class RunView(QObject):
             self._show_profile(self._with_hits())
             return
         self.hits.refresh()
-        self._ask_histogram()
+        self._read_histogram()
 
     def _with_hits(self) -> int:
         """Return the first query that has hits; the one in view if there is none."""
@@ -185,7 +185,7 @@ class RunView(QObject):
         is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
         return found if found is not None and is_one else self.profile
 
-    def _ask_query_hits(self) -> None:
+    def _read_query_hits(self) -> None:
         if len(self.cards) > 1:
             path = self.path
             self._reader.ask((id(self), "query hits"), lambda: hits_by_query(path), self._take_query_hits)
@@ -301,7 +301,7 @@ class RunView(QObject):
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_profile(profile, self.cards, self.together)
-        self._ask_histogram()
+        self._read_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
 
@@ -316,8 +316,8 @@ class RunView(QObject):
         own = self._own_thresholds()
         self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
-        (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
-        self._ask_counts()
+        (self.hits.set_significant_from if name == "significant" else self.hits.set_min_score)(moved)
+        self._read_counts()
         self.thresholds_changed.emit()
 
     def set_score_kind(self, kind: str) -> None:
@@ -344,20 +344,20 @@ class RunView(QObject):
         """Whether a threshold is not where the search had it."""
         return self.thresholds != self._own_thresholds()
 
-    def _ask_histogram(self) -> None:
+    def _read_histogram(self) -> None:
         if self.no_histogram_words() is not None:
             self.histogram = None
             self.histogram_changed.emit()
         else:
             self._reader.ask((id(self), "histogram"), self._histogram_question(), self._take_histogram)
-        self._ask_counts()
+        self._read_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
         """Return what reads the histogram of what is in view."""
         path, query = self.path, self.profile
         return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
 
-    def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
+    def read_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
         """Ask for the ids of the hits in a bar of the histogram, best first."""
         self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
 
@@ -365,7 +365,7 @@ class RunView(QObject):
         """Return what finds the hits in a bar of the histogram in view."""
         path, query, value = self.path, self.profile, self.plotted
         if self.shows_all:
-            return lambda: hits_of_bar(path, low, high)
+            return lambda: hits_in_bar(path, low, high)
         return lambda: hits_between(path, query, value, low, high)
 
     def _take_histogram(self, answer: Histogram | Exception) -> None:
@@ -373,7 +373,7 @@ class RunView(QObject):
             self.histogram = answer
             self.histogram_changed.emit()
 
-    def _ask_counts(self) -> None:
+    def _read_counts(self) -> None:
         query, significant_from = self.hits.query, self.hits.significant_from
         self._reader.ask((id(self), "counts"), lambda: count_hits(query, significant_from), self._take_counts)
 
@@ -455,7 +455,7 @@ class RunView(QObject):
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
 
     def _done_so_far(self, verb: str = "searched") -> str:
-        done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
+        done = formatting.count(self.histogram.n_examined) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
         return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"

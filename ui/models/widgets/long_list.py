@@ -9,10 +9,10 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 
-FEW = 20_000
+MAX_AT_ONCE = 20_000
 """Objects that are let go in one turn: some milliseconds."""
 
-AT_ONCE = 500
+MAX_BETWEEN_TURNS = 500
 """Objects that go before another thread may have its turn."""
 
 
@@ -28,10 +28,10 @@ class LongList(list[Item]):
 
     def __del__(self) -> None:
         """Hand what is left over to a thread."""
-        if len(self) > FEW and not sys.is_finalizing():
+        if len(self) > MAX_AT_ONCE and not sys.is_finalizing():
             Thread(target=_empty, args=(self,), name="clalign-emptier", daemon=True).start()
 
 
 def _empty(items: list[Item]) -> None:
     while items:
-        del items[-AT_ONCE:]
+        del items[-MAX_BETWEEN_TURNS:]

@@ -47,10 +47,10 @@ CELLS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 20, 24, 32)
 HEIGHTS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 22, 26, 32, 40)
 """Steps of the zoom; below the smallest a whole alignment can be fitted in."""
 
-BETWEEN = 22.0
+BLOCK_GAP = 22.0
 """Pixels between the blocks of a wrapped alignment."""
 
-BEFORE = 2
+LEADING_COLUMNS = 2
 """Columns that are seen before the one where an alignment begins."""
 
 MIN_ROWS = 6
@@ -175,14 +175,14 @@ class RowsArea(QAbstractScrollArea):
     @property
     def block_height(self) -> float:
         """Pixels of a block and the room below it."""
-        return self.head + self.view.n_rows * self.height_ + self.foot + BETWEEN
+        return self.head + self.view.n_rows * self.height_ + self.foot + BLOCK_GAP
 
     @property
     def n_blocks(self) -> int:
         """Blocks of a wrapped alignment."""
         return max(1, math.ceil(self.view.n_columns / self.per_block))
 
-    def why_not_wrapped(self) -> str:
+    def wrapping_obstacle(self) -> str:
         """Return why it cannot be wrapped; empty if it can."""
         too_high = self.n_blocks * self.block_height > MAX_PIXELS
         return (
@@ -193,12 +193,12 @@ class RowsArea(QAbstractScrollArea):
         """Fit the scroll bars to what is shown."""
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         room = self.room
-        if self.wrapped and self.why_not_wrapped():
+        if self.wrapped and self.wrapping_obstacle():
             self.wrapped = False
         if self.wrapped:
             across.setRange(0, 0)
             height = self.viewport().height()
-            down.setRange(0, max(0, math.ceil(self.n_blocks * self.block_height - BETWEEN - height)))
+            down.setRange(0, max(0, math.ceil(self.n_blocks * self.block_height - BLOCK_GAP - height)))
             down.setPageStep(max(1, height))
         else:
             across.setRange(0, max(0, math.ceil(self.view.n_columns * self.cell - room.width())))
@@ -369,7 +369,7 @@ class RowsArea(QAbstractScrollArea):
 
     def begin_at(self, column: int) -> None:
         """Bring a column to the left, with a little of what stands before it."""
-        self.horizontalScrollBar().setValue(int((column - BEFORE) * self.cell))
+        self.horizontalScrollBar().setValue(int((column - LEADING_COLUMNS) * self.cell))
 
     def _follow_cursor(self) -> None:
         """Bring the cursor into view."""

@@ -21,9 +21,9 @@ class RowsCanvas(RowsArea):
     the alignment; Ctrl with the wheel makes columns wider or narrower, with Shift rows higher or lower.
     """
 
-    find_asked = Signal()
-    copy_asked = Signal()
-    menu_asked = Signal(object, object)
+    find_requested = Signal()
+    copy_requested = Signal()
+    menu_requested = Signal(object, object)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.arrange()
@@ -101,7 +101,7 @@ class RowsCanvas(RowsArea):
             self.fit_names()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_asked.emit(event.globalPos(), self.place_at(event.pos().toPointF()))
+        self.menu_requested.emit(event.globalPos(), self.place_at(event.pos().toPointF()))
 
     def event(self, event: QEvent) -> bool:
         # Commands of other pages have some of these keys, too.
@@ -120,7 +120,8 @@ class RowsCanvas(RowsArea):
             return False
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         calls: dict[Qt.Key, Callable[[], object]] = {
-            Qt.Key.Key_F: self.find_asked.emit, Qt.Key.Key_C: self.copy_asked.emit, Qt.Key.Key_A: self.view.select_all,
+            Qt.Key.Key_F: self.find_requested.emit, Qt.Key.Key_C: self.copy_requested.emit,
+            Qt.Key.Key_A: self.view.select_all,
             Qt.Key.Key_Plus: lambda: self.zoom(1), Qt.Key.Key_Equal: lambda: self.zoom(1),
             Qt.Key.Key_Minus: lambda: self.zoom(-1), Qt.Key.Key_0: lambda: self.zoom(0),
             Qt.Key.Key_Up: lambda: self.zoom_rows(1), Qt.Key.Key_Down: lambda: self.zoom_rows(-1),

@@ -27,7 +27,7 @@ class ComparisonPane(QWidget):
         The first alignment.
     """
 
-    close_asked = Signal()
+    close_requested = Signal()
 
     def __init__(self, model: RowsComparison, first: RowsCanvas) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class ComparisonPane(QWidget):
             (title, 2), (self.words, 5),
             IconButton("arrow-left", "Previous column that differs", lambda: self._step(-1)),
             IconButton("arrow-right", "Next column that differs", lambda: self._step(1)),
-            IconButton("close", "Close the comparison", self.close_asked.emit), spacing=4, margins=(8, 4, 2, 2),
+            IconButton("close", "Close the comparison", self.close_requested.emit), spacing=4, margins=(8, 4, 2, 2),
         )  # fmt: skip
         self._box: QVBoxLayout = stacked(head, (self._waiting, 1), spacing=0)
         self.setLayout(self._box)
@@ -101,8 +101,8 @@ class ComparisonPane(QWidget):
                 other.arrange()
             columns, bar = moved.shown_columns(), moved.horizontalScrollBar()
             middle = (columns.start + columns.stop) // 2
-            there = self.model.column_of(is_other, middle)
-            other.horizontalScrollBar().setValue(round(there * other.cell - (middle * moved.cell - bar.value())))
+            column = self.model.column_of(is_other, middle)
+            other.horizontalScrollBar().setValue(round(column * other.cell - (middle * moved.cell - bar.value())))
             first = moved.shown_rows().start
             row = self.model.row_of(is_other, moved.view.row_at(first)) if first < moved.view.n_rows else -1
             if row >= 0:

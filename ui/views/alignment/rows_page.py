@@ -88,10 +88,10 @@ def _toggle(icon: str, tip: str, name: str, call: Callable[[bool], None]) -> Ico
 class RowsPanel(QWidget):
     """Shows a `RowsView` with its tools; what needs more than it leaves as a signal."""
 
-    save_asked = Signal()
-    export_asked = Signal()
+    save_requested = Signal()
+    export_requested = Signal()
     said = Signal(str, str)
-    ways_asked = Signal(object)
+    ways_requested = Signal(object)
     """A menu that is to offer what can be made of the alignment."""
 
     def __init__(self, view: RowsView) -> None:
@@ -112,14 +112,14 @@ class RowsPanel(QWidget):
         self.panes.compared.connect(self._show_agreement)
         self.panes.described.connect(self.status.setText)
         self.canvas.described.connect(self.status.setText)
-        self.canvas.find_asked.connect(self.start_finding)
-        self.canvas.copy_asked.connect(self.copy)
-        self.canvas.menu_asked.connect(self._offer_menu)
+        self.canvas.find_requested.connect(self.start_finding)
+        self.canvas.copy_requested.connect(self.copy)
+        self.canvas.menu_requested.connect(self._offer_menu)
         view.measured.connect(self._show_measured)
         view.found_changed.connect(self._show_found)
         view.order_changed.connect(self._show_order)
-        view.trouble.connect(partial(self.said.emit, "stop"))
-        view.mistaken.connect(partial(self.said.emit, "caution"))
+        view.problem_found.connect(partial(self.said.emit, "stop"))
+        view.input_rejected.connect(partial(self.said.emit, "caution"))
         view.changed.connect(self._describe)
         self.setFocusProxy(self.canvas)
         self._describe()
@@ -189,7 +189,7 @@ class RowsPanel(QWidget):
 
         def fill() -> None:
             menu.clear()
-            self.ways_asked.emit(menu)
+            self.ways_requested.emit(menu)
 
         menu.aboutToShow.connect(fill)
         self.ways.setMenu(menu)
@@ -220,8 +220,8 @@ class RowsPanel(QWidget):
             ("Compare with the consensus", partial(self.compare_with, CONSENSUS)),
             ("Select all", self.view.select_all),
             ("Copy as FASTA", self.copy),
-            ("Save alignment…", self.save_asked.emit),
-            ("Export picture…", self.export_asked.emit),
+            ("Save alignment…", self.save_requested.emit),
+            ("Export picture…", self.export_requested.emit),
         ):
             menu.addAction(text, call)
         made.setMenu(menu)
@@ -268,7 +268,7 @@ class RowsPanel(QWidget):
 
     def set_wrapped(self, wrapped: bool) -> None:
         """Wrap the columns, or say why that cannot be."""
-        reason = self.canvas.why_not_wrapped() if wrapped else ""
+        reason = self.canvas.wrapping_obstacle() if wrapped else ""
         if reason:
             self.said.emit("note", reason)
             self.wrap.setChecked(False)
@@ -373,10 +373,10 @@ class RowsPanel(QWidget):
         menu.addAction("Compare with the consensus", partial(self.compare_with, CONSENSUS))
         menu.addSeparator()
         menu.addAction("Copy as FASTA", self.copy)
-        menu.addAction("Save alignment…", self.save_asked.emit)
-        menu.addAction("Export picture…", self.export_asked.emit)
+        menu.addAction("Save alignment…", self.save_requested.emit)
+        menu.addAction("Export picture…", self.export_requested.emit)
         menu.addSeparator()
-        self.ways_asked.emit(menu)
+        self.ways_requested.emit(menu)
         menu.popup(at)
 
     def _show_agreement(self, title: str) -> None:
@@ -393,12 +393,12 @@ class RowsPanel(QWidget):
 class RowsPage(QWidget):
     """The alignments of a file, one at a time."""
 
-    number_asked = Signal(int)
-    stop_asked = Signal()
-    save_asked = Signal()
-    export_asked = Signal()
+    number_requested = Signal(int)
+    stop_requested = Signal()
+    save_requested = Signal()
+    export_requested = Signal()
     said = Signal(str, str)
-    ways_asked = Signal(object)
+    ways_requested = Signal(object)
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -411,9 +411,9 @@ class RowsPage(QWidget):
         self.numbers.setMaxVisibleItems(20)
         self.numbers.setMinimumContentsLength(14)
         self.numbers.hide()
-        self.numbers.activated.connect(self.number_asked)
+        self.numbers.activated.connect(self.number_requested)
         self._line = FactsLabel("", "muted")
-        self.stop_button = button("Stop", self.stop_asked.emit)
+        self.stop_button = button("Stop", self.stop_requested.emit)
         self.empty = EmptyPanel("format-align-justify", "Reading the alignment", "", self.stop_button)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -436,10 +436,10 @@ class RowsPage(QWidget):
             view.own_orders[SPECIES] = by_species
         self.panel = panel = RowsPanel(view)
         for signal, own in (
-            (panel.save_asked, self.save_asked),
-            (panel.export_asked, self.export_asked),
+            (panel.save_requested, self.save_requested),
+            (panel.export_requested, self.export_requested),
             (panel.said, self.said),
-            (panel.ways_asked, self.ways_asked),
+            (panel.ways_requested, self.ways_requested),
         ):
             signal.connect(own)
         view.measured.connect(self._show_facts)
@@ -455,9 +455,9 @@ class RowsPage(QWidget):
             title = self.panel.view.alignment.notes.title()
             self._line.setText(" · ".join(part for part in (title, self.panel.facts.text()) if part))
 
-    def say(self, heading: str, text: str, can_stop: bool = False) -> None:
+    def show_text(self, heading: str, text: str, can_stop: bool = False) -> None:
         """Say why there is no alignment, or how far it is."""
-        self.empty.say(heading, text)
+        self.empty.show_text(heading, text)
         self.stop_button.setVisible(can_stop)
         self._stack.setCurrentWidget(self.empty)
 

@@ -275,14 +275,14 @@ def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle
 
 BESIDE_WIDTH = 52.0
 
-LONGEST_NAME = 200
+MAX_NAME_LETTERS = 200
 """Letters of a name that are looked at: some have thousands."""
 
 
 def shown_name(view: RowsView, row: int) -> str:
     """Return the name of a row of the file as it can be drawn."""
     name = view.shown_name(row)
-    return escaped(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
+    return escaped(name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…")
 
 
 def beside_text(view: RowsView, row: int, what: str) -> str:

@@ -66,7 +66,7 @@ class RowsPanes(QSplitter):
         self.view.set_order(TREE_ORDER, pane.canvas.tree.order)
         self.view.sort(TREE_ORDER)
         pane.rows_chosen.connect(self._choose_rows)
-        pane.close_asked.connect(self.close_tree)
+        pane.close_requested.connect(self.close_tree)
         self.view.moved.connect(self._mark_leaves)
         pane.setFocus()
 
@@ -113,7 +113,7 @@ class RowsPanes(QSplitter):
         """Compare with another alignment of these sequences, which is shown below."""
         self.close_comparison()
         pane = ComparisonPane(RowsComparison(self.view, path), self.canvas)
-        pane.close_asked.connect(self.close_comparison)
+        pane.close_requested.connect(self.close_comparison)
         pane.model.failed.connect(self._end_comparison)
         pane.model.compared.connect(lambda: self.compared.emit(AGREEMENT))
         self._tracks = self.canvas.tracks

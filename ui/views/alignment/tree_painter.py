@@ -20,7 +20,7 @@ EDGE, HEAD, SCALE = 12.0, 24.0, 26.0
 MIN_NAME = 8.0
 """Pixels of a line from which on names are shown."""
 
-LONGEST_NAME = 60
+MAX_NAME_LETTERS = 60
 """Letters of a name that are drawn."""
 
 SIDE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -29,7 +29,7 @@ SIDE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 def name_of(layout: TreeLayout, leaf: int) -> str:
     """Return the name of a leaf as it is drawn."""
     name = escaped(layout.tree.names[leaf])
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    return name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -243,10 +243,10 @@ class TreePane(QWidget):
     rows_chosen = Signal(object)
     """The rows of the clade that was chosen, in the order of the tree (int64[n]); none if there is none."""
 
-    kind_asked = Signal(str)
-    export_asked = Signal()
-    picture_asked = Signal()
-    close_asked = Signal()
+    kind_requested = Signal(str)
+    export_requested = Signal()
+    picture_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ class TreePane(QWidget):
             self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)
         self.choose_kind()
         self.kinds.setToolTip("Distances that neighbors are joined by")
-        self.kinds.activated.connect(lambda: self.kind_asked.emit(self.kinds.currentData()))
+        self.kinds.activated.connect(lambda: self.kind_requested.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
         tools = row(
             (self.kinds, 1),
@@ -267,14 +267,14 @@ class TreePane(QWidget):
             IconButton("magnify-minus-outline", "Lower lines (Ctrl+wheel, key -)", lambda: canvas.zoom(-1)),
             IconButton("magnify-plus-outline", "Higher lines (Ctrl+wheel, key +)", lambda: canvas.zoom(1)),
             IconButton("fit-to-page-outline", "Show the whole tree (key 0)", canvas.fit),
-            IconButton("image-outline", "Save or copy a picture of the tree", self.picture_asked.emit),
-            IconButton("export-variant", "Export as Newick or as a table of distances", self.export_asked.emit),
-            IconButton("close", "Close the tree", self.close_asked.emit),
+            IconButton("image-outline", "Save or copy a picture of the tree", self.picture_requested.emit),
+            IconButton("export-variant", "Export as Newick or as a table of distances", self.export_requested.emit),
+            IconButton("close", "Close the tree", self.close_requested.emit),
             spacing=0,
             margins=(6, 4, 2, 2),
         )
         self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), margins=(8, 2, 8, 4)), spacing=0))
-        canvas.chosen.connect(self._tell)
+        canvas.chosen.connect(self._show_chosen)
         canvas.described.connect(self.words.setText)
         self.setFocusProxy(canvas)
 
@@ -282,7 +282,7 @@ class TreePane(QWidget):
         """Name the distances that the tree was made of."""
         self.kinds.setCurrentIndex(self.kinds.findData(self.canvas.tree.kind))
 
-    def _tell(self, node: int) -> None:
+    def _show_chosen(self, node: int) -> None:
         tree = self.canvas.tree
         self.rows_chosen.emit(tree.leaves(node) if node >= 0 else np.empty(0, np.int64))
         if node < 0:

@@ -28,7 +28,7 @@ from .drawing_painter import paint_shapes
 MAX_MARKED = 500
 """Parts that get an outline when they are picked."""
 
-DRAGGED = 4
+MIN_DRAG = 4
 """Pixels that the mouse moves at least for a rubber band."""
 
 
@@ -157,7 +157,7 @@ class DrawingView(QAbstractScrollArea):
             part = self.part_at(place)
             self.viewport().setCursor(Qt.CursorShape.ArrowCursor if part is None else Qt.CursorShape.PointingHandCursor)
             self.described.emit("" if part is None or self.drawing is None else self.drawing.picks.tip(part))
-        elif (place - self._pressed).manhattanLength() > DRAGGED:
+        elif (place - self._pressed).manhattanLength() > MIN_DRAG:
             self._band.setGeometry(QRect(self._pressed.toPoint(), place.toPoint()).normalized())
             self._band.show()
 

@@ -23,18 +23,18 @@ from .plot_tags import Tag, TagLane
 FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
-HIGHEST_CURVE = 4.0
+MAX_CURVE_RATIO = 4.0
 """On a linear scale a curve that is so many times higher than the bars is cut off, or they could not be seen."""
 
-ROOM = 0.1
+PADDING_SHARE = 0.1
 """Share of the scores' range that can be seen beyond them."""
 
-SPECK = 0.01
+MIN_CURVE_SHARE = 0.01
 """A curve that is seen on no more than this share of the scores in view is taken for dirt."""
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
-LEAP = 10
+LARGE_STEP = 10
 """Steps that a threshold moves with Shift."""
 
 
@@ -234,7 +234,7 @@ class ScorePlot(pg.GraphicsView):
             self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
             self.score_axis.resizeEvent()  # a longer title ends where the axis does
         self._draw()
-        self._say_hovered()
+        self._show_hovered_bar()
 
     def set_log(self, log_counts: bool) -> None:
         """Choose a logarithmic or a linear scale."""
@@ -273,7 +273,7 @@ class ScorePlot(pg.GraphicsView):
 
     def _draw_curves(self, data: Histogram) -> None:
         """Draw each curve of which more than a speck lies above the axis."""
-        least = SPECK * float(np.ptp(self.view.viewRange()[0]))
+        least = MIN_CURVE_SHARE * float(np.ptp(self.view.viewRange()[0]))
         for name, item in self._curves.items():
             scores, expected = data.curve(name) or (np.zeros(0), np.zeros(0))
             heights = self._curve(expected)
@@ -289,7 +289,7 @@ class ScorePlot(pg.GraphicsView):
         """Return how high the plot must be for bars and curves."""
         curves = [curve[1] for curve in map(data.curve, ("calibration", "fit")) if curve is not None and len(curve[1])]
         tops = [float(self._heights(curve).max()) for curve in curves]
-        most = math.inf if self.log_counts else HIGHEST_CURVE * highest
+        most = math.inf if self.log_counts else MAX_CURVE_RATIO * highest
         return max([highest, *(top for top in tops if top <= most)])
 
     def _show_numbers(self, shown: bool) -> None:
@@ -305,9 +305,9 @@ class ScorePlot(pg.GraphicsView):
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
         low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
-        more = max(0.0, data.least_span - (high - low)) / 2
+        more = max(0.0, data.min_span - (high - low)) / 2
         self._whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
-        room = ROOM * (self._whole[1] - self._whole[0])
+        room = PADDING_SHARE * (self._whole[1] - self._whole[0])
         self.view.setLimits(xMin=self._whole[0] - room, xMax=self._whole[1] + room)
         self.view.setXRange(low - more, high + more, padding=0.03)
 
@@ -382,11 +382,11 @@ class ScorePlot(pg.GraphicsView):
 
     def _hover(self, place: QPointF) -> None:
         self._pointer = place
-        self._say_hovered()
+        self._show_hovered_bar()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._pointer = None
-        self._say_hovered()
+        self._show_hovered_bar()
         super().leaveEvent(event)
 
     def _score_at(self, place: QPointF | None) -> float | None:
@@ -394,7 +394,7 @@ class ScorePlot(pg.GraphicsView):
         inside = place is not None and self.data is not None and self.view.sceneBoundingRect().contains(place)
         return float(self.view.mapSceneToView(place).x()) if inside else None
 
-    def _say_hovered(self) -> None:
+    def _show_hovered_bar(self) -> None:
         """Say what is under the pointer now, which may be other scores than before."""
         score = self._score_at(self._pointer)
         self.bar_hovered.emit("" if score is None or self.data is None else self.data.bar_at(score))
@@ -409,14 +409,14 @@ class ScorePlot(pg.GraphicsView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
+            self.edit_number(self._main_line(), QPointF(self.width() / 2, 8))
         elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
             (self.show_all if event.key() == Qt.Key.Key_Home else self.show_every)()
         elif step is None:
             super().keyPressEvent(event)
         else:
             size = (self.data.step if self.data else 0) * (
-                LEAP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+                LARGE_STEP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             )
             of_report = event.modifiers() & Qt.KeyboardModifier.ControlModifier
             line = self.lines["report" if of_report else self._main_line()]
@@ -437,9 +437,9 @@ class ScorePlot(pg.GraphicsView):
         x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
         shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
         if shown:
-            self.ask_number(min(shown, key=lambda name: shown[name]), event.position())
+            self.edit_number(min(shown, key=lambda name: shown[name]), event.position())
 
-    def ask_number(self, name: str, place: QPointF) -> None:
+    def edit_number(self, name: str, place: QPointF) -> None:
         """Open a small field for the score of a threshold."""
         if self.editor is not None:
             self.editor.deleteLater()

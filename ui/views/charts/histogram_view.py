@@ -62,7 +62,7 @@ class HistogramView(QWidget):
         self._words = self._axis_words if compact else self.sentence
         self.plot.threshold_moved.connect(self.threshold_moved)
         self.plot.bar_clicked.connect(self.bar_clicked)
-        self.plot.bar_hovered.connect(self.say_of_bar)
+        self.plot.bar_hovered.connect(self.show_bar_words)
         self.plot.zoomed.connect(self._show_ways)
         self.plot.drawn.connect(self._show_legend)
 
@@ -105,6 +105,6 @@ class HistogramView(QWidget):
         curves = [entry for entry in data.legend() if self.plot.has_drawn(entry[0])]
         self.legend.show_entries([("bars", data.bars_words()), *curves])
 
-    def say_of_bar(self, text: str) -> None:
+    def show_bar_words(self, text: str) -> None:
         """Say something of the bar under the pointer, or of the one that was clicked."""
         self.bar_words.setText(text or " ")

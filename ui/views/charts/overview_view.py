@@ -19,10 +19,10 @@ from ...models.charts.overview import (
 from ...models.widgets.text_table import ROW_ROLE
 from ..widgets.filter_field import FilterField
 from ..widgets.parts import (
-    AskedView,
     ElidedLabel,
     EmptyPanel,
     IconButton,
+    LazyView,
     row,
     split,
     stacked,
@@ -79,14 +79,14 @@ class QueriesTable(TextTableView):
         self.query_chosen.emit(index.data(ROW_ROLE)["line"].number)
 
 
-class OverviewView(AskedView):
+class OverviewView(LazyView):
     """Asks for the overview when it is looked at, and shows it."""
 
     query_chosen = Signal(int)
     hit_chosen = Signal(int)
-    table_asked = Signal()
-    matrix_asked = Signal()
-    picture_asked = Signal()
+    table_requested = Signal()
+    matrix_requested = Signal()
+    picture_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class OverviewView(AskedView):
         self.with_hits = QCheckBox("With hits only")
         self.with_hits.setChecked(True)
         self.with_hits.toggled.connect(lambda _: self._filter())
-        save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_asked.emit)
+        save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_requested.emit)
         save.setAccessibleName("Save the table of queries")
         made = QWidget()
         top = row((self.words, 1), self.with_hits, self.filter_box, save, margins=(12, 6, 12, 4))
@@ -130,8 +130,8 @@ class OverviewView(AskedView):
             IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
             IconButton("magnify-plus-outline", "Larger cells (wheel, key +)", lambda: self.map.zoom(1.25)),
             IconButton("fit-to-page-outline", "Show the whole map (key 0)", self.map.fit),
-            IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_asked.emit),
-            IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_asked.emit),
+            IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_requested.emit),
+            IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
         top = row((self.map_words, 1), *self.map_tools, spacing=0, margins=(12, 4, 12, 0))
         made.setLayout(stacked(top, (self.map, 1), spacing=0))
@@ -165,7 +165,7 @@ class OverviewView(AskedView):
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
             part.setEnabled(n_rows > 0)
-        self.model.speak_of(noun)
+        self.model.set_nouns(noun)
         self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
@@ -176,6 +176,6 @@ class OverviewView(AskedView):
         self.words.setText(f"{n_found} of {n_all} {nouns} have hits{self.model.unsearched_words}")
         self.map.show_map(heat, self.query_names)
         size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
-        told = f"{size}, alike ones beside each other. Click a cell to see its hit."
-        self.map_words.setText(told if n_rows else f"{none}, so there is no map of them.")
+        words = f"{size}, alike ones beside each other. Click a cell to see its hit."
+        self.map_words.setText(words if n_rows else f"{none}, so there is no map of them.")
         self._stack.setCurrentIndex(1)

@@ -30,8 +30,8 @@ class PictureSheet(Sheet):
     folder : Path
     """
 
-    export_asked = Signal(object, str)
-    copy_asked = Signal(object)
+    export_requested = Signal(object, str)
+    copy_requested = Signal(object)
 
     def __init__(self, heading: str, stem: str, folder: Path) -> None:
         super().__init__(heading, 520)
@@ -45,7 +45,7 @@ class PictureSheet(Sheet):
         self._add_formats()
         self.add_choices()
         self.body.addWidget(label("File", "muted"))
-        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addLayout(row(self.path, button("Choose…", self._choose_path)))
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
         self.copy_button = button("Copy", self._copy, tip="Put the picture on the clipboard, as pixels and as SVG")
@@ -105,14 +105,14 @@ class PictureSheet(Sheet):
         exists = not problem and path.exists()
         self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, f"{self.heading} to", self.path.text())
         if name:
             self._own_name = True
             self.path.setText(name)
 
     def _copy(self) -> None:
-        self.copy_asked.emit(self.choices())
+        self.copy_requested.emit(self.choices())
 
     def _export(self) -> None:
-        self.export_asked.emit(self.choices(), self.path.text().strip())
+        self.export_requested.emit(self.choices(), self.path.text().strip())

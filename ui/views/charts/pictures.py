@@ -148,8 +148,8 @@ def _image(picture: Picture, font: QFont, millimeters: float, most: int) -> QIma
     image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
     image.fill(QColor(theme.LIGHT.surface))
     if millimeters:
-        for tell in (image.setDotsPerMeterX, image.setDotsPerMeterY):
-            tell(round(image.width() / millimeters * 1000))
+        for set_density in (image.setDotsPerMeterX, image.setDotsPerMeterY):
+            set_density(round(image.width() / millimeters * 1000))
     painter = QPainter(image)
     painter.scale(scale, scale)
     painter.setFont(font)

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QGraphicsLayout
 
 from ... import theme
 
-BESIDE = 5.0
+TAG_GAP = 5.0
 """Pixels between words and their line."""
 
 EDGE = 3.0
 
-SHARE = 0.5
+MAX_LANE_SHARE = 0.5
 """How much of lane and view together the lane takes at most; lines of tags that do not fit stay without words."""
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -88,7 +88,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
 
     def place(self) -> None:
         """Find a place for each: beside its line, as low as can be, the first ones first; half is left to the bars."""
-        room = SHARE * (self._view.height() + self.size().height())
+        room = MAX_LANE_SHARE * (self._view.height() + self.size().height())
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
         taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]
         self.placed = []
@@ -98,7 +98,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
                 continue
             lines = tag.text.split("\n")
             wide, high = max(map(metrics.horizontalAdvance, lines)) + 2, len(lines) * self._height
-            sides = [x + BESIDE, x - BESIDE - wide]
+            sides = [x + TAG_GAP, x - TAG_GAP - wide]
             fitting = [side for side in sides if side >= 0 and side + wide <= right] or [max(0.0, right - wide)]
             rows = range(max(1, int((room - high) / self._height) + 1))
             boxes = (QRectF(side, -row * self._height - high, wide, high) for row in rows for side in fitting)

@@ -61,7 +61,7 @@ class ComparisonPage(LabPage):
             self._devices.addWidget(label("Looking for devices…", "muted"))
         self.show_running()
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def job_request(self) -> tuple[dict[str, Any], str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
         job: dict[str, Any] = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}

@@ -61,9 +61,9 @@ class LabPage(QWidget):
         What stands where nothing was measured yet.
     """
 
-    run_asked = Signal(dict)
-    stop_asked = Signal()
-    action_asked = Signal(str)
+    run_requested = Signal(dict)
+    stop_requested = Signal()
+    action_requested = Signal(str)
     row_chosen = Signal(dict)
 
     def __init__(
@@ -72,7 +72,7 @@ class LabPage(QWidget):
         super().__init__()
         self.view, self.workspace, self.title = view, workspace, view.of.title
         self.run_button = button(run_text, self.run, "primary")
-        self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
+        self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; what was measured so far is kept")
         self.stop_button.hide()
         self.summary = ElidedLabel("", "muted")
         self.setup = Flow(spacing=18)
@@ -117,7 +117,7 @@ class LabPage(QWidget):
         self.show_running()
 
     def _head(self, import_tip: str) -> QVBoxLayout:
-        ask = self.action_asked.emit
+        ask = self.action_requested.emit
         tips = self._tips = {
             "save": "Save the result as JSON",
             "copy": "Copy the table for a spreadsheet",
@@ -153,7 +153,7 @@ class LabPage(QWidget):
 
     def show_running(self) -> None:
         """Offer to run or to stop, and what can be done with a result."""
-        _, problem = self.asked()  # it marks the fields that are wrong, too
+        _, problem = self.job_request()  # it marks the fields that are wrong, too
         reason = problem if self.workspace.devices_known else "Devices are still being looked for."
         self.run_button.setVisible(not self.view.is_live)
         self.stop_button.setVisible(self.view.is_live)
@@ -164,15 +164,15 @@ class LabPage(QWidget):
             self.tools[name].setEnabled(usable)
             self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def job_request(self) -> tuple[dict[str, Any], str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         raise NotImplementedError
 
     def run(self) -> None:
         """Ask for the job that the setup describes."""
-        job, problem = self.asked()
+        job, problem = self.job_request()
         if not problem:
-            self.run_asked.emit(job)
+            self.run_requested.emit(job)
 
     @property
     def in_view(self) -> ExperimentTab:
@@ -195,7 +195,7 @@ class ExperimentTab(QWidget):
         self.figure.show_chart(chart)
         self._full.setVisible(chart is not None)
         self.empty.setVisible(chart is None)
-        self.empty.say("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
+        self.empty.show_text("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
 
 
 def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:

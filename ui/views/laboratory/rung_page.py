@@ -20,7 +20,7 @@ from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_numb
 class RungPage(LabPage):
     """Shows the view of a ladder."""
 
-    ladder_asked = Signal(str)
+    ladder_requested = Signal(str)
 
     def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__(
@@ -44,11 +44,11 @@ class RungPage(LabPage):
         for other in LADDERS.values():
             self.ladders.addItem(other.title.removeprefix("Ladder of "), other.kind)
         self.ladders.setCurrentIndex(self.ladders.findData(self.ladder.kind))
-        self.ladders.activated.connect(self._ask_ladder)
+        self.ladders.activated.connect(self._request_ladder)
         self.add_field("Ladder", self.ladders)
         self.add_field("Device", self.devices, BOX_WIDTH)
-        every = button("Tick all", lambda: self.view.want_all(True), "flat", "Run every rung")
-        none = button("Tick none", lambda: self.view.want_all(False), "flat", "Then tick those to be run")
+        every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Run every rung")
+        none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be run")
         self.fields = {asked.key: self._field(asked) for asked in self.ladder.fields}
         for asked in self.ladder.fields:
             field = self.fields[asked.key]
@@ -67,12 +67,12 @@ class RungPage(LabPage):
         made.setToolTip(asked.tip)
         return made
 
-    def _ask_ladder(self) -> None:
+    def _request_ladder(self) -> None:
         """Ask for the page of another ladder; this one stays what it is."""
         asked, kind = str(self.ladders.currentData()), self.ladder.kind
         self.ladders.setCurrentIndex(self.ladders.findData(kind))
         if asked != kind:
-            self.ladder_asked.emit(asked)
+            self.ladder_requested.emit(asked)
 
     def show_workspace(self) -> None:
         """Show the devices and files there are."""
@@ -100,9 +100,9 @@ class RungPage(LabPage):
     def _most(self, key: str) -> int:
         return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def job_request(self) -> tuple[dict[str, Any], str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
-        values, wanted = self.values(), self.view.wanted()
+        values, wanted = self.values(), self.view.chosen_names()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
         for asked in self.ladder.fields:
             if isinstance(asked, NumberField) and not values[asked.key]:

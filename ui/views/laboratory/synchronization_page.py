@@ -64,7 +64,7 @@ class SynchronizationPage(LabPage):
         fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
         self.show_running()
 
-    def asked(self) -> tuple[dict[str, Any], str]:
+    def job_request(self) -> tuple[dict[str, Any], str]:
         """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
         asked: list[tuple[str, QLineEdit, int, str]] = [
             ("group_size", self.group_size, MAX_SIZE, "work-items"),

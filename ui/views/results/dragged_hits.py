@@ -19,7 +19,7 @@ URLS = "text/uri-list"
 
 CELLS = "text/tab-separated-values"
 
-LONGEST_NAME = 80
+MAX_NAME_LETTERS = 80
 """Characters of a file's name before its ending."""
 
 
@@ -48,7 +48,7 @@ class DraggedHits(QMimeData):
         super().__init__()
         self.setText(fasta)
         self.setData(CELLS, cells.encode())
-        stem = file_words(name)[:LONGEST_NAME].strip("._-") or "hits"
+        stem = file_words(name)[:MAX_NAME_LETTERS].strip("._-") or "hits"
         self._name, self._content = (f"{stem}.fasta", fasta) if fasta else (f"{stem}.tsv", cells)
         self._path: Path | None = None
 

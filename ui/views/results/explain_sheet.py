@@ -39,7 +39,7 @@ class ExplainSheet(Sheet):
     ASK_WORDS = "You see what its score is made of, and why it is reported or not."
     WAIT_WORDS = "It is computed once more…"
 
-    locate_asked = Signal()
+    locate_requested = Signal()
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(f"Explain {name}", 640)
@@ -80,7 +80,7 @@ class ExplainSheet(Sheet):
         """Say why there is no explanation; where a file is missed, with a button that asks for it."""
         clear_layout(self.body)
         text = f"{message} {hint}".strip()
-        ways = [button(LOCATE_TITLE, self.locate_asked.emit)] if can_be_located(text) else []
+        ways = [button(LOCATE_TITLE, self.locate_requested.emit)] if can_be_located(text) else []
         self.body.addWidget(notice_row("stop", without_ways(text), *ways))
         self.body.addStretch(1)
         self.resized.emit()

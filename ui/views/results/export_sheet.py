@@ -35,7 +35,7 @@ from ..widgets.parts import (
 )
 from ..widgets.sheet import Sheet
 
-WHICH = {
+HIT_CHOICES = {
     "all": "All reported hits",
     "significant": "Significant hits",
     "filtered": "Hits shown in the table",
@@ -82,9 +82,9 @@ class ExportChoices:
 class ExportSheet(Sheet):
     """Emits what, where and which hits; see `shape` for the rest."""
 
-    export_asked = Signal(str, str, str)
+    export_requested = Signal(str, str, str)
 
-    queries_asked = Signal(str)
+    queries_requested = Signal(str)
     """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
 
     def __init__(self, choices: ExportChoices) -> None:
@@ -103,7 +103,7 @@ class ExportSheet(Sheet):
         self._add_columns()
         self._add_which()
         self.body.addWidget(label("File", "muted"))
-        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addLayout(row(self.path, button("Choose…", self._choose_path)))
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
@@ -203,7 +203,7 @@ class ExportSheet(Sheet):
     def _add_which(self) -> None:
         counts = self._choices.counts
         self.body.addWidget(label("Which hits", "muted"))
-        for number, (key, text) in enumerate(WHICH.items()):
+        for number, (key, text) in enumerate(HIT_CHOICES.items()):
             if key not in counts:
                 continue
             known = counts[key]
@@ -219,21 +219,21 @@ class ExportSheet(Sheet):
         self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
         self.button_of(self._usual_which).setChecked(True)
         self._own_which = False
-        self.which.buttonClicked.connect(self._note_which)
+        self.which.buttonClicked.connect(self._keep_which)
         self.body.addSpacing(8)
 
     def button_of(self, which: str) -> QAbstractButton:
-        """Return the choice of some hits, by a key of `WHICH`."""
-        return self.which.button(list(WHICH).index(which))
+        """Return the choice of some hits, by a key of `HIT_CHOICES`."""
+        return self.which.button(list(HIT_CHOICES).index(which))
 
-    def _note_which(self) -> None:
+    def _keep_which(self) -> None:
         self._own_which = True
         self._judge()
 
     @property
     def _which(self) -> str:
         """The key of the chosen hits."""
-        return list(WHICH)[self.which.checkedId()]
+        return list(HIT_CHOICES)[self.which.checkedId()]
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -286,7 +286,7 @@ class ExportSheet(Sheet):
         which = self._which
         if which not in self._n_queries:
             self._n_queries[which] = None
-            self.queries_asked.emit(which)
+            self.queries_requested.emit(which)
         return self._n_queries[which] or 0
 
     def take_queries(self, answer: tuple[str, int] | Exception) -> None:
@@ -296,11 +296,11 @@ class ExportSheet(Sheet):
             self._n_queries[which] = n_queries
             self._judge()
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())
         if name:
             self._own_name = True
             self.path.setText(name)
 
     def _export(self) -> None:
-        self.export_asked.emit(self._form.name, self.path.text().strip(), self._which)
+        self.export_requested.emit(self._form.name, self.path.text().strip(), self._which)

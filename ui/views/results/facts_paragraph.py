@@ -22,7 +22,7 @@ class FactsParagraph(ElidedLabel):
         Where a line may end: `FACTS` or `WORDS`.
     """
 
-    MOST = 2
+    MAX_LINES = 2
     """Lines at most."""
 
     PLACE = Qt.AlignmentFlag.AlignTop
@@ -44,7 +44,7 @@ class FactsParagraph(ElidedLabel):
         for part in self._breaks.split(self._text):
             if metrics.horizontalAdvance((made[-1] + part).rstrip()) <= width:
                 made[-1] += part
-            elif len(made) < self.MOST and made[-1]:
+            elif len(made) < self.MAX_LINES and made[-1]:
                 made.append(part.removeprefix(" · "))
             else:
                 whole = f"{made[-1].rstrip()} …" if made[-1] else part

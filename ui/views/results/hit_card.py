@@ -35,8 +35,8 @@ class HitCard(QWidget):
         With buttons for colors, zoom and copying beside the alignment.
     """
 
-    verify_asked = Signal(int)
-    explain_asked = Signal()
+    verify_requested = Signal(int)
+    explain_requested = Signal()
     scheme_chosen = Signal(str)
     posterior_chosen = Signal(bool)
     node_chosen = Signal(int)
@@ -92,7 +92,7 @@ class HitCard(QWidget):
         self.explain = IconButton(
             "filter-check-outline",
             "Show what the score of this sequence is made of",
-            self.explain_asked.emit,
+            self.explain_requested.emit,
             "Explain",
         )
         narrow = self.alignment.narrow
@@ -137,12 +137,12 @@ class HitCard(QWidget):
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
             self.run.hits.dataChanged.disconnect(self._show_note)
-            self.run.hits.shown_changed.disconnect(self._say_why)
+            self.run.hits.shown_changed.disconnect(self._show_reason)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
             run.hits.dataChanged.connect(self._show_note)
-            run.hits.shown_changed.connect(self._say_why)
+            run.hits.shown_changed.connect(self._show_reason)
         self.show_hit()
 
     def show_hit(self) -> None:
@@ -150,7 +150,7 @@ class HitCard(QWidget):
         run = self.run
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
-        self._say_why()
+        self._show_reason()
         for tool in self._of_hit:
             tool.setEnabled(hit is not None)
         if run is None or hit is None:
@@ -170,11 +170,11 @@ class HitCard(QWidget):
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         """Say why no hit is shown: there may be none."""
         run = self.run
         has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
-        self.empty.say(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
+        self.empty.show_text(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
 
     def _show_note(self) -> None:
         hit = self.run.hit if self.run is not None else None
@@ -207,4 +207,4 @@ class HitCard(QWidget):
 
     def _verify(self) -> None:
         if self.run is not None and self.run.hit is not None:
-            self.verify_asked.emit(self.run.hit.id)
+            self.verify_requested.emit(self.run.hit.id)

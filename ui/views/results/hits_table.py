@@ -47,7 +47,7 @@ from .row_numbers import RowNumbers, ranges_of
 
 NAMES = ("name", "profile")
 
-OF_THE_ROOM = (*NAMES, "description")
+FLEXIBLE = (*NAMES, "description")
 """Columns whose widths depend on what the others leave."""
 
 MAX_WIDER = 110
@@ -74,7 +74,7 @@ class HitsTable(Table):
 
     MIN_FILLED_WIDTH = 100
 
-    menu_asked = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     copy_refused = Signal(str)
 
     def __init__(self, model: HitsModel) -> None:
@@ -128,7 +128,7 @@ class HitsTable(Table):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
         columns = enumerate(self.kind.columns)
-        self.set_widths({place: column.width for place, column in columns if column.key not in OF_THE_ROOM})
+        self.set_widths({place: column.width for place, column in columns if column.key not in FLEXIBLE})
         header.sectionResized.connect(self._note_width)
 
     def _note_width(self, place: int) -> None:
@@ -287,7 +287,7 @@ class HitsTable(Table):
         place = event.globalPos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(row, 1)).bottomLeft())
-        self.menu_asked.emit(place)
+        self.menu_requested.emit(place)
 
     def choose_rows(self, rows: Sequence[range]) -> None:
         """Select some rows, given from the top, and scroll to the first; not more than a few hundred ranges."""
@@ -311,7 +311,7 @@ class HitsPanel(QWidget):
     """Filter box, counts and table."""
 
     hit_chosen = Signal(object)
-    explain_asked = Signal()
+    explain_requested = Signal()
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
@@ -319,7 +319,7 @@ class HitsPanel(QWidget):
         self.explain = IconButton(
             "filter-check-outline",
             "Show what the score of the selected sequence is made of",
-            self.explain_asked.emit,
+            self.explain_requested.emit,
             "Explain",
         )
         self.explain.setEnabled(False)
@@ -337,17 +337,17 @@ class HitsPanel(QWidget):
         self._before = "", -1, Qt.SortOrder.AscendingOrder
         self.waiting = WaitSign("Sorting and filtering", "Leave the table as it is", keeps_room=False)
         self.waiting.stopped.connect(self._abandon)
-        self.waiting.turned.connect(self._say_busy)
+        self.waiting.turned.connect(self._show_busy_words)
         model.busy_changed.connect(self._show_busy)
-        self.all_again = IconButton(
+        self.list_all = IconButton(
             "close",
             "Only hits that were picked in a picture are listed. Click to list all again",
             lambda: model.list_picked(None),
             "Picked hits only",
         )
-        self.all_again.hide()
+        self.list_all.hide()
         self._picked: PickedHits | None = None
-        top = row(self.filter_box, self.all_again, self.counts, self.waiting, self.explain)
+        top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
         self.setFocusProxy(self.table)
@@ -359,7 +359,7 @@ class HitsPanel(QWidget):
         elif not busy:
             self.waiting.end()
 
-    def _say_busy(self) -> None:
+    def _show_busy_words(self) -> None:
         if not self.waiting.isHidden():
             self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
 
@@ -375,9 +375,9 @@ class HitsPanel(QWidget):
     def _filter(self, text: str) -> None:
         parsed = self.model.set_filter(text)
         set_role(self.filter_box, "state", "wrong" if parsed.problem else "")
-        self._say_none(parsed.problem)
+        self._show_filter_words(parsed.problem)
 
-    def _say_none(self, problem: str) -> None:
+    def _show_filter_words(self, problem: str) -> None:
         """Say below the filter what is wrong with it, or that it lets nothing through."""
         self._problem = problem
         self.none.setText(problem or "No hit passes the filter and the threshold.")
@@ -399,11 +399,11 @@ class HitsPanel(QWidget):
         if not model.is_busy:
             header = self.table.horizontalHeader()
             self._before = self.filter_box.text(), header.sortIndicatorSection(), header.sortIndicatorOrder()
-            self.all_again.setVisible(model.query.among is not None)
+            self.list_all.setVisible(model.query.among is not None)
             if self._picked is not None and model.listed is self._picked and model.n_shown:
                 self.table.selectAll()
             self._picked = None  # also if they could not be listed, or something else was asked for since
-        self._say_none(self._problem)
+        self._show_filter_words(self._problem)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
         else:

@@ -18,7 +18,7 @@ from ..widgets.sheet import Sheet
 class ReportSheet(Sheet):
     """Asks what happened, and shows all that goes into the file."""
 
-    save_asked = Signal()
+    save_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__("Report a problem", 760)
@@ -39,7 +39,7 @@ class ReportSheet(Sheet):
         self.collected.setAccessibleName("What goes with it")
         self.body.addWidget(self.collected)
         self.copy = button("Copy", lambda: QGuiApplication.clipboard().setText(self.text()))
-        self.save = button("Save report…", self.save_asked.emit, "primary")
+        self.save = button("Save report…", self.save_requested.emit, "primary")
         self.foot.addLayout(row(None, button("Close", self.close_sheet), self.copy, self.save))
         for made in (self.copy, self.save):
             made.setEnabled(False)

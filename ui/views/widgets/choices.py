@@ -26,7 +26,7 @@ from .parts import shrinking, stacked
 
 COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
 
-FEW = 8
+MAX_UNSEARCHED = 8
 """From more entries on the list opens with a field to search."""
 
 MAX_LINES, MIN_LINES, MIN_WIDTH, LINE_HEIGHT = 14, 8, 280, 24
@@ -176,7 +176,7 @@ class QueryChooser(NarrowBox):
             self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
 
     def showPopup(self) -> None:
-        if self.count() <= FEW:
+        if self.count() <= MAX_UNSEARCHED:
             self.setItemDelegate(CountDelegate(self))
             super().showPopup()
             return

@@ -19,13 +19,13 @@ from clalign.common.escapes import escaped
 from ... import formatting, theme
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
-UNFOLDED = 5
+MAX_UNFOLDED = 5
 """Messages shown when all are asked for; else it is the newest one."""
 
 LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
 """How long messages stay while the window is looked at; what stopped something stays until it is closed."""
 
-KEPT = 200
+MAX_KEPT = 200
 """Messages of which can be read later that they were there."""
 
 DETAIL_LINES = 8
@@ -85,7 +85,7 @@ class MessageBar(QWidget):
     focus_left = Signal()
     """The message that had the focus is closed, and there is no other."""
 
-    told = Signal(str, str)
+    message_added = Signal(str, str)
     """Severity and text of what is said."""
 
     def __init__(self) -> None:
@@ -100,18 +100,18 @@ class MessageBar(QWidget):
         self._clock.timeout.connect(self._pass_second)
         self.hide()
 
-    def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
+    def notify(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message; the same text is shown once. Details are a long text below it that can be copied."""
         text = escaped(text)
         if details and any((m.text, m.details) == (text, details) for m in self.messages):
             return  # a fault of what is painted comes again with every message that is
-        self.history = [*self.history[1 - KEPT :], (time.time(), severity, text)]
+        self.history = [*self.history[1 - MAX_KEPT :], (time.time(), severity, text)]
         self.messages = [m for m in self.messages if m.text != text]
         self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
-        self.told.emit(severity, text)
+        self.message_added.emit(severity, text)
 
-    def take_back(self, text: str) -> None:
+    def withdraw(self, text: str) -> None:
         """Close a message that no longer holds."""
         text = escaped(text)
         if any(m.text == text for m in self.messages):
@@ -138,7 +138,7 @@ class MessageBar(QWidget):
         had_focus = focus is not None and self.isAncestorOf(focus)
         clear_layout(self._box)
         self._is_unfolded = self._is_unfolded and len(self.messages) > 1
-        rows = [self._row(message) for message in self.messages[: UNFOLDED if self._is_unfolded else 1]]
+        rows = [self._row(message) for message in self.messages[: MAX_UNFOLDED if self._is_unfolded else 1]]
         for made in rows:
             self._box.addWidget(made)
             made.show()  # the layout would show it in the next turn only, too late for the focus
@@ -194,4 +194,4 @@ class MessageBar(QWidget):
             self._close(message)
 
     def _close(self, message: Message) -> None:
-        self.take_back(message.text)
+        self.withdraw(message.text)

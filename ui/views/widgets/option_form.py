@@ -190,7 +190,7 @@ class OptionForm(QWidget):
         assert isinstance(editor, QComboBox)
         return editor
 
-    def _is_given(self, name: str) -> bool:
+    def _is_set(self, name: str) -> bool:
         """Return whether an option has a value of its own, right or wrong."""
         editor = self.editors[name]
         if isinstance(editor, QComboBox):

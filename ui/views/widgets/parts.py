@@ -317,7 +317,7 @@ class ElidedButton(QPushButton):
         super().resizeEvent(event)
 
 
-class Later(QWidget):
+class LazyWidget(QWidget):
     """A place whose content is made when it is first looked at: pages made at once would stall the window.
 
     Parameters
@@ -331,7 +331,7 @@ class Later(QWidget):
 
     def __init__(self, make: Callable[[], QWidget], made: Callable[[QWidget], object] | None = None) -> None:
         super().__init__()
-        self._make, self._tell = make, made
+        self._make, self._on_made = make, made
         self._made: QWidget | None = None
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
@@ -341,7 +341,7 @@ class Later(QWidget):
         """What was made; None as long as nobody looked."""
         return self._made
 
-    def look(self) -> QWidget:
+    def load(self) -> QWidget:
         """Return the content, made if need be."""
         if self._made is None:
             self._made = self._make()
@@ -349,12 +349,12 @@ class Later(QWidget):
             # The layout would show it in the next turn only, too late for the focus.
             self._made.show()
             self.setFocusProxy(self._made)
-            if self._tell is not None:
-                self._tell(self._made)
+            if self._on_made is not None:
+                self._on_made(self._made)
         return self._made
 
     def showEvent(self, event: QShowEvent) -> None:
-        self.look()
+        self.load()
         super().showEvent(event)
 
 
@@ -385,7 +385,7 @@ class EmptyPanel(QWidget):
         """Put something below the words and buttons."""
         self._box.insertLayout(self._box.count() - 1, made)
 
-    def say(self, heading: str, text: str) -> None:
+    def show_text(self, heading: str, text: str) -> None:
         """Change the words."""
         self.heading.setText(escaped(heading))
         self.words.setText(escaped(text))
@@ -410,41 +410,41 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     return made
 
 
-class AskedView(QWidget):
+class LazyView(QWidget):
     """A view that asks for what it shows when somebody looks; a page of a stack says why there is nothing."""
 
-    asked = Signal(object)
+    requested = Signal(object)
     """What is wanted."""
 
-    wish: Any = None
+    request: Any = None
     empty: EmptyPanel
     _stack: QStackedWidget
     _is_old = True
 
-    def ask(self) -> None:
+    def reload(self) -> None:
         """Ask anew, now or when somebody looks."""
         self._is_old = True
         if self.isVisible():
             self._is_old = False
-            self.asked.emit(self.wish)
+            self.requested.emit(self.request)
 
     @property
     def has_content(self) -> bool:
         """Whether what was asked for is in view."""
         return bool(self._stack.currentIndex())
 
-    def give_up(self) -> None:
+    def stop_waiting(self) -> None:
         """Keep what is in view, now that nothing is read for it any more; if nothing is, ask again at the next look."""
         if not self.has_content:
-            self.say("Stopped", "Leave this page and come back to read it again.")
+            self.show_text("Stopped", "Leave this page and come back to read it again.")
             self._is_old = True
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._is_old:
-            self.ask()
+            self.reload()
 
-    def say(self, heading: str, text: str) -> None:
+    def show_text(self, heading: str, text: str) -> None:
         """Say why there is nothing."""
-        self.empty.say(heading, text)
+        self.empty.show_text(heading, text)
         self._stack.setCurrentIndex(0)

@@ -47,7 +47,7 @@ class Sheet(QWidget):
         self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
 
     @property
-    def least_width(self) -> int:
+    def min_width(self) -> int:
         """The pixels that its widgets need with the font in use."""
         return max(part.minimumSize().width() for part in (self._inside.layout(), self.foot, self._top) if part)
 
@@ -156,7 +156,7 @@ class SheetHost(QWidget):
             return
         # Text wraps within the border; a pixel more would seem to need a line less.
         border = self._frame.width() - self._frame.contentsRect().width()
-        width = min(max(self.sheet.preferred_width, self.sheet.least_width + border), self.width() - 32)
+        width = min(max(self.sheet.preferred_width, self.sheet.min_width + border), self.width() - 32)
         height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
         top = max(16, (self.height() - height) // 3)
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)

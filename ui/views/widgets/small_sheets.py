@@ -53,7 +53,7 @@ class SequenceField(QPlainTextEdit):
 class PasteSheet(Sheet):
     """Takes sequences from the clipboard; they become a file in the data folder."""
 
-    paste_asked = Signal(str, str)
+    paste_requested = Signal(str, str)
 
     def __init__(self) -> None:
         super().__init__("Paste sequences", 640)
@@ -75,7 +75,7 @@ class PasteSheet(Sheet):
         self.save.setToolTip("Paste or type sequences first." if empty else "")
 
     def _save(self) -> None:
-        self.paste_asked.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
+        self.paste_requested.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
 
 
 class ClusterSheet(Sheet):
@@ -149,8 +149,8 @@ class PreferencesSheet(Sheet):
 class DeviceSheet(Sheet):
     """All that is known about a device, its self-test, and what to do if it cannot be used."""
 
-    test_asked = Signal(str)
-    tune_asked = Signal(str, bool)
+    test_requested = Signal(str)
+    tune_requested = Signal(str, bool)
 
     def __init__(self, device: Device) -> None:
         super().__init__(device_words.title(device), 560)
@@ -160,9 +160,9 @@ class DeviceSheet(Sheet):
         self.body.addLayout(self._checks)
         self.body.addLayout(self._facts)
         self.body.addStretch(1)
-        self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
+        self.test = button("Self-test", lambda: self.test_requested.emit(device.id), "primary")
         self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
-        ask = self.tune_asked.emit
+        ask = self.tune_requested.emit
         self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
                            " fastest; results do not depend on it")  # fmt: skip
         self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Go back to the built-in choices")
