@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class LabController(Controller):
-    """Between the laboratory's pages and their jobs.
+    """Connects the pages of the laboratory with their jobs and files.
 
     The job of a ladder has the name of the document that it makes.
     """
@@ -78,7 +78,7 @@ class LabController(Controller):
         return page
 
     def _new(self, kind: str) -> tuple[LabView, LabPage]:
-        """Return a view and its page."""
+        """Create a view and its page."""
         from clalign.labs.ladder import Ladder
 
         from ..models.laboratory.lab_view import LabView
@@ -100,7 +100,7 @@ class LabController(Controller):
         return view, SynchronizationPage(view, space)
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
-        """Show all that is known about a row in the dock."""
+        """Show all facts about a row in the dock."""
         self._chosen.pop(kind, None)
         if row is not None:
             self._chosen[kind] = row
@@ -118,7 +118,7 @@ class LabController(Controller):
         details.show_facts(view.main.row_title(row), facts, row.get("error") or row.get("text") or "")
 
     def _renew_facts(self, kind: str) -> None:
-        """Show what is known now about the row that was chosen, if the dock still shows it."""
+        """Update the facts about the chosen row if the dock shows it."""
         chosen = self._chosen.get(kind)
         shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
         if chosen is not None and shown:
@@ -154,13 +154,13 @@ class LabController(Controller):
             view.add_row(row)
 
     def _forget(self, item: JobItem) -> None:
-        """Let a page know that its waiting job was taken out."""
+        """Update a page whose waiting job was removed."""
         view = self._view_of(item)
         if view is not None and view.is_live:
             view.end()
 
     def _end(self, item: JobItem) -> None:
-        """Take over how a job of the laboratory ended."""
+        """Show and keep the result of a job of the laboratory."""
         view, kind = self._view_of(item), _document_of(item)
         if view is None:
             return
@@ -179,7 +179,7 @@ class LabController(Controller):
 
     @property
     def folder(self) -> Path:
-        """Where results are kept unasked."""
+        """The folder in which results are kept automatically."""
         return self._app.settings.data / "laboratory"
 
     def _keep(self, kind: str, document: dict[str, Any]) -> None:
@@ -193,7 +193,7 @@ class LabController(Controller):
         self._sources.add_recent(str(path), kind)
 
     def _show_kept(self, kind: str) -> None:
-        """Begin with what was measured last."""
+        """Show the last result."""
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
@@ -202,7 +202,7 @@ class LabController(Controller):
                 self._app.notify("caution", str(error))
 
     def open_document(self, path: str) -> None:
-        """Show a result that was saved; a comparison of another machine is added to the one shown."""
+        """Show a saved result; add a comparison of another machine to the one in view."""
         try:
             document = read_document(path)
         except ClalignError as error:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..views.library_page import LibraryPage
 
 MAX_LINES = 2000
-"""Of a comparison that is shown; the file has all."""
+"""Lines of a comparison in the window; the file has all."""
 
 
 def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
-    """Return the runs of a folder, and others that lie elsewhere, the newest first."""
+    """Return the runs of a folder and others outside of it, the newest first."""
     found = {entry.path: entry for entry in library.listed(folder)}
     for name in others:
         path = Path(name)
@@ -35,7 +35,7 @@ def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
 
 
 class LibraryController(Controller):
-    """Keeps the page of the library."""
+    """Shows the page of the library and acts on its runs."""
 
     run_requested = Signal(str)
     renamed = Signal(str)
@@ -67,7 +67,7 @@ class LibraryController(Controller):
         self._read()
 
     def refresh(self) -> None:
-        """Look at the runs again, if they are in view."""
+        """List the runs again if they are in view."""
         if self.is_shown:
             self._read()
 
@@ -108,7 +108,7 @@ class LibraryController(Controller):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(paths[0]).absolute().parent)))
 
     def rename(self, paths: list[str]) -> None:
-        """Ask for another name of a run."""
+        """Ask for a new name of a run."""
         from ..views.library_page import NameRunSheet
 
         path = Path(paths[0])
@@ -128,7 +128,7 @@ class LibraryController(Controller):
         self._app.reader.ask((id(self), "rename"), lambda: library.rename(path, name), finish)
 
     def delete(self, paths: list[str]) -> None:
-        """Ask whether runs shall be deleted."""
+        """Ask for confirmation to delete runs."""
         from ..views.library_page import DeleteRunsSheet
 
         found = [library.look_at(Path(path)) for path in paths if Path(path).exists()]
@@ -153,7 +153,7 @@ class LibraryController(Controller):
         self.refresh()
 
     def compare(self, paths: list[str]) -> None:
-        """Show which hits two runs share."""
+        """Show the hits that two runs share."""
         first, second = (Path(path) for path in paths)
         names = library.look_at(first).name, library.look_at(second).name
 

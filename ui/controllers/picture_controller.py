@@ -1,4 +1,4 @@
-"""Pictures of a run's hits: reads what they show, chooses hits in the table, saves and copies them."""
+"""Pictures of the hits of a run: reads their data, selects hits in the table, saves and copies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
 
 
 def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
-    """Return heading and text where a run without hits in view gives nothing to be drawn."""
+    """Return heading and text for a run without hits to draw; None if there are some."""
     if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
         return None
     higher = "No hits to be drawn", "Choose another one above, or search with a higher limit."
@@ -42,7 +42,7 @@ def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
 
 
 class PictureController(Controller):
-    """What the tab Pictures asks for."""
+    """Serves the requests of the tab Pictures."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -50,7 +50,7 @@ class PictureController(Controller):
         self._latest: WeakKeyDictionary[PicturesView, Asked] = WeakKeyDictionary()
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what a page asks for, as soon as it has pictures."""
+        """Connect a page as soon as it has pictures."""
         page.pictures_made.connect(lambda view: self._connect(page, view))
 
     def _connect(self, page: ResultsPage, view: PicturesView) -> None:
@@ -65,7 +65,7 @@ class PictureController(Controller):
         view.reload()  # it is looked at already
 
     def _stop(self, page: ResultsPage, view: PicturesView) -> None:
-        """Read no more; the picture that was there stays, if there was one."""
+        """Stop reading; the last picture stays."""
         self._app.files.forget((str(page.run.path), "picture"))
         self._latest.pop(view, None)
         view.stop_waiting()
@@ -76,7 +76,7 @@ class PictureController(Controller):
         return Asked(request.kind, query, request.taxonomy, request.column)
 
     def read(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
-        """Read what a picture shows, and show it."""
+        """Read the data of a picture and show it."""
         run, asked = page.run, self._asked(page, request)
         if not run.cards:
             return
@@ -113,7 +113,7 @@ class PictureController(Controller):
         self._app.files.ask_slowly(key, lambda context: read_picture(path, asked, context), take)
 
     def _apply_taxonomy(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
-        """Let all that tells species do so by the table that was chosen for the picture."""
+        """Use the taxonomy of the picture in table and filters, too."""
         taxonomy, known = self._tables.get(view), page.run.hits.query.species
         if taxonomy is None:
             return
@@ -122,7 +122,7 @@ class PictureController(Controller):
             page.run.hits.set_species(SpeciesRule(taxonomy, column, request.taxonomy))
 
     def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
-        """Select hits in the table, as far as it shows them."""
+        """Select hits in the table as far as it shows them."""
         n_picked, places = len(hits), page.run.hits.places_of(hits)
         are_alone = page.hits.choose_hits(hits, places)
         of = f"{formatting.count(len(places))} of " if len(places) < n_picked else ""
@@ -136,7 +136,7 @@ class PictureController(Controller):
             self.set_taxonomy(view, path)
 
     def set_taxonomy(self, view: PicturesView, path: str) -> None:
-        """Read a table of taxonomy and count by it, or say what is wrong with it."""
+        """Read a table of taxonomy and count by it, or show what is wrong with it."""
 
         def take(answer: Any) -> None:
             if not isValid(view):

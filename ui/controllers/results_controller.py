@@ -1,4 +1,4 @@
-"""What all engines' results show of many hits together: architectures, hits as one alignment."""
+"""Results of many hits together, for all engines: architectures, overview, hits as one alignment."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ MAX_DRAWN = 2000
 
 
 def _judges(page: ResultsPage) -> bool:
-    """Return whether hits are called significant."""
+    """Return whether the engine of a run calls hits significant."""
     return page.run.engine is not None and page.run.engine.judges
 
 
 def _load_parts() -> None:
-    """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
+    """Load the modules of some parts of results in a thread: the window would stall for a third of a second."""
     from ..views.alignment import aligned_hits
     from ..views.charts import (
         architecture_view,
@@ -68,9 +68,7 @@ def _load_parts() -> None:
 
 
 def names_with_query(names: Sequence[str], card: dict[str, Any]) -> dict[int, str]:
-    """Return what some rows are called where the first one may be the query: it is, and its hit by itself has no number
-    that tells it apart from it.
-    """
+    """Return new names of rows if the first one is the query: its own, and a number for its own hit."""
     head, _, ends = names[0].rpartition("/")
     if head != card["name"]:
         return {}
@@ -79,21 +77,21 @@ def names_with_query(names: Sequence[str], card: dict[str, Any]) -> dict[int, st
 
 
 class ResultsController(Controller):
-    """Reads what is shown of many hits together, and saves it."""
+    """Reads results of many hits together, and saves them."""
 
     def __init__(self, app: AppContext, jobs: JobController, alignments: AlignmentController) -> None:
         super().__init__(app)
         self._jobs, self._alignments = jobs, alignments
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what results ask for, as soon as they have a part that asks."""
+        """Connect the parts of a page as soon as it has them."""
         page.overview_made.connect(lambda view: self._connect_overview(page, view))
         page.domains_made.connect(lambda view: self._connect_domains(page, view))
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
 
     def _stop(self, page: ResultsPage, view: LazyView, what: str) -> None:
-        """Read no more for a view; what it shows stays, if it shows anything."""
+        """Stop reading for a view; what it shows stays."""
         self._app.files.forget((str(page.run.path), what))
         view.stop_waiting()
 
@@ -110,7 +108,7 @@ class ResultsController(Controller):
         view.reload()  # it is looked at already
 
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
-        """Read what all queries of a run have found, and show it."""
+        """Read the hits of all queries of a run, and show them."""
 
         if not page.run.is_live:  # else it is read again and again
             view.waiting.begin()
@@ -184,7 +182,7 @@ class ResultsController(Controller):
         self._app.files.ask_slowly((str(page.run.path), "architectures"), question(page.run.path, request), take)
 
     def choose_architecture(self, page: ResultsPage, view: ArchitectureView, content: Architectures) -> None:
-        """Look through the architectures of many sequences for those that are chosen, and show them."""
+        """Search many architectures for the chosen ones, and show them."""
         choice = view.choice
 
         def take(answer: Any) -> None:
@@ -222,11 +220,11 @@ class ResultsController(Controller):
         export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
-        """Show the hit that a domain is of beside the results."""
+        """Show the hit of a domain beside the results."""
         self.show_hit(page, domain.hit)
 
     def show_hit(self, page: ResultsPage, key: int) -> None:
-        """Show a hit, given its id in the run file, beside the results."""
+        """Show a hit by its id in the run file beside the results."""
         path = page.run.path
 
         def read() -> HitRow:

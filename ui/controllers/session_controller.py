@@ -1,4 +1,4 @@
-"""Opens again what was open, after a crash or when it is asked for."""
+"""Restores the last session after a crash or on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs a
 
 
 class SessionController(Controller):
-    """Keeps what is open, and opens it again."""
+    """Records what is open, and opens it again."""
 
     open_requested = Signal(list)
     run_requested = Signal(str)
@@ -37,7 +37,7 @@ class SessionController(Controller):
         self.session.keep(list(self._app.workspace.sources), str(page.run.path) if page is not None else "")
 
     def begin(self) -> None:
-        """Note that a window is open, and say so if the last one crashed."""
+        """Record that a window is open, and report a crash of the last one."""
         last = self.session.last
         self._keep()
         if last.has_crashed:
@@ -51,11 +51,11 @@ class SessionController(Controller):
 
     @property
     def n_files(self) -> int:
-        """Number of files that can be opened again."""
+        """Number of files that can be restored."""
         return len(self.session.last.files)
 
     def restore(self) -> None:
-        """Open what was open when the window was closed last."""
+        """Open the files of the last session."""
         last = self.session.last
         if not last.files:
             self._app.notify("note", "There is nothing to open again: no files were open, or they are gone.")
@@ -77,7 +77,7 @@ class SessionController(Controller):
         self.close_requested.emit()
 
     def leave(self) -> None:
-        """Note that the window was closed as it should be."""
+        """Record that the window was closed regularly."""
         self._keep()
         page = self._app.page
         self._is_closed = True

@@ -13,7 +13,7 @@ from .workspace import Source, SourceKind, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
 LINE_ROLE = Qt.ItemDataRole.UserRole + 2
-"""What stands at the right of a name, and in which color of the theme."""
+"""Text at the right of a name, and its color of the theme."""
 
 GROUPS: tuple[tuple[SourceKind, str, str], ...] = (
     ("sequences", "Sequences", "text-box-outline"),
@@ -29,7 +29,7 @@ EMPTY = {
 
 
 def source_line(source: Source) -> str:
-    """Return the second half of a tree line."""
+    """Return the second half of a row of the tree."""
     if source.state == "reading":
         return "reading…"
     if source.state == "refused":
@@ -44,7 +44,7 @@ def source_line(source: Source) -> str:
 
 
 def distinct_titles(sources: list[Source]) -> dict[str, str]:
-    """Return the names of files by their paths; of those with one name runs get a number, others their folder."""
+    """Return titles of files by their paths; runs with the same title get a number, other files their folder."""
     names = distinct_names(source.path for source in sources if source.kind != "run")
     runs = [source for source in sources if source.kind == "run"]
     common, counts = Counter(source.name for source in runs), Counter[str]()
@@ -55,7 +55,7 @@ def distinct_titles(sources: list[Source]) -> dict[str, str]:
 
 
 class DataTree(QStandardItemModel):
-    """Sequences, profiles and runs that are open."""
+    """Open sequences, profiles and runs."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -65,7 +65,7 @@ class DataTree(QStandardItemModel):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Show what the workspace holds."""
+        """Show the files of the workspace."""
         self.clear()
         unknown = self._workspace.of_kind("unknown")
         self._names = distinct_titles(list(self._workspace.sources.values()))

@@ -1,4 +1,4 @@
-"""What files are called where several are listed: those of one name with the end of their folders."""
+"""Titles of files in lists: files of the same name with the end of their folders."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def distinct_names(paths: Iterable[str]) -> dict[str, str]:
-    """Return a name for each path: the file's, and, where others have it too, the end of its folder."""
+    """Return a title for each path: its name, with the end of its folder if others have the same name."""
     same: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
         same[Path(path).name].add(path)

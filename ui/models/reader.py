@@ -1,4 +1,4 @@
-"""One thread for reads that may be slow, such as sorting a million hits."""
+"""A thread for slow reads, such as sorting a million hits."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from clalign.errors import Cancelled
 from clalign.jobs import Event, Job, JobContext
 
 SWITCH_SECONDS = 0.0005
-"""The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up.
+"""Switching interval of threads; Python's default of 5 ms adds up to stalls of the window.
 
 This is one setting of the whole interpreter: the first reader changes it, the last one puts it back.
 """
 
 
 class Reader(QObject):
-    """Answers questions in a thread of its own; of those with one key only the latest counts.
+    """Answers questions in a thread; only the latest question of each key counts.
 
     The answer is delivered in the thread of the reader object, which is the window's.
     """
@@ -52,7 +52,7 @@ class Reader(QObject):
         Reader._open.add(self)
 
     def ask(self, key: Any, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
-        """Call `question` in the thread, then `answer` with its result here.
+        """Call `question` in the thread, then `answer` with its result in this one.
 
         While a question with this key is being answered, the next one waits, and a newer one takes
         its place. A result that is an exception is handed over like any other.
@@ -70,7 +70,7 @@ class Reader(QObject):
         answer: Callable[[Any], None],
         handler: Callable[[Event], None] | None = None,
     ) -> None:
-        """Ask what may take minutes: the question gets a context that stops it when nobody waits any more.
+        """Ask a question that may take minutes: its context stops it when it is superseded.
 
         What the question tells its context is handed to `handler`, here.
         """
@@ -79,13 +79,13 @@ class Reader(QObject):
         self.ask(key, lambda: question(job), answer)
 
     def forget(self, key: Any) -> None:
-        """Drop the waiting question with this key, and stop the one that is being answered if it is a long one."""
+        """Drop the waiting question of a key, and stop a running one that was asked with `ask_slowly`."""
         self._waiting.pop(key, None)
         for job in self._long.pop(key, ()):
             job.cancel()
 
     def forget_all(self, first: Any) -> None:
-        """Forget every question whose key is a tuple that begins so."""
+        """Forget every question whose key is a tuple with this first entry."""
         for key in [key for key in (*self._waiting, *self._long) if isinstance(key, tuple) and key[0] == first]:
             self.forget(key)
 
@@ -141,7 +141,7 @@ class Reader(QObject):
             handler(event)
 
     def _deliver(self) -> None:
-        """Hand one answer over; several in one turn would stall the window."""
+        """Deliver one answer; several in one turn would stall the window."""
         key, answer, result = self._answers.popleft()
         if self._answers:
             self._next.start()

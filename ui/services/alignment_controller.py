@@ -1,4 +1,4 @@
-"""Alignments of files: their pages, and what is written of them."""
+"""Alignments of files: their pages, and files written from them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from ..views.alignment.rows_picture import RowsChoices
 
 READ_AT_ONCE = 64 << 20
-"""Bytes of a file from which on it is shown before a worker has looked at all of it."""
+"""Bytes of a file from which on it is shown before a worker has inspected all of it."""
 
 
 class AlignmentController(Controller):
-    """Opens alignments in pages of their own.
+    """Opens alignments in their own pages.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class AlignmentController(Controller):
     """
 
     shown = Signal(str)
-    """The alignment of a file has come into view."""
+    """The alignment of a file came into view."""
 
     ways_requested = Signal(object)
-    """A menu that is to offer what can be made of the alignment in view."""
+    """A menu to be filled with actions on the alignment in view."""
 
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
@@ -68,27 +68,27 @@ class AlignmentController(Controller):
 
     @property
     def panel(self) -> RowsPanel | None:
-        """The alignment in view, once it is read."""
+        """The alignment in view, if it is read."""
         if self.page is not None:
             return self.page.panel
         return self._app.page.rows_panel if self._app.page is not None else None
 
     @property
     def title(self) -> str:
-        """What the alignment in view is called."""
+        """The title of the alignment in view."""
         if self.page is not None:
             return self.page.title
         return self._app.page.run.title if self._app.page is not None else ""
 
     @property
     def stem(self) -> str:
-        """What files that are made of the alignment in view are called after."""
+        """The stem of names of files made from the alignment in view."""
         run = self._app.page.run if self.page is None and self._app.page is not None else None
         path = self.title if run is None else run.spec.paths[0] if run.spec is not None else str(run.path)
         return Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
 
     def with_file(self, take: Callable[[str], None]) -> None:
-        """Call something with a file that has the alignment in view: its own, its run, or one written for it."""
+        """Call something with a file of the alignment in view: its own, its run, or a temporary one."""
         panel, run = self.panel, self._app.page.rows_run if self.page is None and self._app.page is not None else ""
         if panel is None:
             return
@@ -122,7 +122,7 @@ class AlignmentController(Controller):
                 self.panel.panes.show_comparison(path)
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file."""
+        """Return the actions for an opened file."""
         report = source.report
         is_even = report.get("n_sequences", 0) > 1 and report.get("shortest") == report.get("longest")
         if not source.is_alignment and not (source.kind == "sequences" and is_even):
@@ -130,7 +130,7 @@ class AlignmentController(Controller):
         return [Offer("Show alignment", "alignments.open", tip="Rows, columns, consensus and conservation")]
 
     def open_chosen(self) -> None:
-        """Show the alignment that is chosen among the opened files."""
+        """Show the alignment of the chosen file."""
         if self._app.workspace.sequences is not None:
             self.open(self._app.workspace.sequences.path)
 
@@ -152,20 +152,20 @@ class AlignmentController(Controller):
         self._read(path, 0)
 
     def _show(self, path: str) -> None:
-        """Bring the alignment of a file into view, and the file with it into the docks."""
+        """Show the alignment of a file, and the file in the docks."""
         self._app.show_page(self.pages[path], self.pages[path].title)
         self._app.window.data.select(path)
         self._app.window.details.show_source(self._app.workspace.sources.get(path))
 
     def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
-        """Do what an alignment in view asks for."""
+        """Connect an alignment in view."""
         shown.save_requested.connect(self.save)
         shown.export_requested.connect(self.export_picture)
         shown.said.connect(self._app.notify)
         shown.ways_requested.connect(self.ways_requested)
 
     def _show_large_early(self, path: str) -> None:
-        """Show a large alignment before it has been looked at as a whole, which may take minutes."""
+        """Show a large alignment before its inspection, which may take minutes."""
         if stamp_of(path)[1] < READ_AT_ONCE:
             return
 
@@ -211,7 +211,7 @@ class AlignmentController(Controller):
         self._app.files.ask_slowly((path, "rows"), read, take, note)
 
     def _list(self, path: str, page: RowsPage) -> None:
-        """Offer the other alignments of the file."""
+        """List the other alignments of the file."""
 
         def take(answer: list[str] | Exception) -> None:
             if isValid(page) and not isinstance(answer, Exception):
@@ -225,7 +225,7 @@ class AlignmentController(Controller):
         self.pages[path].show_text("Stopped", "The file was not read to its end. Open it again to see the alignment.")
 
     def close_page(self) -> None:
-        """Leave the alignment in view."""
+        """Close the alignment in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()
@@ -242,14 +242,14 @@ class AlignmentController(Controller):
             page.deleteLater()
 
     def leave(self) -> None:
-        """End what is computed, when the window closes."""
+        """Stop all computations when the window closes."""
         for page in self.pages.values():
             page.close_view()
 
     # --- files ---
 
     def save(self) -> None:
-        """Ask for a file and write what is selected to it, or the whole alignment."""
+        """Ask for a file and write the selection to it, or the whole alignment."""
         panel = self.panel
         if panel is None:
             return
@@ -272,7 +272,7 @@ class AlignmentController(Controller):
         self._app.write_file(path, f"Alignment ({FORMS[form]})", write, self._app.files)
 
     def export_picture(self) -> None:
-        """Open the sheet that makes a picture of the alignment in view."""
+        """Open the sheet for a picture of the alignment in view."""
         from ..views.alignment.rows_sheet import RowsPictureSheet
 
         panel, title = self.panel, self.title

@@ -1,4 +1,4 @@
-"""What a command of the window is, and why it cannot be used now."""
+"""Commands of the window, and reasons why they are not available."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Command:
 
 
 def has_theme(app: AppContext, name: str) -> bool:
-    """Return whether a theme is chosen."""
+    """Return whether a theme is in use."""
     return app.settings.preferences.theme == name
 
 
@@ -61,17 +61,17 @@ def shows_logarithms(app: AppContext) -> bool:
 
 
 def no_note_to_undo(app: AppContext) -> str:
-    """Return why no change of a note can be taken back."""
+    """Return why no change of a note can be undone."""
     return "" if app.notes.canUndo() else "No note was changed."
 
 
 def no_note_to_redo(app: AppContext) -> str:
-    """Return why no change of a note can be done again."""
+    """Return why no change of a note can be redone."""
     return "" if app.notes.canRedo() else "No change of a note was taken back."
 
 
 def no_page(app: AppContext) -> str:
-    """Return why nothing can be done with results."""
+    """Return why there are no results to act on."""
     if app.page is None:
         return "Open a run first, or search."
     return "This run cannot be read." if app.page.run.refusal else ""
@@ -87,14 +87,14 @@ def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str)
 
 
 def no_hits(app: AppContext) -> str:
-    """Return why nothing can be done with hits."""
+    """Return why there are no hits to act on."""
     return _of_page(
         app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "This run has no hits yet."
     )
 
 
 def no_hit(app: AppContext) -> str:
-    """Return why nothing can be done with the selected hit."""
+    """Return why there is no selected hit to act on."""
     return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")
 
 
@@ -124,7 +124,7 @@ def no_run_form(app: AppContext) -> str:
 
 
 def no_devices(app: AppContext) -> str:
-    """Return why nothing can be done with devices."""
+    """Return why there are no devices to act on."""
     return "" if app.workspace.devices_known else "Devices are still being looked for."
 
 
@@ -148,13 +148,13 @@ def no_tab(app: AppContext, name: str, reason: str) -> str:
 
 
 def no_rows(app: AppContext) -> str:
-    """Return why nothing can be done with an alignment of many rows."""
+    """Return why there is no alignment of many rows to act on."""
     controller = app.findChild(AlignmentController)
     return "" if controller is not None and controller.panel is not None else "Look at an alignment first."
 
 
 def no_alignment(app: AppContext) -> str:
-    """Return why no alignment can be shown, and no profile built from it."""
+    """Return why there is no alignment to show or to build a profile from."""
     chosen = app.workspace.sequences
     formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
     return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."

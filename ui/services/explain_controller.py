@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ExplainController(Controller):
-    """Has targets of the run in view explained."""
+    """Explains targets of the run in view."""
 
     def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
@@ -33,7 +33,7 @@ class ExplainController(Controller):
             self._explain(page, page.run.hit.profile, page.run.hit.row, page.run.hit.name)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Explain what results ask for."""
+        """Connect results."""
         page.explain_requested.connect(self.explain_hit)
         page.row_explain_requested.connect(
             lambda found: self._explain_row(page, found) if found else self.explain_named()
@@ -90,7 +90,7 @@ class ExplainController(Controller):
         self._app.inspector.ask(job, lambda value: _show(sheet, value), refuse)
 
     def _explain_again(self, run: str) -> None:
-        """Ask once more for what was refused, now that a file of the run was found."""
+        """Repeat a failed explanation once a missing file was found."""
         refused, self._refused = self._refused, None
         if refused is not None and refused[1] == run and isValid(refused[0]):
             refused[0].show_waiting()

@@ -1,4 +1,4 @@
-"""Quick jobs beside the queue: looking at files, devices and their self-test."""
+"""Quick jobs beside the queue: inspection of files, devices and their self-test."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PartialHandler = Callable[[Event], None]
 
 
 def _ignore_partial(event: Event) -> None:
-    """Take no note of what a job tells on its way."""
+    """Ignore a partial result."""
 
 
 class Inspector(QObject):
-    """Asks workers what files and devices are, and tells the workspace.
+    """Inspects files and devices in workers, and updates the workspace.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Inspector(QObject):
         return not self._workers and self.foreseeing is None
 
     def read_file(self, path: str, alphabet: str = "auto") -> None:
-        """Look at a file; an input report or profiles come of it."""
+        """Inspect a file; the result is an input report, or profiles."""
         known = self._workspace.sources.get(path)
         stamp = stamp_of(path)
         self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
@@ -65,11 +65,11 @@ class Inspector(QObject):
         self.ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
 
     def find_devices(self, refresh: bool) -> None:
-        """Look for devices; the window does not wait."""
+        """Search for devices in the background."""
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices, self._pass_warning_on)
 
     def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
-        """Ask what a run would take, instead of what was asked so last; where that cannot be told, nothing is.
+        """Estimate the time to build kernels for a run, in place of an earlier estimate; failures are ignored.
 
         Nobody has ordered it: nothing else waits for it, and no fault of it is told.
         """
@@ -91,7 +91,7 @@ class Inspector(QObject):
         worker.start()
 
     def stop_foreseeing(self) -> None:
-        """Ask no longer what a run would take."""
+        """Cancel the estimate."""
         worker, self.foreseeing = self.foreseeing, None
         if worker is not None:
             worker.end_at_once()

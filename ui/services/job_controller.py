@@ -1,4 +1,4 @@
-"""Starting, stopping and continuing jobs, and saying how they ended."""
+"""Starts, stops and continues jobs, and reports their end."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ STALLED_SECONDS = 20
 STALLED = "No progress for 20 s. The device may be busy with another program."
 
 TRACE = ".trace.json"
-"""How the name of a run's trace ends."""
+"""Ending of the name of a run's trace."""
 
 
 def run_name(spec: Spec, now: float) -> str:
-    """Return the file name of a new run: its two files, time."""
+    """Return the file name of a new run: its two files, and the time."""
     stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
 def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
-    """Return a path where nothing is, not even a link, and which is not `taken`: with a number if need be."""
+    """Return an unused path that is not `taken` either, with a number if necessary."""
     numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
     paths = itertools.chain([stem.with_name(stem.name + ending)], numbered)
     return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
 
 
 def verify_words(value: dict[str, Any]) -> str:
-    """Return the result of a verification in words."""
+    """Return the result of a verification as text."""
     checked, differing = value["checked"], value["differing"]
     if not checked and not differing:
         return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
@@ -64,14 +64,14 @@ def verify_words(value: dict[str, Any]) -> str:
 
 
 Adviser = Callable[[JobItem, str], list[tuple[str, Callable[[], object]]]]
-"""Returns what can be done about a warning: words and what they call."""
+"""Returns actions for a warning: titles and functions."""
 
 
 class JobController(Controller):
-    """Between the queue of jobs and the window."""
+    """Connects the queue of jobs with the window."""
 
     begun = Signal()
-    """What was said of earlier jobs is of no use any more."""
+    """A job began; messages about earlier ones are obsolete."""
 
     run_begun = Signal(str)
     run_chosen = Signal(str)
@@ -93,7 +93,7 @@ class JobController(Controller):
         queue.partial_received.connect(self._show_trace)
 
     def search(self, spec: Spec) -> str:
-        """Start a search with profiles or with sequences; returns the path of its run file.
+        """Start a run; return the path of its file.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class JobController(Controller):
         return str(path)
 
     def new_run(self, name: str) -> Path:
-        """Return a path that neither a file nor a waiting search has.
+        """Return a path that neither a file nor a waiting run has.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class JobController(Controller):
         return free_path(folder / name, ".clalign", {item.run for item in self.queue.items})
 
     def resume_elsewhere(self, run: str) -> None:
-        """Continue a run on another device; ask first where only the reference is left."""
+        """Continue a run on another device; ask first if only the reference is left."""
         device = self._other_device(run)
         if device != REFERENCE.id:
             self.resume(run, device)
@@ -131,7 +131,7 @@ class JobController(Controller):
         self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
-        """Continue a run from its last finished batch, on the device that it began on unless another is named.
+        """Continue a run from its last finished batch, by default on the device that it began on.
 
         One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
         """
@@ -148,13 +148,13 @@ class JobController(Controller):
         self._submit(title or f"Continue {Path(run).stem}", job)
 
     def _chosen_cluster(self, run: str) -> str:
-        """Return the words for the cluster that is chosen in the window, for a run that began on one; else nothing."""
+        """Return the chosen cluster for a run that began on one; else nothing."""
         page, space = self._app.pages.get(run), self._app.workspace
         before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
         return space.device_id if space.cluster and cluster_of(before) else ""
 
     def merge_parts(self) -> None:
-        """Ask for the runs of all parts of a search, and make one run of them."""
+        """Ask for the runs of all parts of a search, and merge them."""
         folder = str(self._app.settings.runs)
         names, _ = QFileDialog.getOpenFileNames(
             self._app.window, "Open the runs of all parts of a search", folder, "Runs (*.clalign)"
@@ -184,7 +184,7 @@ class JobController(Controller):
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:
-        """Do what a button of the job strip says."""
+        """Do the action of a button of the job strip."""
         calls: dict[str, Callable[[], object]] = {
             "pause": lambda: self.queue.pause(item),
             "proceed": lambda: self.queue.pause(item),
@@ -197,7 +197,7 @@ class JobController(Controller):
         calls[name]()
 
     def record_next_run(self) -> None:
-        """Have a trace of the next run recorded, or take that wish back."""
+        """Turn the recording of a trace of the next run on or off."""
         self._records_next = not self._records_next
         if self._records_next:
             text = "A trace of the next run is recorded, and lies beside the run in the end."
@@ -228,13 +228,13 @@ class JobController(Controller):
         return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
 
     def _begin(self) -> None:
-        """Take away what is about earlier jobs."""
+        """Remove messages about earlier jobs."""
         self._app.window.messages.clear_passed()
         self.begun.emit()
         self.clear_done()
 
     def clear_done(self, but: str = "") -> None:
-        """Take away the lines of jobs that are done, but for that of a run that is in view."""
+        """Remove the lines of finished jobs except those of runs in view."""
         for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
             self.queue.dismiss(item)
 
@@ -270,7 +270,7 @@ class JobController(Controller):
             self.queue.worker.stop_hard()
 
     def _clear_stall(self) -> None:
-        """Say no longer that nothing goes on."""
+        """Remove the message about a stalled job."""
         if self._stalls_shown:
             self._stalls_shown = False
             self._app.window.messages.withdraw(STALLED)

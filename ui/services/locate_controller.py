@@ -1,4 +1,4 @@
-"""Files of a run that were moved: one place that asks where they lie now, and takes back what was said before."""
+"""Files of a run that were moved: asks for their new places, and removes messages about them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .app_context import AppContext, Controller
 
 
 class LocateController(Controller):
-    """Asks where files of runs lie now; a worker knows them by their checksums."""
+    """Asks for the new places of files of runs; a worker identifies them by their checksums."""
 
     located = Signal(str)
-    """The run of which a file was found."""
+    """A file of a run was found."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -31,12 +31,12 @@ class LocateController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def locate_for_page(self) -> None:
-        """Ask where files of the run in view lie now."""
+        """Ask for the files of the run in view."""
         if self._app.page is not None:
             self.ask(str(self._app.page.run.path))
 
     def ask(self, run: str) -> bool:
-        """Ask where files of a run lie now; returns False, for what offers this holds until they are found."""
+        """Ask for the files of a run; return False, so that the message with this action stays open."""
         names, _ = QFileDialog.getOpenFileNames(self._app.window, "Locate files of this run")
         if names:
             self._withdraw_failure(run)
@@ -45,7 +45,7 @@ class LocateController(Controller):
         return False
 
     def notify_failure(self, run: str, text: str, *ways: tuple[str, Callable[[], object]], details: str = "") -> None:
-        """Show what stopped a job of a run, with a button where a file of it is missed."""
+        """Show why a job of a run stopped, with a button to locate a missing file."""
         if can_be_located(text):
             text, ways = without_ways(text), (*ways, (LOCATE_TITLE, lambda: self.ask(run)))
             self._missed.setdefault(run, []).append(text)
@@ -54,7 +54,7 @@ class LocateController(Controller):
         self._app.notify("stop", text, *ways, details=details)
 
     def withdraw(self, run: str) -> None:
-        """Close what was said of a run that goes on now."""
+        """Close the messages about a run that continues."""
         self._withdraw_failure(run)
         self._withdraw_missing(run)
 
@@ -66,7 +66,7 @@ class LocateController(Controller):
             self._app.window.messages.withdraw(text)
 
     def _end(self, item: JobItem) -> None:
-        """Say what a worker found, and let everything that missed it look again."""
+        """Show the found files, and let views read again."""
         if (item.kind, item.state) != ("locate", "done"):
             return
         self._withdraw_missing(item.run)

@@ -1,4 +1,4 @@
-"""Every picture of the window goes this way to a file or to the clipboard."""
+"""Writes every picture of the window to a file or to the clipboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def export_picture_file(
     app: AppContext, stem: str, make: Callable[[], Picture], objection: Callable[[str], str] = lambda path: ""
 ) -> None:
-    """Open the sheet that asks for format, width and file of a picture, and write or copy it.
+    """Open the sheet for format, width and file of a picture, and write or copy it.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def export_picture_file(
 
 
 def copy_picture(app: AppContext, picture: Picture, millimeters: float = 0.0) -> None:
-    """Put a picture on the clipboard."""
+    """Copy a picture to the clipboard."""
     from ..views.charts.pictures import copied
 
     QGuiApplication.clipboard().setMimeData(copied(picture, QApplication.font(), millimeters))

@@ -26,23 +26,23 @@ MAX_NAMED = 3
 
 
 class SourceController(Controller):
-    """Works on the files of the workspace."""
+    """Acts on the files of the workspace."""
 
     run_opened = Signal(str)
     run_chosen = Signal(str)
     document_opened = Signal(str)
     file_requested = Signal(str)
-    """A file that is about to be looked at."""
+    """A file that is about to be inspected."""
 
     alignment_opened = Signal(str)
-    """An alignment was opened by itself, or chosen among the opened files."""
+    """An alignment was opened alone, or chosen among the opened files."""
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
         self._run_when_read: set[str] = set()
         self._shown_when_read: set[str] = set()
         self.runs: list[Callable[[], bool]] = []
-        """Each offers a run with the files that are chosen, and tells whether it could."""
+        """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
         self._refused: list[str] = []
         self._refusals: list[str] = []
@@ -57,7 +57,7 @@ class SourceController(Controller):
         self.open_paths(names)
 
     def open_paths(self, paths: list[str], quietly: bool = False) -> None:
-        """Open files; their content decides what they are. An alignment that comes alone is shown unless `quietly`."""
+        """Open files by their content. A single alignment is shown unless `quietly`."""
         self._offer_search = len(paths) > 1 or self._offer_search
         is_alone = len(paths) == 1 and not quietly
         self._refused = []
@@ -88,7 +88,7 @@ class SourceController(Controller):
                     self.file_requested.emit(path)
 
     def open_quietly(self, paths: list[str]) -> None:
-        """Open files without offering a search for them."""
+        """Open files without offering a run."""
         self.open_paths(paths, quietly=True)
         self._offer_search = False
 
@@ -127,7 +127,7 @@ class SourceController(Controller):
         self._app.window.details.show_source(source)
 
     def _show_refused(self, source: Source) -> None:
-        """Say why a file is not opened; of several that were opened together in one message."""
+        """Show why a file is not opened; of several in one message."""
         self._refused = [*(path for path in self._refused if path != source.path), source.path]
         text = f"{source.problem} {source.hint}".strip()
         if len(self._refused) > 1:
@@ -139,18 +139,18 @@ class SourceController(Controller):
         self.refuse(text)
 
     def refuse(self, text: str) -> None:
-        """Say why something is not opened."""
+        """Show why something is not opened."""
         self._refusals.append(text)
         self._app.notify("stop", text)
 
     def withdraw_refusals(self) -> None:
-        """Close what was said of files that could not be opened: now it is about others."""
+        """Close the messages about files that could not be opened."""
         for text in self._refusals:
             self._app.window.messages.withdraw(text)
         self._refusals = []
 
     def look_again(self) -> None:
-        """Read the files anew that changed on disk since they were read."""
+        """Read files again that changed on disk."""
         changed = []
         for source in list(self._app.workspace.sources.values()):
             if source.kind in ("sequences", "profiles") and source.state == "ready" and source.is_outdated:
@@ -162,7 +162,7 @@ class SourceController(Controller):
             self._app.notify("note", text)
 
     def paste_sequences(self) -> None:
-        """Open the sheet that takes sequences from the clipboard."""
+        """Open the sheet for pasted sequences."""
         from ..views.widgets.small_sheets import PasteSheet
 
         sheet = PasteSheet()
@@ -176,7 +176,7 @@ class SourceController(Controller):
             self.open_paths([path])
 
     def keep_pasted(self, name: str, text: str) -> str:
-        """Write pasted sequences to a file and return its path; empty if it could not be written."""
+        """Write pasted sequences to a file and return its path; empty after a failure."""
         folder = self._app.settings.data / "pasted"
         stem = formatting.file_words(name).strip("._") or "pasted"
         path, number = folder / f"{stem}.fasta", 2
@@ -190,7 +190,7 @@ class SourceController(Controller):
         return str(path)
 
     def open_together(self, files: list[Path]) -> None:
-        """Open files that belong together and choose them; a search is offered if there are several."""
+        """Open files that belong together and choose them; a run is offered for several."""
         paths = [str(path) for path in files]
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._app.workspace.sources)
@@ -199,13 +199,13 @@ class SourceController(Controller):
             self._app.workspace.choose(path)
 
     def replace(self, old: str, new: str) -> None:
-        """Open a file in place of another, which is closed; the files stay as they are."""
+        """Open a file in place of another one, which is closed."""
         self._app.workspace.remove(old)
         self._app.workspace.remove(new)
         self._app.inspector.read_file(new)
 
     def choose_source(self, path: str) -> None:
-        """Show what a file holds."""
+        """Show the content of a file."""
         source = self._app.workspace.sources.get(path)
         if source is None:
             return
@@ -217,12 +217,12 @@ class SourceController(Controller):
             self._app.window.details.show_source(source)
 
     def use_source(self, path: str) -> None:
-        """Use a file for the next search."""
+        """Use a file for the next run."""
         self._app.workspace.choose(path)
         self._app.update_actions()
 
     def choose_alphabet(self, path: str, alphabet: str) -> None:
-        """Take the sequences of a file for another alphabet."""
+        """Choose the alphabet of the sequences of a file."""
         self._app.inspector.read_file(path, alphabet)
 
     def add_recent(self, path: str, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Guide trees of alignments: made by a worker, shown beside the rows, exported."""
+"""Guide trees of alignments: computed by a worker, shown beside the rows, exported."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ FILES = {
     "Distances with tabulators (*.tsv)": ".tsv",
     "Distances for PHYLIP (*.phy)": ".phy",
 }
-"""What a tree is exported as besides pictures, and how the names of such files end."""
+"""File types of an exported tree, and their endings."""
 
 
 class TreeController(Controller):
-    """Lets trees be made, and shows them.
+    """Computes trees and shows them.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class TreeController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def show(self, kind: str = "kimura", matrix: str = "") -> None:
-        """Let neighbors be joined by distances of a kind; with `matrix` only the distances are written there."""
+        """Join neighbors by distances of a kind; with `matrix` only write the distances there."""
         panel, page = self._alignments.panel, self._app.page
         if panel is None:
             return
@@ -103,7 +103,7 @@ class TreeController(Controller):
             self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")
 
     def export(self, panel: RowsPanel, path: str) -> None:
-        """Write the tree or its distances; the ending of the file name decides."""
+        """Write the tree or its distances, as the ending of the file name says."""
         pane = panel.panes.tree
         if pane is None:
             return
@@ -119,7 +119,7 @@ class TreeController(Controller):
         self._app.write_file(path, "Tree (Newick)", write, self._app.files)
 
     def export_picture(self, panel: RowsPanel) -> None:
-        """Open the sheet that saves or copies a picture of the tree."""
+        """Open the sheet for a picture of the tree."""
         from ..views.alignment.tree_painter import TreePicture
 
         pane = panel.panes.tree
@@ -130,6 +130,6 @@ class TreeController(Controller):
 
 
 def _choose_again(panel: RowsPanel) -> None:
-    """Let the distances that are offered be those of the tree in view: there will be no other one."""
+    """Restore the choice of the distances of the tree in view after a failure."""
     if isValid(panel) and panel.panes.tree is not None:
         panel.panes.tree.choose_kind()

@@ -1,4 +1,4 @@
-"""Every command of the window as data: what it is called, its keys, when it can be used, what it calls."""
+"""All commands of the window: title, shortcut, availability, and function."""
 
 from __future__ import annotations
 
@@ -240,7 +240,7 @@ class Actions:
             self.by_id[command.id] = action
 
     def fill_menus(self, window: QMainWindow) -> None:
-        """Put the commands into the menu bar."""
+        """Add the commands to the menu bar."""
         for title in MENUS:
             menu = window.menuBar().addMenu(f"&{title}")
             menu.setToolTipsVisible(True)
@@ -248,7 +248,7 @@ class Actions:
             self.fill_menu(menu, title)
 
     def fill_menu(self, menu: QMenu, title: str) -> None:
-        """Put the commands of a menu into one."""
+        """Add the commands of a menu."""
         for command in COMMANDS:
             if command.menu == title:
                 if command.separator and menu.actions():
@@ -256,7 +256,7 @@ class Actions:
                 menu.addAction(self.by_id[command.id])
 
     def update(self) -> None:
-        """Enable what can be used; the tooltip of the rest says why it cannot."""
+        """Enable the available commands; the tooltips of the others give the reason."""
         for name, action in self.by_id.items():
             reason = self._commands[name].objection(self._app)
             action.setEnabled(not reason)
@@ -266,7 +266,7 @@ class Actions:
             action.setToolTip(_tooltip(self._commands[name], reason))
 
     def dress(self) -> None:
-        """Take icons in the color of the theme; an icon would stand where a check mark belongs."""
+        """Color the icons by the theme; checkable commands have none."""
         for name, action in self.by_id.items():
             if self._commands[name].icon and not action.isCheckable():
                 action.setIcon(theme.icon(self._commands[name].icon, "muted"))

@@ -42,11 +42,11 @@ SAFE_MODE = (
 )
 
 WARM_MS = 400
-"""After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
+"""Delay after which the plotting library is loaded, so that the first run does not wait for it."""
 
 
 def end_without_display(reason: str) -> None:
-    """Say why there is no window, and end this process."""
+    """Print why there is no window, and end this process."""
     error = NoWindow(
         f"No window could be opened: the display does not answer ({reason}).",
         "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor",
@@ -57,7 +57,7 @@ def end_without_display(reason: str) -> None:
 
 
 def make_application(arguments: list[str], refuse: Callable[[str], None] = end_without_display) -> QApplication:
-    """Return the application object with its names.
+    """Create the application object.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
 
 
 def open_window(settings: Settings, worker: list[str], files: list[str], safe_mode: bool = False) -> MainWindow:
-    """Make the window, show it, and only then look for devices, though not in safe mode, and open files."""
+    """Create and show the window, and only then search for devices, except in safe mode, and open files."""
     theme.apply("system" if safe_mode else settings.preferences.theme)
     window = MainWindow(settings, worker, safe_mode)
     QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
@@ -160,7 +160,7 @@ class Endings(QObject):
 
 
 def show_faults(window: MainWindow) -> None:
-    """Show what goes wrong in the window itself, with the text to report; it is printed, too."""
+    """Show and print unhandled exceptions of the window, with a text to report."""
 
     def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.__excepthook__(kind, error, trace)
@@ -174,7 +174,7 @@ def show_faults(window: MainWindow) -> None:
 
 
 def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bool = False) -> int:
-    """Open the window, or hand the files to the one that is open.
+    """Open the window, or hand the files over to an open one.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def keys_sheet() -> TextSheet:
 
 
 def about_sheet() -> TextSheet:
-    """Return the sheet that says what this is."""
+    """Return the sheet about the program."""
     about = [
         ("clalign", clalign.__version__),
         (

@@ -1,4 +1,4 @@
-"""The strip at the bottom: one line for each job, and below it one for each of several devices."""
+"""The strip at the bottom: a line for each job, and below it one for each of several devices."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ TIPS = {
 }
 
 MAX_LINES = 4
-"""Lines shown at once."""
+"""Visible lines."""
 
 
 class DeviceLines(QWidget):
-    """What each of the devices of a job has done: a table that grows by a line with each."""
+    """The finished work of each device of a job: a table that grows with their number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class DeviceLines(QWidget):
         self.hide()
 
     def show_lines(self, lines: list[tuple[str, ...]]) -> None:
-        """Show the lines of so many devices, each of a name and three facts."""
+        """Show lines of a device, each with a name and three facts."""
         while len(self._lines) < len(lines):
             self._add()
         for place, widgets in enumerate(self._lines):
@@ -86,7 +86,7 @@ class DeviceLines(QWidget):
 
 
 class JobRow(QWidget):
-    """One job: title, bar, words, buttons, and its devices if there are several."""
+    """A job: title, bar, state, buttons, and its devices if there are several."""
 
     pressed = Signal(str)
 
@@ -110,7 +110,7 @@ class JobRow(QWidget):
         self.show_item(item)
 
     def show_item(self, item: JobItem) -> None:
-        """Show what is known about the job now."""
+        """Show the state of the job."""
         self._icon.show_icon(*ICONS[item.state])
         self._title.setText(item.title)
         self.words.setText(item.line())

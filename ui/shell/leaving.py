@@ -1,4 +1,4 @@
-"""Closing the window while jobs run: in the background, after a stop, or not at all."""
+"""Closing the window while jobs run: in the background, after stopping them, or not at all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNSEEN = "unseen, until they are done; start clalign again to see them"
 
 
 class LeaveSheet(Sheet):
-    """Asks what becomes of the jobs when the window closes."""
+    """Asks what to do with running jobs when the window closes."""
 
     background_requested = Signal()
     stop_requested = Signal()
@@ -43,21 +43,21 @@ class LeaveSheet(Sheet):
         self.setFocusProxy(self.go_on)
 
     def show_stopping(self) -> None:
-        """Say that the end of a batch is waited for."""
+        """Show that the end of a batch is awaited."""
         self.words.setText("Stopping after this batch; the results so far are kept. The window closes then.")
         for choice in (self.stop, self.go_on):
             choice.setEnabled(False)
 
 
 def running_words(items: list[JobItem]) -> str:
-    """Return what still runs or waits."""
+    """Return the running and waiting jobs as text."""
     first = f"{items[0].title}: {items[0].line()}"
     more = len(items) - 1
     return first if not more else f"{first} · {formatting.plural(more, 'other job')} waiting"
 
 
 class Leaving(QObject):
-    """Decides what becomes of running jobs when the window closes.
+    """Decides about running jobs when the window closes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Leaving(QObject):
         return [item for item in self._queue.items if item.is_active]
 
     def may_close(self) -> bool:
-        """Tell whether the window can close now; if jobs run the user is asked."""
+        """Return whether the window can close now; ask the user if jobs run."""
         application = QGuiApplication.instance()
         ends = isinstance(application, QGuiApplication) and application.isSavingSession()
         if ends or not self.asks_first or not self._active:
@@ -103,7 +103,7 @@ class Leaving(QObject):
         self._closes_when_idle = False
 
     def stop(self) -> None:
-        """Stop all jobs, and close the window when they have stopped."""
+        """Stop all jobs, and close the window when they have ended."""
         if self._sheet is not None:
             self._sheet.show_stopping()
         self._closes_when_idle = True
@@ -114,7 +114,7 @@ class Leaving(QObject):
         self._look()
 
     def hide(self) -> None:
-        """Let the jobs go on without a window."""
+        """Continue the jobs without a window."""
         self._window.sheets.close_sheet()
         self.is_hidden = True
         self._set_quits(False)
@@ -151,7 +151,7 @@ class Leaving(QObject):
         self._window.activateWindow()
 
     def _look(self, item: JobItem | None = None) -> None:
-        """Go on once nothing runs any more."""
+        """Continue once nothing runs any more."""
         if self._active:
             return
         if self._closes_when_idle:

@@ -1,4 +1,4 @@
-"""The window: its menus, its job strip, and what connects its parts with their controllers."""
+"""The window: menus, job strip, and the connections of its parts with their controllers."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ HIT_MENU = (
     "show_tab:alignment", "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
     "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
-"""Commands that the menu of a row of hits offers."""
+"""Commands in the menu of a row of hits."""
 
 
 LAYOUTS = {"search": "data device details", "align": "", "devices": "device details"}
-"""Docks that are shown for a kind of work."""
+"""Visible docks for a kind of work."""
 
 
 class MainWindow(Workbench):
@@ -191,11 +191,11 @@ class MainWindow(Workbench):
         attrgetter(command)(self.controller)(*arguments)
 
     def dress(self) -> None:
-        """Take the colors of the theme."""
+        """Apply the colors of the theme."""
         self.actions_.dress()
 
     def file_menu(self, path: str) -> QMenu:
-        """Return what can be done with an opened file."""
+        """Return the menu of an opened file."""
         menu, controller = QMenu(self), self.controller
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         is_run = path.endswith(".clalign")
@@ -222,7 +222,7 @@ class MainWindow(Workbench):
         menu.popup(place)
 
     def _offer_ways(self, menu: QMenu) -> None:
-        """Offer what the menu of alignments does."""
+        """Fill a menu with the actions on alignments."""
         self.actions_.update()
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
@@ -232,11 +232,11 @@ class MainWindow(Workbench):
         self.arrange_docks(LAYOUTS[name].split())
 
     def own_layouts(self) -> None:
-        """Offer the layouts that the user has saved, and to save this one."""
+        """Show the sheet of saved layouts."""
         self.layouts.open_sheet()
 
     def start_tour(self) -> None:
-        """Lead through a search."""
+        """Start the tour."""
         self.tour.begin()
 
     def _show_step(self, command: str) -> None:
@@ -253,7 +253,7 @@ class MainWindow(Workbench):
             self.messages.notify("note", action.toolTip())
 
     def press(self, name: str) -> None:
-        """Press the keys of a copy, or of a selection of all, in what is in focus."""
+        """Send the keys of Copy or Select All to the focused widget."""
         focus = QApplication.focusWidget()
         key = {"copy": Qt.Key.Key_C, "select_all": Qt.Key.Key_A}[name]
         if focus is not None:
@@ -261,7 +261,7 @@ class MainWindow(Workbench):
             QCoreApplication.sendEvent(focus, pressed)
 
     def full_screen(self) -> None:
-        """Fill the screen, or stop doing so."""
+        """Switch full screen on or off."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def show_palette(self) -> None:
@@ -276,7 +276,7 @@ class MainWindow(Workbench):
         self.sheets.open_sheet(keys_sheet())
 
     def about(self) -> None:
-        """Say what this is."""
+        """Show the sheet about the program."""
         from .help import about_sheet
 
         self.sheets.open_sheet(about_sheet())

@@ -1,4 +1,4 @@
-"""The left docks: opened files, and devices."""
+"""The left docks: open files, and devices."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class DataDock(QWidget):
-    """The tree of opened files."""
+    """The tree of open files."""
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
     close_requested = Signal(str)
     open_requested = Signal()
     menu_requested = Signal(str, QPoint)
-    """Path of a file, and where its menu shall open."""
+    """Path of a file, and the place of its menu."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class DataDock(QWidget):
         self._quiet = True
 
     def _restore(self) -> None:
-        """Open all groups and find the chosen file again, since the tree is made anew on each change."""
+        """Expand all groups and select the chosen file again after the tree was rebuilt."""
         self.tree.expandAll()
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._quiet = True
@@ -110,7 +110,7 @@ class DataDock(QWidget):
         self._quiet = False
 
     def select(self, path: str) -> None:
-        """Select a file without choosing it anew."""
+        """Select a file without choosing it again."""
         self._path = path
         item = self.tree_model.index_of(path) if path else None
         before, self._quiet = self._quiet, True
@@ -154,18 +154,18 @@ class DataDock(QWidget):
 
 
 MARK_WIDTH = 28
-"""Pixels at the left of a device that its check box has."""
+"""Pixels of the check box at the left of a device."""
 
 
 MAX_VISIBLE = 4
-"""Devices that are seen without scrolling."""
+"""Devices that are visible without scrolling."""
 
 EXCLUSIVE = ("auto", device_words.CLUSTER)
-"""What is chosen alone."""
+"""Entries that are chosen alone."""
 
 
 class DeviceDelegate(QStyledItemDelegate):
-    """Two lines: the name, and health, type and speed; marks before them.
+    """Two lines: the name, and health, type and speed, with marks before them.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class DeviceDelegate(QStyledItemDelegate):
 
 
 class DevicePicker(QWidget):
-    """What searches run on, with health and measured speed: a device alone, or all that are checked."""
+    """The devices of searches, with health and measured speed: one, or all that are checked."""
 
     device_chosen = Signal(str)
     device_toggled = Signal(str)
@@ -256,7 +256,7 @@ class DevicePicker(QWidget):
         self.show_devices()
 
     def show_devices(self) -> None:
-        """Show what the workspace knows."""
+        """Show the devices of the workspace."""
         space = self.workspace
         current = self.view.currentIndex().data(ID_ROLE)
         self.items.clear()
@@ -274,7 +274,7 @@ class DevicePicker(QWidget):
         self._claim_room()
 
     def _show_current(self, current: str | None) -> None:
-        """Go to what was chosen since the list was shown last, or stay where it was."""
+        """Select the newly chosen device, or keep the selection."""
         rows = [self.items.index(place, 0) for place in range(self.items.rowCount())]
         before, self._chosen = self._chosen, {row.data(ID_ROLE) for row in rows if row.data(DEVICE_ROLE)[0]}
         new = [row for row in rows if row.data(ID_ROLE) in self._chosen - before]
@@ -293,7 +293,7 @@ class DevicePicker(QWidget):
         self.items.appendRow(item)
 
     def _claim_room(self) -> None:
-        """Let some devices, and all of the words below them, be seen."""
+        """Keep some devices, and all of the text below them, visible."""
         n_seen = min(self.items.rowCount(), MAX_VISIBLE)
         self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         box, words = self.layout(), self.words

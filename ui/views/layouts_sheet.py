@@ -1,4 +1,4 @@
-"""The sheet of the user's own layouts: one is used, deleted, or saved under a name."""
+"""The sheet of saved layouts: use, delete, or save under a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .widgets.sheet import Sheet
 
 
 class LayoutsSheet(Sheet):
-    """Lists layouts, each with what can be done with it."""
+    """Lists layouts with their actions."""
 
     use_requested = Signal(str)
     save_requested = Signal(str)

@@ -1,4 +1,4 @@
-"""The library of runs: every run by name, date and size, with search; and how two of them differ."""
+"""The library of runs: every run with name, date and size, a search, and comparisons of two runs."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ COLUMNS = (
 
 
 def hit_words(found: Row) -> str:
-    """Return how many hits a run has; nothing for one that looks for none."""
+    """Return the number of hits of a run; empty if it searches none."""
     return "" if found["kind"] == "align" else formatting.count(found["n_hits"])
 
 
 def state_words(found: Row) -> str:
-    """Return what became of a run, in words."""
+    """Return the state of a run as text."""
     return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
 
 
 class LibraryTable(TextTableView):
-    """Runs, of which several can be chosen."""
+    """Runs, several of which can be selected."""
 
     def __init__(self, model: TextTable) -> None:
         super().__init__(model, "Runs")
@@ -76,11 +76,11 @@ ACTIONS = {
 
 
 class LibraryPage(QWidget):
-    """Search box, table, and what can be done with the chosen runs."""
+    """Search box, table, and actions on the selected runs."""
 
     search_changed = Signal(str)
     action_requested = Signal(str, list)
-    """What is to be done, and the paths of the chosen runs."""
+    """Action, and the paths of the selected runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -127,12 +127,12 @@ class LibraryPage(QWidget):
         self.show_choice()
 
     def chosen(self) -> list[str]:
-        """Return the paths of the chosen runs."""
+        """Return the paths of the selected runs."""
         places = sorted(index.row() for index in self.table.selectionModel().selectedRows())
         return [str(self.model.rows[place]["path"]) for place in places if place < len(self.model.rows)]
 
     def show_choice(self) -> None:
-        """Enable what can be done with what is chosen."""
+        """Enable the actions that apply to the selection."""
         n = len(self.chosen())
         needs = {"open": n == 1, "rename": n == 1, "reveal": n == 1, "compare": n == 2, "delete": n > 0}
         for (name, shown), action in zip(self.buttons.items(), self.table.menu.actions(), strict=True):
@@ -166,7 +166,7 @@ class NameRunSheet(Sheet):
 
 
 class DeleteRunsSheet(Sheet):
-    """Asks whether runs shall go for good."""
+    """Asks for confirmation to delete runs."""
 
     confirmed = Signal()
 

@@ -1,4 +1,4 @@
-"""Cards of opened files: what a sequence file or a profile file holds."""
+"""Cards of open files: the content of a sequence file or a profile file."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ProfileCard(ScrolledCard):
 
 
 class SourceCard(ScrolledCard):
-    """The card of one opened file."""
+    """The card of an open file."""
 
     alphabet_chosen = Signal(str, str)
     use_requested = Signal(str)
@@ -73,7 +73,7 @@ class SourceCard(ScrolledCard):
         self.alphabets: QComboBox | None = None
 
     def show_source(self, source: Source | None) -> None:
-        """Show an opened file."""
+        """Show a file."""
         if source == self.source and source is not None:
             return
         self.source = source
@@ -111,7 +111,7 @@ class SourceCard(ScrolledCard):
         return button(offer.text, ask, "primary" if offer.is_primary else "", offer.tip)
 
     def _add_offers(self, source: Source) -> None:
-        """Add what can be done with a file before all that is known of it."""
+        """Add the actions for a file, above its facts."""
         for offer in self._offers(source, "head"):
             severity, said = offer.said
             ways = [self._button(source, offer)] if offer.text else []
@@ -156,7 +156,7 @@ def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
 
 
 def profile_facts(card: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what is known about a profile: names and values."""
+    """Return names and values of a profile."""
     n_built = card.get("facts", {}).get("sequences", "")
     rows = [
         ("Name", card["name"]),

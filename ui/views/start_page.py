@@ -1,4 +1,4 @@
-"""The page of a first start: your data, the examples, recent files."""
+"""The start page: your data, the examples, recent files."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from .widgets.parts import (
 COLUMN_WIDTH = 420
 
 MIN_WIDE = 740
-"""Pixels in which both columns are legible beside each other."""
+"""Pixels in which both columns fit side by side."""
 
 
 @dataclass(frozen=True)
 class Welcome:
-    """What the start page offers.
+    """The entries of the start page.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class ExampleCard(QPushButton):
 
 
 class StartPage(QScrollArea):
-    """Two columns; everything on it is one click."""
+    """Your data and recent files, and the examples, in two columns."""
 
     open_requested = Signal()
     paste_requested = Signal()
@@ -228,7 +228,7 @@ class StartPage(QScrollArea):
         return Flow(self.tour, keys, self.show_start, spacing=16)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
-        """Show the recent files; missing ones are gray and say why."""
+        """Show the recent files; missing ones are gray and give the reason."""
         clear_layout(self._recent)
         names = distinct_names(entry.path for entry in entries)
         for entry in entries:
@@ -254,7 +254,7 @@ class StartPage(QScrollArea):
         return made
 
     def show_device(self) -> None:
-        """Show what a search would run on."""
+        """Show the device of the next run."""
         space = self.workspace
         if not space.devices_known:
             return

@@ -1,4 +1,4 @@
-"""The tour: one step after the other in a bar above the page, each of which can be shown."""
+"""The tour: a bar above the page with one step after the other."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STEPS = (
 
 
 class TourBar(QFrame):
-    """Leads through the steps; it can be left at any moment."""
+    """Leads through the steps; it can be closed at any time."""
 
     show_requested = Signal(str)
     """The id of the command of a step."""
@@ -86,7 +86,7 @@ class TourBar(QFrame):
         self.show_button.setFocus()
 
     def go(self, place: int) -> None:
-        """Show another step; after the last one the tour is over."""
+        """Show another step; the tour ends after the last one."""
         if place >= len(STEPS):
             self.hide()
             return

@@ -1,4 +1,4 @@
-"""Alignments of many sequences: their sheet, and what their pages ask for."""
+"""Alignments of many sequences: their sheet, and the requests of their pages."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 SERIES = "Numbered pictures, one for each step (*.png)"
 
 MAX_SEQUENCES = 5000
-"""More are not offered to be aligned."""
+"""Largest file of sequences that is offered to be aligned."""
 
 
 class AlignController(FormController):
-    """Prepares alignments and shows more of them."""
+    """Prepares alignments, and writes and verifies them."""
 
     engine: ClassVar[str] = "msa"
     of_files: ClassVar[tuple[str, ...]] = ("device", "alphabet", "load_posteriors", "tree_weights")
@@ -54,7 +54,7 @@ class AlignController(FormController):
         self.changes = ChangingController(app, rows, self.sources)
 
     def new_sheet(self, options: dict[str, Any]) -> AlignSheet:
-        """Return the sheet."""
+        """Create the sheet."""
         from .sheet import AlignSheet
 
         return AlignSheet(self._app.workspace, options)
@@ -65,7 +65,7 @@ class AlignController(FormController):
         self.open_sheet()
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file of sequences."""
+        """Return the actions for an opened file of sequences."""
         n = source.report.get("n_sequences", 0)
         if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []
@@ -74,7 +74,7 @@ class AlignController(FormController):
         return [Offer(text, "align.align", tip="Statistical alignment of all of them (FSA)", place="foot")]
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of alignments ask for."""
+        """Connect the results of an alignment."""
         from .page import AlignedPage
 
         assert isinstance(page, AlignedPage)
@@ -93,7 +93,7 @@ class AlignController(FormController):
         export_picture_file(self._app, stem, lambda: picture)
 
     def save_movie(self) -> None:
-        """Save the annealing of the run in view as a moving picture, or as a series of pictures."""
+        """Save the annealing of the run in view as an animation or a series of pictures."""
         page = self.page
         if page is None or page.run.aligned is None:
             return
@@ -144,7 +144,7 @@ class AlignController(FormController):
         return shown if isinstance(shown, AlignedPage) else None
 
     def verify(self) -> None:
-        """Compare a sample of the pairs of the run in view again, and the alignment with what it is made of."""
+        """Verify a sample of the pairs of the run in view, and its alignment."""
         if self.page is not None:
             self.jobs.verify(str(self.page.run.path), None, "a sample of the pairs")
 
@@ -154,7 +154,7 @@ class AlignController(FormController):
             page.run.watch(value)
 
     def anneal(self, run: AlignedRunView, gap_factor: float) -> None:
-        """Merge the columns of a run anew, with another gap factor, in a run of its own: no pair is compared again."""
+        """Merge the columns of a run again with another gap factor, in a new run; no pair is compared again."""
         spec, old = run.spec, run.path
         if spec is None:
             return
@@ -175,7 +175,7 @@ class AlignController(FormController):
         self._app.files.ask((str(old), "anneal"), write, take)
 
     def _export(self, page: AlignedPage) -> None:
-        """Ask for a file and let a worker write it."""
+        """Ask for a file and export to it in a worker."""
         run = page.run
         filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in LATER}
         proposed = str(self._app.export_folder / f"{run.path.stem}.afa")

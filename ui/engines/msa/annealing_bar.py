@@ -1,4 +1,4 @@
-"""The bar above the alignment of a run: its annealing step by step, the gap factor, and what is expected of it."""
+"""The bar above the alignment of a run: the steps of its annealing, the gap factor, and the expected accuracy."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ PLAY_STEPS = 150
 
 
 class AnnealingBar(QWidget):
-    """Moves through the merges of a run; what is asked for goes to the run."""
+    """Moves through the merges of a run."""
 
     export_requested = Signal()
     lower_requested = Signal(float)
-    """A gap factor that is less than the run's, with which its columns are to be merged anew."""
+    """A gap factor below that of the run, with which its columns are to be merged again."""
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class AnnealingBar(QWidget):
         self.show_step()
 
     def _offer_lower(self) -> None:
-        """Make what says which gap factors there are, and offers lower ones."""
+        """Create the buttons that show the range of gap factors and request lower ones."""
         self.range = label("", "muted")
         self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
         self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -113,7 +113,7 @@ class AnnealingBar(QWidget):
         self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
 
     def toggle_play(self) -> None:
-        """Begin to watch the annealing, or stop."""
+        """Start or stop the animation of the annealing."""
         run = self._run.aligned
         if self._timer.isActive() or run is None:
             self._timer.stop()
@@ -124,7 +124,7 @@ class AnnealingBar(QWidget):
 
     @property
     def is_playing(self) -> bool:
-        """Whether the annealing is watched."""
+        """Whether the animation runs."""
         return bool(self._timer.isActive())
 
     def _go_on(self) -> None:
@@ -137,7 +137,7 @@ class AnnealingBar(QWidget):
                 self._timer.stop()
 
     def show_step(self) -> None:
-        """Show which step is in view."""
+        """Show the number of the step in view."""
         run = self._run.aligned
         self.setEnabled(run is not None)
         if run is None:
@@ -162,11 +162,11 @@ class AnnealingBar(QWidget):
 
     @property
     def _least(self) -> float:
-        """The gap factor of the run: its merges say nothing of lower ones."""
+        """The gap factor of the run, the lowest that its merges know."""
         return float(self._run.stored.get("gap_factor", 0.0))
 
     def _show_range(self) -> None:
-        """Say which gap factors are there at once, and offer lower ones."""
+        """Show which gap factors are available at once, and offer lower ones."""
         run, least = self._run.aligned, self._least
         if run is None or self.range.text():
             return
@@ -195,7 +195,7 @@ class AnnealingBar(QWidget):
         self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))
 
     def show_measures(self) -> None:
-        """Show what is expected of the alignment in view, and how it compares with another one."""
+        """Show the expected accuracy of the alignment in view, and how it compares with another one."""
         parts = []
         if self._run.judged is not None:
             whole = self._run.judged.whole

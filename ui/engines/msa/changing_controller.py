@@ -1,4 +1,4 @@
-"""Changes of the alignment in view: sequences are added to it, or a block of its columns is aligned anew."""
+"""Changes of the alignment in view: add sequences, or realign a block of columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ...services.source_controller import FILE_FILTER, SourceController
 
 
 class ChangingController(Controller):
-    """Starts changes and opens what came of them.
+    """Starts changes and opens their results.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ChangingController(Controller):
         self._start(title, name, {"job": "add", "sequences": str(Path(path).absolute())})
 
     def realign(self) -> None:
-        """Align the selected columns anew."""
+        """Realign the selected columns."""
         panel = self._alignments.panel
         if panel is not None and panel.view.selection is not None:
             columns = panel.view.selection.columns
@@ -90,7 +90,7 @@ class ChangingController(Controller):
         self._alignments.with_file(start)
 
     def _end(self, item: JobItem) -> None:
-        """Open what came of a change."""
+        """Open the result of a change."""
         if item.kind not in ("add", "realign") or item.state != "done":
             return
         value = item.result
@@ -107,7 +107,7 @@ class ChangingController(Controller):
         self._sources.open_paths([value["output"]])
 
     def _select_again(self, path: str) -> None:
-        """Select the columns that were aligned anew."""
+        """Select the realigned columns."""
         columns, panel = self._chosen.pop(path, None), self._alignments.panel
         if columns is not None and panel is not None and columns.stop <= panel.view.n_columns:
             panel.view.move_to(0, columns.start)

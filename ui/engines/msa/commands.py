@@ -1,4 +1,4 @@
-"""What the window can do with statistical alignments of many sequences."""
+"""Commands for statistical alignments of many sequences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...services.commands import (
 
 
 def no_columns(app: AppContext) -> str:
-    """Return why no columns can be aligned anew."""
+    """Return why no columns can be realigned."""
     controller = app.findChild(AlignmentController)
     panel = controller.panel if controller is not None else None
     if panel is None:
@@ -23,7 +23,7 @@ def no_columns(app: AppContext) -> str:
 
 
 def no_aligned_run(app: AppContext) -> str:
-    """Return why nothing can be done with the run of an alignment."""
+    """Return why the run of an alignment is not available."""
     if app.page is None or not app.page.rows_panel:
         return "Open the run of an alignment first."
     return "" if app.page.run.is_complete else "This run is not complete."

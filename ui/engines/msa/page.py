@@ -1,4 +1,4 @@
-"""The results of an alignment: the rows colored by how sure they are, its annealing, pairs of sequences, the report."""
+"""The results of an alignment: rows colored by confidence, annealing, pairs of sequences, report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AlignedPage(ResultsPage):
         return self._panel
 
     def close_parts(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self._panel is not None:
             self._panel.close_view()
 
@@ -74,7 +74,7 @@ class AlignedPage(ResultsPage):
 
     @property
     def shows_hit(self) -> bool:
-        """Whether the dock shows what was aligned: there is no hit to be shown."""
+        """Always true: there is no hit to show in the dock."""
         return True
 
     def show_tab(self, name: str) -> None:
@@ -102,14 +102,14 @@ class AlignedPage(ResultsPage):
         self.show_counts()
 
     def show_facts(self) -> None:
-        """Show what is known about the run."""
+        """Show the facts about the run."""
         super().show_facts()
         self.profiles.hide()
         for tool in self._tools:  # there are no hits to be verified or exported
             tool.hide()
 
     def show_counts(self) -> None:
-        """Show what came of it."""
+        """Show the size of the alignment."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
@@ -119,7 +119,7 @@ class AlignedPage(ResultsPage):
         self.bar.setVisible(self._panel is not None)
 
     def show_histogram(self) -> None:
-        """Draw nothing: there are no scores of hits."""
+        """Do nothing: hits have no scores here."""
 
     def step_hit(self, step: int) -> None:
-        """Stay: there are no hits."""
+        """Do nothing: there are no hits."""

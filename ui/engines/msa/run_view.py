@@ -1,4 +1,4 @@
-"""The run of an alignment as the window shows it: after any step, how far it can be trusted, beside another one."""
+"""The run of an alignment in the window: after any step, with its accuracy, beside another alignment."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from .run_data import (
 
 
 class AlignedRunView(RunView):
-    """What is shown of an alignment that was computed."""
+    """The alignment of a run after a chosen step."""
 
     aligned_changed = Signal()
-    """The run is read."""
+    """The run was read."""
 
     shown_changed = Signal()
     """The alignment after another step is shown."""
@@ -69,7 +69,7 @@ class AlignedRunView(RunView):
                 self._work.ask_slowly("run", lambda context: read_aligned_run(path, context), self._take_run)
 
     def _read_histogram(self) -> None:
-        """Ask for nothing: pairs have likelihoods, but nobody chooses among them by these."""
+        """Do nothing: the scores of pairs are likelihoods, by which nobody chooses."""
 
     def _take_run(self, answer: AlignedRun | Exception) -> None:
         if isinstance(answer, Exception):
@@ -81,7 +81,7 @@ class AlignedRunView(RunView):
         self.hit_changed.emit()  # what stands beside the page is known now
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release the run."""
         self._work.close()
         self._judging.close()
         if self.rows is not None:
@@ -131,7 +131,7 @@ class AlignedRunView(RunView):
         return self.rows
 
     def watch(self, progress: dict[str, Any]) -> None:
-        """Show what the columns have become while they are being merged."""
+        """Show the columns of a running alignment."""
         if self.aligned is None and not self.stored:
             path = self.path
             self._work.ask("live", lambda: (progress, live_rows(path, progress)), self._take_live)
@@ -145,7 +145,7 @@ class AlignedRunView(RunView):
 
     @property
     def is_step_shown(self) -> bool:
-        """Whether the step that was gone to is in view."""
+        """Whether the requested step is in view."""
         return self._shown_step == self.step
 
     def _values_of(self, name: str) -> CellValues:
@@ -171,7 +171,7 @@ class AlignedRunView(RunView):
 
     @property
     def title(self) -> str:
-        """The run's name, as in the library: its own, or what was aligned, and how if not as usual."""
+        """The run's own name, or its files, and its options if they are unusual, as in the library."""
         if self.spec is None or self.facts.get("name"):
             return super().title
         factor = self.spec.used_gap_factor
@@ -179,7 +179,7 @@ class AlignedRunView(RunView):
         return f"{super().title}{more}"
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return that there is none."""
+        """Return heading and text in place of a histogram."""
         return "No histogram", "An alignment has no scores of hits."
 
     def empty_words(self) -> tuple[str, str]:

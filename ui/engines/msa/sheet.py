@@ -18,11 +18,11 @@ from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.spec_sheet import SpecSheet, time_words
 
 MANY_SEQUENCES = 1500
-"""Sequences from which on the pairs of all of them are many."""
+"""Sequences from which on comparing all pairs is slow."""
 
 
 def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """Return lengths as the histogram of an input report has them."""
+    """Return the lengths of sequences by the histogram of an input report."""
     parts = [np.full(n, (low + high) // 2, np.int64) for low, high, n in report.get("length_histogram") or ()]
     known = np.concatenate(parts) if parts else np.empty(0, np.int64)
     n = int(report.get("n_sequences") or 0)
@@ -30,7 +30,7 @@ def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
 
 
 class AlignSheet(SpecSheet):
-    """Every sequence of a file with every other."""
+    """The sheet for an alignment of the sequences of a file."""
 
     spec: AlignmentSpec | None
 

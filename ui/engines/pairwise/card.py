@@ -12,15 +12,14 @@ from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
 
 MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
-"""Pixels for an alignment with a dot plot beside it; in less it is below, unless width and height are in such a ratio:
-then it would be too low."""
+"""Width (pixels), or ratio of width and height, from which on alignment and dot plot are side by side."""
 
 SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
 """Shares of alignment and dot plot."""
 
 
 class PairCard(HitCard):
-    """A click in either moves the other; what the dot plot needs is asked for when it is looked at."""
+    """A click in alignment or dot plot moves the other; the dots are requested when the plot becomes visible."""
 
     dots_requested = Signal()
     alignment_picture_requested = Signal()
@@ -53,7 +52,7 @@ class PairCard(HitCard):
         return [*tools, save]
 
     def show_hit(self) -> None:
-        """Show the hit that is chosen now; first only the path of its alignment."""
+        """Show the chosen hit, at first with only the path of its alignment."""
         super().show_hit()
         run = self.run
         if run is None or run.hit is None:

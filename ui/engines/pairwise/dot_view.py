@@ -1,4 +1,4 @@
-"""The dot plot of a query and a target: zoom, position under the pointer, a click goes to a column."""
+"""The dot plot of a query and a target: zoom, position under the pointer, a click chooses a column."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from .dot_plot import LEVELS, DotPlot
 
 ZOOM = 1.3
 MIN_SHOWN = 12.0
-"""Residues along the longer side when it is zoomed in as far as can be."""
+"""Residues along the longer side at the largest zoom."""
 
 LOW_RATIO = 2.0
-"""Of width and height: from there on the tools are beside the plot."""
+"""Ratio of width and height from which on the tools are beside the plot."""
 
 REST_MS = 200
-"""A view that has not moved for so long is looked at closer."""
+"""Time without a move after which a view gets smaller dots (ms)."""
 
 CLICK_PIXELS = 4
-"""A pointer that moved less between press and release has clicked."""
+"""Largest move of the pointer between press and release of a click."""
 
 
 class DotCanvas(QWidget):
-    """The plot itself.
+    """Draws the plot and handles keys and pointer.
 
     Keys: + and - zoom, 0 shows all of it, arrows move it.
     """
@@ -89,12 +89,12 @@ class DotCanvas(QWidget):
         self._draw_dots()
 
     def show_part(self, part: DotPlot) -> None:
-        """Show smaller dots of a part of the plot."""
+        """Show smaller dots for a part of the plot."""
         self.part = part
         self._draw_dots()
 
     def _request_closer(self) -> None:
-        """Ask for smaller dots of what is in view, unless they are there."""
+        """Request smaller dots of the view unless they are present."""
         plot, part = self.plot, self.part
         if plot is None or not self.isVisible() or not is_coarse(plot, self.frame, self.shown):
             return
@@ -107,7 +107,7 @@ class DotCanvas(QWidget):
 
     @property
     def seen(self) -> DotPlot | None:
-        """Whose dots are in view: those of a part if it has all that is."""
+        """The plot whose dots are in view: that of a part if it covers the view."""
         part = self.part
         if part is None or part.dots is None or self.plot is None or not is_coarse(self.plot, self.frame, self.shown):
             return self.plot
@@ -116,17 +116,17 @@ class DotCanvas(QWidget):
         return part if place.contains(self.shown) else self.plot
 
     def set_min_level(self, least: int) -> None:
-        """Leave out paler dots."""
+        """Hide paler dots."""
         self.least = least
         self._draw_dots()
 
     def mark_column(self, number: int, column: int) -> None:
-        """Put the cross on a column of an alignment."""
+        """Move the cross to a column of an alignment."""
         self.mark = self.plot.place_of(number, column) if self.plot else None
         self.update()
 
     def zoom(self, factor: float, place: QPointF | None = None) -> None:
-        """Show less or more around a place of the widget; 0 shows all."""
+        """Zoom around a place of the widget; a factor of 0 shows all."""
         if self.plot is None:
             return
         if not factor:
@@ -142,7 +142,7 @@ class DotCanvas(QWidget):
         self._look_at(QRectF(left, top, self.shown.width() * scale, self.shown.height() * scale))
 
     def _look_at(self, shown: QRectF) -> None:
-        """Show a part, moved so that it is within the plot."""
+        """Show a part, moved into the plot."""
         assert self.plot is not None
         most = whole(self.plot)
         shown.moveLeft(min(max(shown.left(), 0.0), most.right() - shown.width()))
@@ -158,7 +158,7 @@ class DotCanvas(QWidget):
         self.update()
 
     def _image(self, plot: DotPlot | None) -> DotImage | None:
-        """Return the dots of the plot or of its part, made anew if others fall together at this zoom."""
+        """Return the dots of the plot or of its part, drawn for this zoom."""
         if plot is None:
             return None
         shrink, which = shrinking(plot, self.frame, self.shown), plot is self.part
@@ -168,11 +168,11 @@ class DotCanvas(QWidget):
 
     @property
     def frame(self) -> QRectF:
-        """Where the dots are."""
+        """The area of the dots."""
         return frame_of(QRectF(self.rect()), self.shown)
 
     def _residues(self, place: QPointF) -> tuple[float, float]:
-        """Return how many residues of query and target are passed at a place of the widget."""
+        """Return the residues of query and target before a place of the widget."""
         frame = self.frame
         across, down = (place.x() - frame.left()) / frame.width(), (place.y() - frame.top()) / frame.height()
         return self.shown.top() + down * self.shown.height(), self.shown.left() + across * self.shown.width()
@@ -235,7 +235,7 @@ class DotCanvas(QWidget):
 
 
 class DotPlotView(QWidget):
-    """The plot with its tools and what is under the pointer."""
+    """The plot with its tools and a line about the place under the pointer."""
 
     column_chosen = Signal(int, int)
     picture_requested = Signal()
@@ -274,7 +274,7 @@ class DotPlotView(QWidget):
         box.addWidget(self.place)
 
     def _set_min_level(self, least: int) -> None:
-        """Leave out paler dots, and say which."""
+        """Hide paler dots, and show the level."""
         self.canvas.set_min_level(least)
         self.level_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
 
@@ -313,12 +313,12 @@ class DotPlotView(QWidget):
         self._say("")
 
     def show_part(self, part: DotPlot) -> None:
-        """Show smaller dots of what is in view."""
+        """Show smaller dots of the view."""
         self.canvas.show_part(part)
         self._say("")
 
     def _words(self) -> str:
-        """Return what the dots are."""
+        """Return the meaning of the dots."""
         plot = self.canvas.seen
         if plot is None or plot.problem:
             return ""

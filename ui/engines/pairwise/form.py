@@ -14,7 +14,7 @@ DEFAULT_MATRIX = {False: "usual for proteins: BLOSUM62", True: "usual for DNA an
 
 
 class PairForm(OptionForm):
-    """The options with the matrices that fit the sequences."""
+    """The options, with the matrices that fit the sequences."""
 
     def __init__(self) -> None:
         super().__init__(PairwiseSpec, "targets")
@@ -33,7 +33,7 @@ class PairForm(OptionForm):
             choice.addItem(Path(name).name, name)
 
     def _show_unused(self) -> None:
-        """Let only be chosen what has a meaning beside the other options."""
+        """Disable options that the others make meaningless."""
         is_ungapped = self._choice("mode").currentData() == "ungapped"
         is_listed, is_in_step = self._is_set("pair_list"), self._is_set("in_step")
         is_pairs = is_listed or is_in_step or self._is_set("long")

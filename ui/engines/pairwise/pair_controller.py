@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PairController(FormController):
-    """Prepares comparisons and shows more of their hits."""
+    """Prepares comparisons, and serves the requests of their hits."""
 
     engine: ClassVar[str] = "pairwise"
     of_files: ClassVar[tuple[str, ...]] = (
@@ -45,7 +45,7 @@ class PairController(FormController):
     # --- starting ---
 
     def new_sheet(self, options: dict[str, Any]) -> PairSheet:
-        """Return the sheet, with queries proposed."""
+        """Create the sheet, with proposed queries."""
         from .sheet import PairSheet
 
         self._app.workspace.propose_queries()
@@ -66,7 +66,7 @@ class PairController(FormController):
             self.search_with(chosen.path)
 
     def open_example(self, example: PairExample) -> None:
-        """Open a bundled example: its files fill the sheet in when they are read."""
+        """Open a bundled example; its files fill the sheet in once they are read."""
         self._choose(str(example.queries), str(example.targets))
         self.open_sheet()
         if self._app.settings.preferences.run_examples and self.sheet is not None:
@@ -91,7 +91,7 @@ class PairController(FormController):
             self._app.workspace.take_as_queries(path, alone="")
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file of sequences."""
+        """Return the actions for an opened file of sequences."""
         return source_offers(source)
 
     def open_inputs(self, spec: Spec) -> None:
@@ -100,14 +100,14 @@ class PairController(FormController):
             self._choose(spec.queries, spec.targets)
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher limit."""
+        """Open the sheet with the files of a run and a higher E-value limit."""
         assert isinstance(run, PairRunView)
         self.edit_run(run, evalue=run.wider_evalue(), score=None)
 
     # --- results ---
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the card of a page asks for."""
+        """Connect the card of a page."""
         from .page import PairPage
 
         assert isinstance(page, PairPage)
@@ -121,7 +121,7 @@ class PairController(FormController):
         card.dots_picture_requested.connect(self.save_dots)
 
     def _fill_again(self, run: str) -> None:
-        """Compare once more, now that a file of the run was found."""
+        """Compute the dots once a missing file of the run was found."""
         from .card import PairCard
         from .page import PairPage
 
@@ -131,7 +131,7 @@ class PairController(FormController):
                 self._fill_dots(page, card)
 
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
-        """Compare the two sequences of the hit in view; the window does not wait."""
+        """Compute the dots of the hit in view, in a thread."""
         run = page.run
         hit = run.hit
         if hit is None:
@@ -150,7 +150,7 @@ class PairController(FormController):
         files.ask_slowly((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
     def _fill_part(self, page: PairPage, card: PairCard, part: tuple[Any, Any]) -> None:
-        """Compare what is in view of the two sequences once more, in smaller dots."""
+        """Compute smaller dots for a part of the plot."""
         plot = card.dots.canvas.plot
         closer = plot.closer if plot is not None else None
         if closer is None:
@@ -184,7 +184,7 @@ class PairController(FormController):
         )
 
     def save_dots(self) -> None:
-        """Save the dot plot of the hit in view as a picture, as far as it is in view."""
+        """Save the visible part of the dot plot as a picture."""
         from .card import PairCard
         from .pictures import DotPicture
 

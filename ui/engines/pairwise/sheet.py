@@ -83,14 +83,14 @@ class PairSheet(SpecSheet):
         self.paste_requested.emit(self.text.fasta("query"))
 
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
-        """Show the open files; queries are asked for as long as none are chosen."""
+        """List the open files; the first entry asks for queries while none are chosen."""
         super().fill_files(box, kind, path)
         if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
             box.insertItem(0, "Choose, open or paste queries", "")
             box.setCurrentIndex(0)
 
     def show_workspace(self) -> None:
-        """Show the files and devices there are, and the matrices that fit them."""
+        """List files and devices, and the matrices that fit."""
         self.form.offer_matrices(self._is_nucleic)
         super().show_workspace()
 
@@ -108,7 +108,7 @@ class PairSheet(SpecSheet):
         return spec if queries and targets else None
 
     def show_spec(self) -> None:
-        """Show command, scoring, notices and estimate of what is filled in."""
+        """Show command, scoring, notices and estimate for the form."""
         self.scoring.setText("")
         super().show_spec()
 

@@ -1,4 +1,4 @@
-"""Calibrating the profiles of a HMMER2 file: where, how, into which file; then the fit, drawn."""
+"""The sheet that calibrates the profiles of a HMMER2 file, and draws the fits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REASON = (
 
 
 class CalibrateSheet(Sheet):
-    """Asks for a calibration and shows what comes of it.
+    """Prepares a calibration and shows its result.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class CalibrateSheet(Sheet):
         return made
 
     def _show_state(self, state: str) -> None:
-        """Show what belongs to a state: ``asking``, ``running`` or ``done``."""
+        """Show the widgets of a state: ``asking``, ``running`` or ``done``."""
         self.form.setVisible(state != "done")
         self.form.setEnabled(state == "asking")
         self.bar.setVisible(state == "running")
@@ -166,7 +166,7 @@ class CalibrateSheet(Sheet):
         self.calibrate_requested.emit(job)
 
     def show_progress(self, value: dict[str, Any]) -> None:
-        """Show how far the job is."""
+        """Show the progress of the job."""
         self.bar.setRange(0, max(1, int(value["n"])))
         self.bar.setValue(int(value["done"]))
         if value.get("histogram", {}).get("counts"):
@@ -181,14 +181,14 @@ class CalibrateSheet(Sheet):
         )
 
     def show_problem(self, text: str) -> None:
-        """Say why there is no result, and let the user try again."""
+        """Show why there is no result, and let the user try again."""
         self._show_state("asking")
         self.words.setText("")
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
 
     def show_fits(self, output: str, fits: list[dict[str, Any]]) -> None:
-        """Draw what was fitted."""
+        """Show the fits."""
         self.fits = fits
         self.names.clear()
         self.names.addItems([escaped(fit["name"]) for fit in fits])

@@ -1,4 +1,4 @@
-"""Calibrations of profile files: their sheet, their job, and what comes of it."""
+"""Calibrations of profile files: their sheet, their job, and their result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CalibrationController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def ways(self, item: JobItem, text: str) -> list[tuple[str, Callable[[], object]]]:
-        """Return what can be done about a warning of a search."""
+        """Return the actions for a warning of a search."""
         path = (item.spec.get("spec") or {}).get("profiles")
         if not text.startswith("No calibration") or path not in self._app.workspace.sources:
             return []
@@ -48,7 +48,7 @@ class CalibrationController(Controller):
         return sheet if isinstance(sheet, CalibrateSheet) else None
 
     def calibrate(self, path: str = "") -> None:
-        """Open the sheet that calibrates a profile file; by default the one of the next search."""
+        """Open the sheet that calibrates a profile file, by default that of the next search."""
         from .calibrate_sheet import CalibrateSheet
 
         space, sheets = self._app.workspace, self._app.window.sheets

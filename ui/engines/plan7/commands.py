@@ -1,4 +1,4 @@
-"""What the window can do with profiles."""
+"""Commands for profiles."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _places(row: Row, name: str) -> str:
 
 
 def verdict(domain: Domain) -> str:
-    """Return the word for what a domain passes."""
+    """Return the word for the threshold that a domain passes."""
     return "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit"
 
 
@@ -63,12 +63,12 @@ def domain_rows(hit: Hit) -> list[Row]:
 
 
 def is_below(row: Row) -> bool:
-    """Return whether a domain does not pass the thresholds for domains."""
+    """Return whether a domain fails the thresholds for domains."""
     return not row["domain"].is_reported
 
 
 def estimates_line(hit: Hit) -> str:
-    """Return what HMMER3 says of the domains of a hit and of its filters; empty for HMMER2."""
+    """Return HMMER3's estimates of the domains of a hit and its filter scores; empty for HMMER2."""
     if hit.estimates is None:
         return ""
     said = hit.estimates

@@ -1,4 +1,4 @@
-"""The sheet that explains how a sequence fares in every filter."""
+"""The sheet that explains the result of every filter for a sequence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .explanation import explanation_text, explanation_title, step_mark, step_no
 
 
 class FilterSheet(ExplainSheet):
-    """Every step with its numbers."""
+    """Shows every step with its numbers."""
 
     ASK_WORDS = (
         "The sequence is sent through every filter, also those that it would not have come to, and you see its "

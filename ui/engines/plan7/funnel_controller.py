@@ -24,7 +24,7 @@ class FunnelController(Controller):
     """Reads survivors for the funnel."""
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of profiles ask for."""
+        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)
@@ -32,13 +32,13 @@ class FunnelController(Controller):
         page.funnel_made.connect(lambda view: self.connect_view(page, view))
 
     def connect_view(self, page: SearchPage, view: FunnelView) -> None:
-        """Do what a funnel asks for."""
+        """Connect a funnel."""
         view.stage_requested.connect(lambda step, rejected: self.list_stage(page, step, rejected))
         view.explain_requested.connect(page.row_explain_requested)
         view.save_requested.connect(self.save_table)
 
     def fill(self, page: SearchPage) -> None:
-        """Show how many sequences passed each filter so far."""
+        """Show how many sequences have passed each filter so far."""
         run, view = page.run, page.funnel
         if not run.cards:
             view.show_text("No filters yet", "They appear here as soon as the search begins.")
@@ -64,7 +64,7 @@ class FunnelController(Controller):
             self._app.reader.ask((id(view), "funnel"), lambda: read_funnel(path, profile), take)
 
     def list_stage(self, page: SearchPage, step: FunnelStep, rejected: bool) -> None:
-        """List the sequences that passed a stage, or that it rejected."""
+        """List the sequences that passed a stage or were rejected by it."""
         run, view = page.run, page.funnel
         path, profile = run.path, run.profile
         view.show_reading(step, rejected)
@@ -82,7 +82,7 @@ class FunnelController(Controller):
         )
 
     def save_table(self, text: str) -> None:
-        """Write the sequences that are listed to a file."""
+        """Write the listed sequences to a file."""
         proposed = str(self._app.export_folder / "sequences.tsv")
         name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
         if name:

@@ -37,19 +37,19 @@ from ...views.widgets.text_table_view import TextTableView
 from .funnel import COLUMNS, FunnelStep, share_words, stage_title
 
 MIN_COUNT = 0.5
-"""Where bars begin: so that a single sequence can be seen."""
+"""Left end of the bars, so that a bar of one sequence is visible."""
 
 EDGE, TICK = 6.0, 60.0
 """Pixels beside the bars, and between two numbers of the scale."""
 
 MIN_HEIGHT = 120
-"""Pixels of the stages; a part of them is always in view."""
+"""Pixels of the visible part of the stages."""
 
 LEGEND = [("bars", "sequences that passed, on a logarithmic scale"), ("beside", "expected by chance")]
 
 
 class FunnelBar(QWidget):
-    """How many sequences passed, and how many chance lets pass, on the scale that stands above all bars."""
+    """The number of survivors and the number expected by chance, on a scale common to all bars."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +119,7 @@ def scale_of(total: int, width: float) -> Scale:
 
 
 class StageRow:
-    """The widgets of one stage, made once and then only told its numbers."""
+    """The widgets of one stage."""
 
     def __init__(self, grid: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
         self.name = label("")
@@ -174,7 +174,7 @@ class StageRow:
 
 
 class StagesArea(QScrollArea):
-    """The stages, as high as their words need in its width; they are scrolled where there is less room."""
+    """The stages, as high as their text needs; they scroll if there is less room."""
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
@@ -270,14 +270,14 @@ class FunnelView(QWidget):
         self._splitter.show()
 
     def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is no funnel; if a run shows too many profiles, offer one."""
+        """Show a text in place of the funnel; if a run shows too many profiles, offer one."""
         self.empty.offer(too_many)
         self.empty.show_text(heading, text)
         self._splitter.hide()
         self.empty.show()
 
     def show_reading(self, step: FunnelStep, rejected: bool) -> None:
-        """Say that the sequences of a stage are being read."""
+        """Show that the sequences of a stage are being read."""
         self.shown = step.stage, rejected
         self.title.setText(f"{stage_title(step, rejected)} – reading…")
 
@@ -294,7 +294,7 @@ class FunnelView(QWidget):
             tool.setEnabled(bool(rows) and tool is not self.explain_button)
 
     def show_list_message(self, text: str) -> None:
-        """Say why nothing is listed."""
+        """Show a message in place of the list."""
         self.title.setText(text)
         self.table.set_rows([])
         self._disable_tools()

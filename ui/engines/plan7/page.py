@@ -1,4 +1,4 @@
-"""The results of a run with profiles: the same page with the profile and the filters beside."""
+"""The results of a run with profiles, with tabs for the profile and the filters."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class SearchPage(ResultsPage):
 
     @property
     def profile(self) -> ProfileView:
-        """The logo of the profile, made when it is first looked at."""
+        """The logo of the profile, created on first use."""
         made = self._profile.load()
         assert isinstance(made, ProfileView)
         return made
 
     @property
     def funnel(self) -> FunnelView:
-        """The filters, made when they are first looked at."""
+        """The filters, created on first use."""
         made = self._funnel.load()
         assert isinstance(made, FunnelView)
         return made
@@ -70,13 +70,13 @@ class SearchPage(ResultsPage):
             self.funnel_requested.emit()
 
     def show_facts(self) -> None:
-        """Show what is known about the run; only HMMER3 has filters."""
+        """Show the facts about the run; only HMMER3 has filters."""
         super().show_facts()
         has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
         self.tabs.setTabVisible(self.tabs.indexOf(self._funnel), has_filters)
 
     def show_histogram(self) -> None:
-        """Draw the histogram as it is now, and what stands beside it."""
+        """Draw the histogram and update the tab in view."""
         if self.tab == "funnel":
             self.funnel_requested.emit()
         super().show_histogram()

@@ -1,4 +1,4 @@
-"""Profiles as logos: the pages of profile files, the profile of a run, and pictures of them."""
+"""Profiles as logos: pages of profile files, profiles of runs, and pictures of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ProfileController(Controller):
-    """Reads profiles for the views that show them."""
+    """Reads profiles for the views."""
 
     def __init__(self, app: AppContext, form: FormController) -> None:
         super().__init__(app)
@@ -56,7 +56,7 @@ class ProfileController(Controller):
         return results.profile if isinstance(results, SearchPage) else None
 
     def open_chosen(self) -> None:
-        """Show the logo of the profile that the next search uses."""
+        """Show the logo of the chosen profile."""
         if self._app.workspace.profiles is not None:
             self.open_profile(self._app.workspace.profiles.path)
 
@@ -85,14 +85,14 @@ class ProfileController(Controller):
         self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
     def close_page(self) -> None:
-        """Leave the profile in view."""
+        """Close the profile in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()
             self.drop(path)
 
     def drop(self, path: str) -> None:
-        """Forget the page of a file."""
+        """Remove the page of a file."""
         page = self.pages.pop(path, None)
         if page is not None:
             self._app.window.center.removeWidget(page)
@@ -100,13 +100,13 @@ class ProfileController(Controller):
             page.deleteLater()
 
     def forget(self, owner: str) -> None:
-        """Wait no longer for what is read of a file, or of a run."""
+        """Stop reading a file or a run."""
         for key in [key for key in self._waiting if key[0] == owner]:
             del self._waiting[key]
         self._app.forget_files(owner)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of profiles ask for."""
+        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)
@@ -115,7 +115,7 @@ class ProfileController(Controller):
         page.profile_made.connect(self.connect_view)
 
     def connect_view(self, view: ProfileView) -> None:
-        """Do what a logo asks for."""
+        """Connect a logo."""
         view.set_scheme(self._app.settings.preferences.scheme)
         view.scheme_chosen.connect(self._app.set_scheme)
         view.least_requested.connect(lambda profile: self._show_disfavored(view, profile))
@@ -128,7 +128,7 @@ class ProfileController(Controller):
             page.view.set_scheme(scheme)
 
     def show_node(self, page: SearchPage, node: int) -> None:
-        """Choose a node of the profile that was searched with, and say what it likes."""
+        """Choose a node of the searched profile, and describe it."""
 
         def show_disfavored_node(profile: ShownProfile) -> None:
             page.profile.choose_node(node)
@@ -138,7 +138,7 @@ class ProfileController(Controller):
         self.fill_results(page, show_disfavored_node)
 
     def fill_results(self, page: SearchPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
-        """Show the profile of a run; the file that was searched with must still be there."""
+        """Show the profile of a run, whose file must still exist."""
         run = page.run
         number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
@@ -158,7 +158,7 @@ class ProfileController(Controller):
             )
 
     def _fill_again(self, run: str) -> None:
-        """Read the profile once more, now that a file of its run was found."""
+        """Read the profile once a missing file of its run was found."""
         from .page import SearchPage
 
         page = self._app.pages.get(run)
@@ -169,7 +169,7 @@ class ProfileController(Controller):
         self, view: ProfileView, owner: str, number: int, read: Callable[[JobContext], ShownProfile],
         then: Callable[[ShownProfile], None] = lambda profile: None,
     ) -> None:  # fmt: skip
-        """Read a profile of a file or of a run and show it; the window does not wait."""
+        """Read a profile of a file or of a run in a thread, and show it."""
         if view.wanted == (owner, number) and view.profile is not None:
             then(view.profile)
             return
@@ -228,12 +228,12 @@ class ProfileController(Controller):
 
 
 def _card_line(card: dict[str, Any]) -> str:
-    """Return whose logo it is, in a line."""
+    """Return a line about the profile of a logo."""
     parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
     return " · ".join(part for part in parts if part and part != "-")
 
 
 def _whose(card: dict[str, Any], is_of_hit: bool) -> str:
-    """Return whose logo it is where the hits of all profiles are in view, and how to see another one."""
+    """Return which profile the logo shows when the hits of all profiles are in view, and how to see another one."""
     why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see another"
     return f"{card['name']}, {why} · {_card_line({**card, 'name': ''})}"

@@ -1,4 +1,4 @@
-"""A profile: its logo, and below it the node that is chosen."""
+"""A profile: its logo, and below it the chosen node."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from .node_inspector import NodeInspector
 from .profile_nodes import ShownProfile, disfavored_residues
 
 SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
-"""What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
+"""Short titles of the meanings of the letter height, for a combo box; HEIGHT_MODES explains them."""
 
 MIN_COLUMNS = (
     TextColumn("Node", "Place in the profile", lambda r: formatting.count(r["node"]), True, 70),
@@ -52,14 +52,14 @@ MIN_COLUMNS = (
 
 
 MAX_LOGO_HEIGHT = 900
-"""Pixels of the logo on screens that have more room: its letters are no wider there."""
+"""Pixels."""
 
 SHARES = 370, 280
-"""Pixels of logo and node in a window of usual size: the states of a node stand whole, and letters lose little."""
+"""Pixels of logo and node in a window of usual size, in which the states of a node fit."""
 
 
 class DisfavoredSheet(Sheet):
-    """What costs a sequence most; choosing a line goes to its node."""
+    """Lists the residues that cost a sequence most; choosing a row goes to its node."""
 
     node_chosen = Signal(int)
 
@@ -87,7 +87,7 @@ class DisfavoredSheet(Sheet):
 
 
 class ProfileView(QWidget):
-    """Shows a `ShownProfile`; what needs more than it leaves as a signal."""
+    """Shows a `ShownProfile`."""
 
     export_requested = Signal()
     least_requested = Signal(object)
@@ -163,11 +163,11 @@ class ProfileView(QWidget):
 
     @property
     def figure(self) -> LogoFigure | None:
-        """What is drawn."""
+        """The figure in view."""
         return self.logo.figure
 
     def show_profile(self, profile: ShownProfile) -> None:
-        """Show a profile, its first node chosen."""
+        """Show a profile, and choose its first node."""
         same = self.profile is not None and self.profile.hmm is profile.hmm
         self.profile = profile
         self._stack.setCurrentIndex(1)
@@ -178,7 +178,7 @@ class ProfileView(QWidget):
             self.logo.choose(1)
 
     def show_text(self, heading: str, text: str) -> None:
-        """Say why there is no profile."""
+        """Show a text in place of the profile."""
         self.profile = None
         self.logo.show_figure(None)
         self.inspector.show_node(None, 0)
@@ -187,7 +187,7 @@ class ProfileView(QWidget):
         self._stack.setCurrentIndex(0)
 
     def show_profile_name(self, text: str) -> None:
-        """Say whose profile it is, where nothing else in view does; an empty text says nothing."""
+        """Show the name of the profile if nothing else in view does; an empty text hides it."""
         self.whose.setText(text)
         self._head.setVisible(bool(text))
 
@@ -235,6 +235,6 @@ class ProfilePage(QWidget):
         QTimer.singleShot(0, self.view.logo, self.view.logo.setFocus)
 
     def show_card(self, number: int, line: str) -> None:
-        """Show whose logo is drawn."""
+        """Show the name of the profile."""
         self.profiles.setCurrentIndex(number)
         self._line.setText(line)

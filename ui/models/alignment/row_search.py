@@ -1,4 +1,4 @@
-"""What is looked for in the rows of an alignment: residues across gaps, patterns, or names."""
+"""Search in the rows of an alignment: residues across gaps, patterns, or names."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MODES = {
     ),
     "name": ("Name", "Part of a name or of a description"),
 }
-"""Ways to look for something: as users see them, and what they mean."""
+"""Kinds of search: their titles and meanings."""
 
 MAX_FOUND = 100_000
 
 MAX_REPEAT = 100
-"""Residues that a repeat without an end of its own may span: a pattern with several of them would take for ever."""
+"""Residues of an unbounded repeat: a pattern with several of them would take for ever."""
 
 _ELEMENT = re.compile(
     r"(?P<what>x|[A-Z]|\[[A-Z>]+\]|\{[A-Z]+\})(?:\((?P<low>\d+)(?:,(?P<high>\d+))?\))?", re.IGNORECASE
@@ -41,7 +41,7 @@ _ENDLESS = re.compile(r"(\\.|\[(?:\\.|[^\]\\])*\])|(\*|\+|\{(\d+),\})([?+]?)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Where something was found.
+    """Matches in an alignment.
 
     Attributes
     ----------
@@ -57,17 +57,17 @@ class Found:
     is_all: bool = True
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of matches."""
         return len(self.rows)
 
     def in_row(self, row: int) -> list[tuple[int, int]]:
-        """Return the columns of what was found in a row."""
+        """Return the columns of the matches in a row."""
         low, high = np.searchsorted(self.rows, [row, row + 1])
         return list(zip(self.begins[low:high].tolist(), self.ends[low:high].tolist(), strict=True))
 
 
 def nothing() -> Found:
-    """Return that nothing was found."""
+    """Return an empty list of matches."""
     return _as_found([], True)
 
 
@@ -100,7 +100,7 @@ def prosite_pattern(text: str) -> str:
 
 
 def _bounded(pattern: str) -> str:
-    """Return a regular expression whose repeats have an end; Python cannot be stopped while it looks for one."""
+    """Return a regular expression with bounded repeats; Python cannot be stopped while it matches one."""
 
     def end(found: re.Match[str]) -> str:
         kept, repeat, least, more = found.groups()
@@ -112,7 +112,7 @@ def _bounded(pattern: str) -> str:
 
 
 def compiled(text: str, mode: str) -> re.Pattern[bytes]:
-    """Return what is looked for as an expression for upper-case residues without gaps.
+    """Return a query as an expression for upper-case residues without gaps.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def compiled(text: str, mode: str) -> re.Pattern[bytes]:
 
 
 def find_rows(alignment: RowAlignment, text: str, mode: str, context: JobContext) -> Found:
-    """Look for something in all rows.
+    """Search all rows.
 
     Raises
     ------

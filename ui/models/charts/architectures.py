@@ -1,4 +1,4 @@
-"""The architectures of a run as they are shown: all of them, one kind, or those that have a word."""
+"""The architectures of a run in view: all of them, one kind, or those that match a text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RULE_WORDS = {
     "best": ("Overlaps: best E-value", "Of all that overlap the one with the best E-value"),
     "all": ("Overlaps: show all", "Everything, overlapping or not"),
 }
-"""What is done with overlaps, and what that means."""
+"""Titles and meanings of the rules for overlapping domains."""
 
 SETTLED_WORDS = {
     "clans": "of overlapping ones of one clan the best",
@@ -45,14 +45,14 @@ GROUP_COLUMNS = (
 
 
 MAX_QUICK = 5000
-"""Sequences that are looked through while the window waits."""
+"""Sequences that are searched without a thread."""
 
 FITTING_SHARE = 0.9
-"""This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
+"""Share of the sequences that fit the width at first: one of ten thousand residues must not make all tiny."""
 
 
 class Bars(NamedTuple):
-    """Sequences as they are drawn: the length of the longest, and one that few exceed."""
+    """Sequences to be drawn, the length of the longest, and a length that few exceed."""
 
     found: list[Architecture]
     longest: int
@@ -61,7 +61,7 @@ class Bars(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArchitectureRequest:
-    """What was asked for: the rule for overlaps, the file of clans, and whether only what is significant counts."""
+    """The rule for overlaps, the file of clans, and whether only significant domains count."""
 
     rule: str = "auto"
     clans: str = ""
@@ -70,7 +70,7 @@ class ArchitectureRequest:
 
 @dataclass(frozen=True)
 class Architectures:
-    """What was found.
+    """The architectures of a run.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Architectures:
     colors: dict[str, str] = field(default_factory=dict)
 
     def prepared(self) -> Architectures:
-        """Work out what takes long with many sequences, for the thread that reads them; return this."""
+        """Compute what takes long with many sequences, in the thread that reads them; return this."""
         assert self.rows
         assert self.sentence
         assert self.everything
@@ -94,23 +94,23 @@ class Architectures:
 
     @cached_property
     def everything(self) -> Bars:
-        """All sequences as they are drawn."""
+        """All sequences to be drawn."""
         return bars(self.found)
 
     @property
     def is_slow_to_search(self) -> bool:
-        """Whether to look through all of them would let the window wait."""
+        """Whether a search through all of them would block the window."""
         return len(self.found) > MAX_QUICK
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The lines of the table of architectures; all sequences together stand first."""
+        """The rows of the table of architectures; all sequences together are first."""
         first = {"n": len(self.found), "text": "All sequences", "words": None}
         return [first, *({"n": len(g.members), "text": shown_words(g.words), "words": g.words} for g in self.groups)]
 
     @cached_property
     def sentence(self) -> str:
-        """How many there are, and what was done with overlaps."""
+        """Their number, and the rule for overlaps."""
         n_left_out = sum(one.n_found - len(one.domains) for one in self.found)
         parts = [formatting.plural(len(self.found), "sequence"), formatting.plural(len(self.groups), "architecture")]
         parts.append(f"{SETTLED_WORDS[self.rule]}, {formatting.count(n_left_out)} left out")
@@ -119,11 +119,11 @@ class Architectures:
         return " · ".join(parts)
 
     def bars(self, words: str | None, text: str) -> Bars:
-        """Return what `chosen` does as it is drawn."""
+        """Return the sequences of `chosen` to be drawn."""
         return self.everything if words is None and not text.split() else bars(self.chosen(words, text))
 
     def chosen(self, words: str | None, text: str) -> list[Architecture]:
-        """Return those with an architecture, or all if None, that have a text in their name or in that of a family."""
+        """Return the sequences of an architecture, or all if None, whose name or families contain a text."""
         wanted = text.casefold().split()
         some = self.found
         if words is not None:
@@ -132,7 +132,7 @@ class Architectures:
 
 
 def bars(found: list[Architecture]) -> Bars:
-    """Return sequences as they are drawn."""
+    """Return sequences to be drawn."""
     found = found if isinstance(found, LongList) else LongList(found)  # it may be the last that has them
     lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
     if not len(lengths):
@@ -146,7 +146,7 @@ def _searched(one: Architecture) -> str:
 
 
 def shown_words(words: str) -> str:
-    """Return the words of an architecture as people read them; a family that is repeated is counted."""
+    """Return the title of an architecture; repeated families are counted."""
     parts: list[list[str]] = []
     for name in map(formatting.short_name, words.split(JOIN)):
         if parts and parts[-1][0] == name:
@@ -157,7 +157,7 @@ def shown_words(words: str) -> str:
 
 
 def question(path: Path, asked: ArchitectureRequest) -> Callable[[JobContext], Architectures]:
-    """Return what reads the architectures of a run."""
+    """Return a function that reads the architectures of a run."""
 
     def read(context: JobContext) -> Architectures:
         found, rule, clans = read_architectures(path, asked.rule, asked.clans, asked.significant, context)

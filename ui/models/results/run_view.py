@@ -1,4 +1,4 @@
-"""One run as the window shows it: its facts, the chosen profile, thresholds, the chosen hit."""
+"""A run in the window: its facts, the chosen profile, thresholds, the chosen hit."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 
 WATCH_MS = 1500
-"""How often a run is looked at that another process writes."""
+"""Interval at which a run is read that another process writes."""
 REFRESH_MS = 100
-"""A running job is looked at no more often than this."""
+"""Least interval at which a running job is read."""
 
 Found = TypeVar("Found")
 
@@ -58,7 +58,7 @@ STATE_WORDS = {
 
 
 class RunView(QObject):
-    """What is shown of a run file, while a job writes it and afterwards.
+    """A run file in view, while a job writes it and afterwards.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class RunView(QObject):
     table: TableKind = HIT_TABLE
     layout = Layout()
     plotted = "score"
-    """Of a hit, what the histogram is made of: a key of `clalign.runs.pages.PLOTTED`."""
+    """The value of hits in the histogram: a key of `clalign.runs.pages.PLOTTED`."""
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -116,7 +116,7 @@ class RunView(QObject):
             self.problem_found.emit(self.hits.problem)
 
     def _refuse(self, error: ClalignError, is_shown: bool) -> None:
-        """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
+        """Report that the file cannot be read; earlier results stay in view, otherwise the reason is shown."""
         if is_shown or isinstance(error, RunBusy):
             self.problem_found.emit(f"{error} {error.hint}".strip())
             return
@@ -129,7 +129,7 @@ class RunView(QObject):
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
-        """Say so when the file turns out to be damaged."""
+        """Report a damaged file."""
         try:
             yield
         except DamagedRun as error:
@@ -138,7 +138,7 @@ class RunView(QObject):
             self._refuse(unreadable(self.path, error), bool(self.cards))
 
     def _asked(self, question: Callable[[RunFile], Found], otherwise: Found) -> Found:
-        """Return what the file says, or something else where it cannot be read."""
+        """Return a value of the file, or a default if it cannot be read."""
         found = [otherwise]
         if self._run is not None:
             with self._reading():
@@ -146,21 +146,21 @@ class RunView(QObject):
         return found[-1]
 
     def note_change(self) -> None:
-        """Look at the file soon; many notes make one look."""
+        """Read the file soon; many notifications cause one read."""
         if not self._timer.isActive():
             self._timer.start()
 
     @property
     def is_due(self) -> bool:
-        """Whether the file will be looked at soon."""
+        """Whether the file will be read soon."""
         return bool(self._timer.isActive())
 
     def begin(self) -> None:
-        """Look at the file in the next turn: making a page and reading it together would stall the window."""
+        """Read the file in the next turn: creating a page and reading together would stall the window."""
         self._timer.start(0)
 
     def refresh(self) -> None:
-        """Read what is new."""
+        """Read new results."""
         self._timer.setInterval(REFRESH_MS)
         if not self._open():
             return
@@ -180,7 +180,7 @@ class RunView(QObject):
         self._read_histogram()
 
     def _with_hits(self) -> int:
-        """Return the first query that has hits; the one in view if there is none."""
+        """Return the first query with hits; the one in view if there is none."""
         found = self._asked(lambda run: first_query(run.connection), None)
         is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
         return found if found is not None and is_one else self.profile
@@ -231,7 +231,7 @@ class RunView(QObject):
 
     @property
     def card(self) -> dict[str, Any]:
-        """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
+        """The card of the chosen profile, or of that of the chosen hit; empty while unknown."""
         if not self.cards:
             return {}
         if self.profile == ALL_QUERIES:
@@ -240,12 +240,12 @@ class RunView(QObject):
 
     @property
     def all_words(self) -> str:
-        """What the hits of all queries together are called; empty where they are not offered."""
+        """The name of the hits of all queries together; empty where they are not offered."""
         return ""
 
     @property
     def together(self) -> Together:
-        """How the hits of all queries stand before anybody sorts them."""
+        """The initial order of the hits of all queries."""
         return "best"
 
     def _first_profile(self) -> int:
@@ -258,7 +258,7 @@ class RunView(QObject):
 
     @property
     def state(self) -> str:
-        """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
+        """The state of the run, ``reading`` while unknown; one without a live process is not running."""
         state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
         if state not in ("new", "running") or self.is_live:
             return state
@@ -266,7 +266,7 @@ class RunView(QObject):
 
     @property
     def has_no_statistics(self) -> bool:
-        """Whether it is known that hits have no E-values."""
+        """Whether hits certainly have no E-values."""
         return not self.looks_for_hits
 
     @property
@@ -281,14 +281,14 @@ class RunView(QObject):
 
     @property
     def title(self) -> str:
-        """The run's name: its own, or what was looked for x where, and in which part of it."""
+        """The run's own name, or its files, and its part if it is one."""
         if self.spec is None or self.facts.get("name"):
             return str(self.facts.get("name") or self.path.stem)
         part = shard_of(self.spec.to_dict())
         return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
     def set_profile(self, profile: int) -> None:
-        """Show the results of another profile, which the user has chosen."""
+        """Show the results of the profile that the user chose."""
         self._is_chosen = True
         self._show_profile(profile)
 
@@ -306,7 +306,7 @@ class RunView(QObject):
         self.thresholds_changed.emit()
 
     def set_threshold(self, name: str, score: float) -> None:
-        """Move a threshold; the table follows at once.
+        """Move a threshold; the table follows.
 
         Hits below the score that the search reported are not in the file, so that is the lowest
         place of either threshold.
@@ -321,15 +321,15 @@ class RunView(QObject):
         self.thresholds_changed.emit()
 
     def set_score_kind(self, kind: str) -> None:
-        """Show other scores in the histogram, where there are any."""
+        """Show other scores in the histogram if there are any."""
 
     def reset_thresholds(self) -> None:
-        """Go back to the thresholds that the search had."""
+        """Restore the thresholds of the search."""
         for name, score in self._own_thresholds().items():
             self.set_threshold(name, score)
 
     def _own_thresholds(self) -> dict[str, float]:
-        """Return the thresholds of the search; of all profiles together there is none."""
+        """Return the thresholds of the search; none for all profiles together."""
         if self.shows_all:
             return {"report": -math.inf, "significant": -math.inf}
         return {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
@@ -341,7 +341,7 @@ class RunView(QObject):
 
     @property
     def thresholds_moved(self) -> bool:
-        """Whether a threshold is not where the search had it."""
+        """Whether a threshold differs from that of the search."""
         return self.thresholds != self._own_thresholds()
 
     def _read_histogram(self) -> None:
@@ -353,16 +353,16 @@ class RunView(QObject):
         self._read_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
-        """Return what reads the histogram of what is in view."""
+        """Return a function that reads the histogram of the results in view."""
         path, query = self.path, self.profile
         return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
 
     def read_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
-        """Ask for the ids of the hits in a bar of the histogram, best first."""
+        """Read the ids of the hits in a bar of the histogram, best first."""
         self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
 
     def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
-        """Return what finds the hits in a bar of the histogram in view."""
+        """Return a function that finds the hits in a bar of the histogram in view."""
         path, query, value = self.path, self.profile, self.plotted
         if self.shows_all:
             return lambda: hits_in_bar(path, low, high)
@@ -383,12 +383,12 @@ class RunView(QObject):
             self.counts_changed.emit()
 
     def choose(self, row: HitRow | None) -> None:
-        """Choose a hit, as it was read for the table."""
+        """Choose a hit of the table."""
         self.hit = row
         self.hit_changed.emit()
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._timer.stop()
         self._watch.stop()
         self.hits.close()
@@ -401,45 +401,45 @@ class RunView(QObject):
     # --- words ---
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the words on the tag of a threshold line."""
+        """Return the text on the tag of a threshold."""
         return ""
 
     def show_one(self) -> None:
-        """Show the hits of one query alone: of that of the chosen hit, or else the first that has any."""
+        """Show the hits of one query: that of the chosen hit, or else the first with hits."""
         self.set_profile(self.hit.profile if self.hit is not None else max(0, self._with_hits()))
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return heading and text where a histogram would make no sense; None where it does."""
+        """Return heading and text in place of a histogram; None if there is one."""
         return None
 
     def sentence(self) -> str:
-        """Return what the histogram shows, honestly."""
+        """Return the description of the histogram."""
         if not isinstance(self.histogram, HitHistogram):
             return ""
         return self.histogram.sentence(len(self.cards), self.noun.lower(), self.nouns.lower())
 
     def way_words(self) -> str:
-        """Return whether what is looked for and where changed places; empty as a rule."""
+        """Return a note if queries and targets changed places; empty by default."""
         return ""
 
     def statistics_words(self) -> str:
-        """Return where E-values come from, where that must be said."""
+        """Return the source of E-values if it is unusual."""
         return ""
 
     looks_for_hits = True
-    """Whether a run has hits, of queries with E-values."""
+    """Whether a run has hits of queries, with E-values."""
 
     @property
     def database_noun(self) -> str:
-        """What E-values are for so many of."""
+        """The noun that the size for E-values counts."""
         return "sequence"
 
     def database_words(self) -> str:
-        """Return what the size of the database is for E-values."""
+        """Return the size of the database for E-values."""
         return formatting.plural(round(self.facts.get("n_targets") or 0), self.database_noun)
 
     def scoring_rows(self) -> list[tuple[str, str]]:
-        """Return names and values for the report that not every run has."""
+        """Return additional names and values for the report."""
         return []
 
     def summary(self) -> str:
@@ -447,7 +447,7 @@ class RunView(QObject):
         return f"{formatting.plural(self.hits.n_all, 'hit')} · {self._scope()}"
 
     def _scope(self) -> str:
-        """Return what was done so far, how long it took, and where."""
+        """Return the finished work, its time, and its device."""
         finished = self.facts.get("finished")
         return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
 
@@ -461,7 +461,7 @@ class RunView(QObject):
         return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"
 
     def _of_which(self) -> str:
-        """Return which one of several queries the hits are of; empty of all, or of the only one."""
+        """Return which of several queries the hits belong to; empty for all, or for the only one."""
         if len(self.cards) < 2 or self.shows_all:
             return ""
         return f" for {self.noun.lower()} {formatting.count(self.profile + 1)} of {formatting.count(len(self.cards))}"
@@ -471,22 +471,22 @@ class RunView(QObject):
         return f" on {device}" if device else ""
 
     def _best(self) -> Mapping[str, Any] | None:
-        """Return what is known of the best target of the query in view, which may be no hit."""
+        """Return the best target of the query in view, which may be no hit."""
         return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
 
     def best_name(self) -> str:
-        """Return the name of the best target of a query without hits, if it can be explained; empty if not."""
+        """Return the name of the best target of a query without hits if it can be explained; else empty."""
         return ""
 
     def share_searched(self) -> float:
-        """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
+        """Return the searched share of the targets of the query in view; NaN if unknown."""
         if self.is_complete or self.shows_all:
             return 1.0 if self.is_complete else math.nan
         query = self.profile  # which is not stored before the inputs are read
         return self._asked(lambda run: HitQueries(run.connection).shares_searched(query).get(query, 0.0), 0.0)
 
     def unsearched_words(self) -> tuple[str, str] | None:
-        """Return heading and text where what is in view has no hits, and is not searched to its end; else None."""
+        """Return heading and text for an incomplete query without hits; None for others."""
         share, noun = self.share_searched(), self.noun.lower()
         if share >= 1.0:
             return None
@@ -504,13 +504,13 @@ class RunView(QObject):
         return self.unsearched_words() or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
 
     def hit_line(self, hit: Hit) -> str:
-        """Return what is said of a hit in one sentence."""
+        """Return a sentence about a hit."""
         return f"Score {formatting.score(hit.score)} · E {formatting.evalue(hit.evalue)}"
 
     def estimates_line(self, hit: Hit) -> str:
-        """Return what else is known of a hit; empty for nothing."""
+        """Return additional facts about a hit; empty if there are none."""
         return ""
 
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
-        """Return heading, facts and a sentence about the query; None if its card says all."""
+        """Return heading, facts and a sentence about the query; None if its card has all facts."""
         return self.card["name"], [("Description", self.card.get("description", ""))], ""

@@ -21,11 +21,11 @@ from ..widgets.wait_sign import WaitLine
 from .rows_page import RowsPanel
 
 SAMPLED = 100
-"""Rows of which the first residue is looked for."""
+"""Rows whose first residue is searched for."""
 
 
 class AlignedHits(LazyView):
-    """Asks for the alignment when it is looked at, and shows it; what is wanted is whether of significant hits only."""
+    """The hits of a query as an alignment; the request is whether only significant ones are wanted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,13 +50,13 @@ class AlignedHits(LazyView):
         self.reload()
 
     def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is nothing; if a run shows too many queries, offer one."""
+        """Show a text in place of the alignment; if a run shows too many queries, offer one."""
         super().show_text(heading, text)
         self.empty.offer(too_many)
         self.words.setText("")
 
     def show_rows(self, view: RowsView, words: str) -> RowsPanel:
-        """Show an alignment in place of the last one, from where the first rows begin: before that are gaps only."""
+        """Show another alignment, from the column on where the first rows begin."""
         self.close_view()
         self.panel = panel = RowsPanel(view)
         self._stack.addWidget(panel)
@@ -69,7 +69,7 @@ class AlignedHits(LazyView):
         return panel
 
     def close_view(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self.panel is not None:
             self.panel.close_view()
             self._stack.removeWidget(self.panel)

@@ -1,4 +1,4 @@
-"""An alignment of many rows that keys and the pointer move over, select in and zoom."""
+"""An alignment of many rows with cursor, selection and zoom by keys and pointer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RowsCanvas(RowsArea):
             self._select_line(place, extend)
 
     def _select_line(self, place: Place, extend: bool) -> None:
-        """Select a row or a column, or the lines from those that are selected to it."""
+        """Select a row or a column, or extend the selected lines to it."""
         view, old = self.view, self.view.selection
         if place.part == "names":
             begin = self._first if self._first >= 0 else place.row
@@ -115,7 +115,7 @@ class RowsCanvas(RowsArea):
         return super().event(event)
 
     def _own_key(self, event: QKeyEvent, act: bool) -> bool:
-        """Return whether a key with Ctrl is one of this view; do what it means."""
+        """Handle a key with Ctrl; return whether it belongs to this view."""
         if not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             return False
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -162,7 +162,7 @@ class RowsCanvas(RowsArea):
             super().keyPressEvent(event)
 
     def tip_at(self, at: QPointF) -> str:
-        """Return what is said about a place."""
+        """Return the tooltip for a place."""
         place, view = self.place_at(at), self.view
         if place.part == "cells":
             return "\n".join(view.describe(place.row, place.column))

@@ -1,4 +1,4 @@
-"""Another alignment below the first one: the same row and column are followed in both."""
+"""Another alignment below the first one: both show the same row and column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rows_canvas import RowsCanvas
 
 
 class ComparisonPane(QWidget):
-    """Shows the other one of a `RowsComparison`.
+    """Shows the other alignment of a `RowsComparison`.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class ComparisonPane(QWidget):
         self._link_first()
 
     def close_view(self) -> None:
-        """Let the other alignment go."""
+        """Close the other alignment."""
         self.first.view_moved.disconnect(self._follow_first)
         self.first.view.moved.disconnect(self._link_first)
         self.model.close()
@@ -91,7 +91,7 @@ class ComparisonPane(QWidget):
             self._follow(self.canvas, self.first, True)
 
     def _follow(self, moved: RowsCanvas, other: RowsCanvas, is_other: bool) -> None:
-        """Bring into view on one side what is in the middle on the other, in the same size."""
+        """Center on one side what is in the center of the other, at the same zoom."""
         if self._is_following or self.model.found is None or moved.wrapped or other.wrapped:
             return
         self._is_following = True
@@ -120,7 +120,7 @@ class ComparisonPane(QWidget):
         self._link(True)
 
     def _link(self, is_other: bool) -> None:
-        """Frame on both sides the residues of the column under the cursor, and put the other cursor on the same one."""
+        """Frame the residues of the cursor's column on both sides, and move the other cursor to it."""
         model = self.model
         if self._is_following or model.other is None or model.found is None:
             return

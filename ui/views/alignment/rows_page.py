@@ -1,4 +1,4 @@
-"""The page of an alignment: its tools, the overview, the alignment itself, and the words about it."""
+"""The page of an alignment: tools, overview, rows, and a line of facts."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from .rows_panes import RowsPanes
 from .rows_tracks import TRACKS
 
 MODE_LETTERS = 15
-"""Room for the longest word for what is looked for."""
+"""Letters of the longest title of a kind of search."""
 
 MAX_COPIED = 50_000_000
-"""Letters that are put on the clipboard; more are saved."""
+"""Letters on the clipboard; more must be saved."""
 
 BESIDE = {"identity": "Identity to the reference", "length": "Length without gaps"}
 
 
 class FindField(QLineEdit):
-    """A field whose keys go to what was found."""
+    """A search field whose keys move through the matches."""
 
     stepped = Signal(int)
     left = Signal()
@@ -86,13 +86,13 @@ def _toggle(icon: str, tip: str, name: str, call: Callable[[bool], None]) -> Ico
 
 
 class RowsPanel(QWidget):
-    """Shows a `RowsView` with its tools; what needs more than it leaves as a signal."""
+    """Shows a `RowsView` with its tools."""
 
     save_requested = Signal()
     export_requested = Signal()
     said = Signal(str, str)
     ways_requested = Signal(object)
-    """A menu that is to offer what can be made of the alignment."""
+    """A menu to be filled with actions on the alignment."""
 
     def __init__(self, view: RowsView) -> None:
         super().__init__()
@@ -247,7 +247,7 @@ class RowsPanel(QWidget):
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
 
     def offer_schemes(self) -> None:
-        """Offer the values that there are by now."""
+        """List the available values for colors."""
         self._fill_schemes()
 
     def _fill_orders(self) -> None:
@@ -267,7 +267,7 @@ class RowsPanel(QWidget):
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
 
     def set_wrapped(self, wrapped: bool) -> None:
-        """Wrap the columns, or say why that cannot be."""
+        """Wrap the columns, or show why this is not possible."""
         reason = self.canvas.wrapping_obstacle() if wrapped else ""
         if reason:
             self.said.emit("note", reason)
@@ -290,7 +290,7 @@ class RowsPanel(QWidget):
         self.canvas.set_beside(chosen)
 
     def compare_with(self, number: int) -> None:
-        """Compare the rows with one of the file, or with the consensus."""
+        """Compare the rows with one of them, or with the consensus."""
         self.view.set_reference(number)
         self.said.emit("note", f"Rows are now compared with {self.view.reference_name}.")
 
@@ -310,7 +310,7 @@ class RowsPanel(QWidget):
     # --- finding ---
 
     def start_finding(self) -> None:
-        """Go to the field that finds something."""
+        """Focus the search field."""
         self.field.setFocus()
         self.field.selectAll()
 
@@ -344,14 +344,14 @@ class RowsPanel(QWidget):
     # --- the selection ---
 
     def chosen_part(self) -> Part:
-        """Return what is selected, or everything, in the order in which it is shown."""
+        """Return the selection, or everything, in the displayed order."""
         view, chosen = self.view, self.view.selection
         if chosen is None:
             return Part(view.order, range(view.n_columns))
         return Part(view.order[chosen.rows.start : chosen.rows.stop], chosen.columns)
 
     def copy(self) -> None:
-        """Put what is selected on the clipboard, as aligned FASTA; without a selection the row of the cursor."""
+        """Copy the selection as aligned FASTA; without a selection the row of the cursor."""
         view = self.view
         if view.selection is None:
             view.select(Selection(range(view.cursor[0], view.cursor[0] + 1), range(view.n_columns)))
@@ -380,12 +380,12 @@ class RowsPanel(QWidget):
         menu.popup(at)
 
     def _show_agreement(self, title: str) -> None:
-        """Color the cells by what was compared, or as before."""
+        """Color the cells by agreement, or as before."""
         self.offer_schemes()
         self.choose_scheme(title or self.view.scheme)
 
     def close_view(self) -> None:
-        """Let everything go."""
+        """Close the alignment."""
         self.panes.close_comparison()
         self.view.close()
 
@@ -422,14 +422,14 @@ class RowsPage(QWidget):
         self.setLayout(stacked(head, (self._stack, 1), spacing=0))
 
     def show_titles(self, titles: list[str], number: int) -> None:
-        """Let one of several alignments be chosen."""
+        """List the alignments of the file."""
         self.numbers.clear()
         self.numbers.addItems([escaped(title) or f"Alignment {place + 1}" for place, title in enumerate(titles)])
         self.numbers.setCurrentIndex(number)
         self.numbers.setVisible(len(titles) > 1)
 
     def show_alignment(self, alignment: RowAlignment, by_species: Rows | None = None) -> RowsView:
-        """Show an alignment, and offer the order of its rows by species, if there is one."""
+        """Show an alignment, and offer the order of its rows by species if there is one."""
         self.close_view()
         view = RowsView(alignment, self)
         if by_species is not None:
@@ -456,13 +456,13 @@ class RowsPage(QWidget):
             self._line.setText(" · ".join(part for part in (title, self.panel.facts.text()) if part))
 
     def show_text(self, heading: str, text: str, can_stop: bool = False) -> None:
-        """Say why there is no alignment, or how far it is."""
+        """Show a text in place of the alignment."""
         self.empty.show_text(heading, text)
         self.stop_button.setVisible(can_stop)
         self._stack.setCurrentWidget(self.empty)
 
     def close_view(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self.panel is not None:
             self.panel.close_view()
             self._stack.removeWidget(self.panel)

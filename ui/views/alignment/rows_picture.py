@@ -22,7 +22,7 @@ POINTS = 11
 
 @dataclass(frozen=True, slots=True)
 class RowsChoices:
-    """What of an alignment is drawn.
+    """The drawn part of an alignment.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class RowsChoices:
 
 
 class RowsPicture:
-    """An alignment in blocks; a long one over several pages of a PDF.
+    """An alignment in blocks; a long one fills several pages of a PDF.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class RowsPicture:
 
 
 def picture_title(name: str, view: RowsView, part: Selection) -> str:
-    """Return what stands above a picture: the alignment, and what of it is drawn."""
+    """Return the title of a picture: the alignment, and its drawn part."""
     rows, columns = formatting.plural(len(part.rows), "row"), formatting.plural(len(part.columns), "column")
     whole = len(part.columns) == view.n_columns
     where = "" if whole else f" ({part.columns.start + 1} to {part.columns.stop})"

@@ -1,4 +1,4 @@
-"""Domain architectures of a run: which there are, how often, and the sequences that have them."""
+"""Domain architectures of a run: their frequencies, and their sequences."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from ..widgets.wait_sign import WaitLine
 from .architecture_canvas import ArchitectureCanvas
 
 MAX_LIST_WIDTH = 520
-"""Pixels of the list of architectures, however much room there is; sequences get the rest."""
+"""Pixels of the list of architectures; sequences get the rest."""
 
 
 class ArchitectureView(LazyView):
-    """Asks for architectures when it is looked at, and shows them."""
+    """Shows architectures once they are read."""
 
     clans_requested = Signal()
     table_requested = Signal()
     picture_requested = Signal()
     domain_chosen = Signal(object)
     choice_requested = Signal(object)
-    """Look through these architectures, which are many, for those of `choice`; `show_bars` shows them."""
+    """Many architectures, to be searched for those of `choice`; `show_bars` shows the result."""
 
     part = "domain"
-    """What lies on the sequences is called."""
+    """The noun for a block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class ArchitectureView(LazyView):
         return made
 
     def set_nouns(self, noun: str) -> None:
-        """Speak of alignments to queries, not of domains of families, where these are no profiles."""
+        """Name blocks alignments to queries rather than domains of families if these are no profiles."""
         if noun == "profile":
             return
         self.part = self.canvas.part = "alignment"
@@ -121,18 +121,18 @@ class ArchitectureView(LazyView):
         self.reload()
 
     def set_clans(self, path: str) -> None:
-        """Judge overlaps by another table of clans."""
+        """Use another table of clans for overlaps."""
         self.rules.setCurrentIndex(self.rules.findData("clans"))
         self.rules.setToolTip(Path(path).name)
         self._change_request(rule="clans", clans=path)
 
     def show_text(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
+        """Show a text in place of architectures."""
         super().show_text(heading, text)
         self.words.setText("")
 
     def show_content(self, content: Architectures, so_far: str = "") -> None:
-        """Show architectures, or say that there are none, perhaps only ` so far`; what was chosen stays chosen."""
+        """Show architectures, or that there are none, perhaps only ` so far`; the choice stays."""
         chosen = self._chosen_words()
         self.content = content
         self.groups.update_rows(content.rows)
@@ -164,11 +164,11 @@ class ArchitectureView(LazyView):
 
     @property
     def choice(self) -> tuple[str | None, str]:
-        """The words of the architecture that is chosen, None for all, and the text of the filter."""
+        """The chosen architecture, None for all, and the text of the filter."""
         return self._chosen_words(), self.filter_box.text()
 
     def show_bars(self, bars: Bars) -> None:
-        """Show the sequences that were chosen."""
+        """Show the chosen sequences."""
         if self.content is None:
             return
         found, colors = bars.found, self.content.colors

@@ -1,4 +1,4 @@
-"""The score histogram, drawn: bars, fitted curves, and two thresholds that can be dragged."""
+"""The score histogram as a plot: bars, fitted curves, and two thresholds that can be dragged."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
 MAX_CURVE_RATIO = 4.0
-"""On a linear scale a curve that is so many times higher than the bars is cut off, or they could not be seen."""
+"""Ratio to the highest bar at which a curve is cut off on a linear scale, so that bars stay visible."""
 
 PADDING_SHARE = 0.1
-"""Share of the scores' range that can be seen beyond them."""
+"""Margin of the view beyond all scores, as a share of their range."""
 
 MIN_CURVE_SHARE = 0.01
-"""A curve that is seen on no more than this share of the scores in view is taken for dirt."""
+"""Share of the scores in view below which a curve is hidden: it would look like dirt."""
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
@@ -39,7 +39,7 @@ LARGE_STEP = 10
 
 
 class ChartAxis(pg.AxisItem):
-    """An axis as all charts have it: round numbers, a quiet line at each, the title at the end."""
+    """An axis with round numbers, grid lines, and the title at its end."""
 
     def __init__(self, side: str, room: float) -> None:
         super().__init__(side)
@@ -63,7 +63,7 @@ class ChartAxis(pg.AxisItem):
 
 
 class ScoreAxis(ChartAxis):
-    """Scores, or what else the histogram lies along, in its own words."""
+    """The axis of scores, with labels of its own."""
 
     words: Callable[[float], str] | None = None
 
@@ -91,7 +91,7 @@ class CountAxis(ChartAxis):
 
 
 class ScoreField(QLineEdit):
-    """A small field above a plot for a score; Esc leaves it, whatever else Esc does in the window."""
+    """A small field for a score above a plot; Esc closes it."""
 
     left = Signal()
 
@@ -107,7 +107,7 @@ class ScoreField(QLineEdit):
 
 
 class ScorePlot(pg.GraphicsView):
-    """The plot area: a view with two axes, without the library's hidden forms.
+    """The plot area: a view with two axes, without the library's own menus.
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
     line; L changes the scale; Home shows what was in view at first, End all scores.
@@ -121,7 +121,7 @@ class ScorePlot(pg.GraphicsView):
     threshold_moved = Signal(str, float)
     bar_hovered = Signal(str)
     bar_clicked = Signal(float, float)
-    """With its bounds."""
+    """Bounds of the bar."""
     zoomed = Signal()
     drawn = Signal()
 
@@ -157,7 +157,7 @@ class ScorePlot(pg.GraphicsView):
     view: pg.ViewBox
 
     def _lay_out(self) -> None:
-        """Put the axes around the view."""
+        """Arrange the axes around the view."""
         layout = pg.GraphicsLayout()
         layout.layout.setContentsMargins(1, 1, 1, 1)
         layout.layout.setSpacing(0)
@@ -196,7 +196,7 @@ class ScorePlot(pg.GraphicsView):
     lines: dict[str, pg.InfiniteLine]
 
     def dress(self) -> None:
-        """Take the colors of the theme."""
+        """Apply the colors of the theme."""
         colors = self._dressed = theme.current()
         self.setBackground(colors.surface)
         for axis in (self.counts_axis, self.score_axis):
@@ -248,7 +248,7 @@ class ScorePlot(pg.GraphicsView):
         return np.log10(np.maximum(counts, 10**FLOOR))
 
     def _curve(self, expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the heights of a curve; where it is below the axis it is not drawn."""
+        """Return the heights of a curve; NaN below the axis."""
         heights = self._heights(expected)
         return np.where(expected > 10**FLOOR if self.log_counts else expected > 0.01, heights, np.nan)
 
@@ -272,7 +272,7 @@ class ScorePlot(pg.GraphicsView):
         self.drawn.emit()
 
     def _draw_curves(self, data: Histogram) -> None:
-        """Draw each curve of which more than a speck lies above the axis."""
+        """Draw each curve that is visible above the axis."""
         least = MIN_CURVE_SHARE * float(np.ptp(self.view.viewRange()[0]))
         for name, item in self._curves.items():
             scores, expected = data.curve(name) or (np.zeros(0), np.zeros(0))
@@ -282,18 +282,18 @@ class ScorePlot(pg.GraphicsView):
             item.setData(scores, heights, connect="finite")
 
     def has_drawn(self, name: str) -> bool:
-        """Return whether a curve of the legend is seen."""
+        """Return whether a curve of the legend is visible."""
         return name not in self._curves or self._curves[name].isVisible()
 
     def _top(self, data: Histogram, highest: float) -> float:
-        """Return how high the plot must be for bars and curves."""
+        """Return the height of the plot for bars and curves."""
         curves = [curve[1] for curve in map(data.curve, ("calibration", "fit")) if curve is not None and len(curve[1])]
         tops = [float(self._heights(curve).max()) for curve in curves]
         most = math.inf if self.log_counts else MAX_CURVE_RATIO * highest
         return max([highest, *(top for top in tops if top <= most)])
 
     def _show_numbers(self, shown: bool) -> None:
-        """Show the numbers at the axes, which mean nothing before there are scores."""
+        """Show the numbers at the axes, which are meaningless without scores."""
         for axis in (self.counts_axis, self.score_axis):
             axis.setStyle(showValues=shown)
 
@@ -314,12 +314,12 @@ class ScorePlot(pg.GraphicsView):
     _whole = (0.0, 1.0)
 
     def show_all(self) -> None:
-        """Show what was in view at first, after the wheel and drags."""
+        """Restore the first view."""
         self._set_zoomed(False)
         self._draw()
 
     def show_every(self) -> None:
-        """Show all scores, however far away."""
+        """Show all scores, including distant ones."""
         self.view.setXRange(*self._whole, padding=0.03)
         self._set_zoomed(True)
 
@@ -346,7 +346,7 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def set_line(self, name: str, score: float, tag: str) -> None:
-        """Put a threshold where it is, with the words on its tag."""
+        """Move a threshold, and set the text of its tag."""
         line = self.lines[name]
         data = self.data
         shown = math.isfinite(score) and data is not None and data.has_thresholds and len(data.counts) > 0
@@ -364,7 +364,7 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def _show_tags(self) -> None:
-        """Put words above the lines."""
+        """Show the tags above the lines."""
         named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
         tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
         self.lane.show_tags([*tags, *self._cutoffs])
@@ -395,12 +395,12 @@ class ScorePlot(pg.GraphicsView):
         return float(self.view.mapSceneToView(place).x()) if inside else None
 
     def _show_hovered_bar(self) -> None:
-        """Say what is under the pointer now, which may be other scores than before."""
+        """Describe the bar under the pointer, which may have changed."""
         score = self._score_at(self._pointer)
         self.bar_hovered.emit("" if score is None or self.data is None else self.data.bar_at(score))
 
     def _click(self, event: Any) -> None:
-        """Tell which bar was clicked."""
+        """Emit the bar that was clicked."""
         score = self._score_at(event.scenePos()) if event.button() == Qt.MouseButton.LeftButton else None
         bar = None if score is None or self.data is None or event.double() else self.data.bounds_at(score)
         if bar is not None:
@@ -424,7 +424,7 @@ class ScorePlot(pg.GraphicsView):
                 line.setValue(line.value() + step * size)
 
     def _main_line(self) -> str:
-        """Return the threshold that plain keys move: pairs of sequences have only the other one."""
+        """Return the threshold that plain keys move: pairs of sequences have only the report line."""
         return "significant" if self.lines["significant"].isVisible() else "report"
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -456,7 +456,7 @@ class ScorePlot(pg.GraphicsView):
         editor.setFocus()
 
     def _leave_number(self) -> None:
-        """Close the field; the threshold stays."""
+        """Close the field without a change."""
         editor, self.editor = self.editor, None
         if editor is not None:
             editor.deleteLater()

@@ -1,4 +1,4 @@
-"""The score histogram with what stands around it: legend, sentence, ways to see more or less."""
+"""The score histogram with its legend, description, and buttons to show more or less."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .legend import Legend
 
 
 class HistogramView(QWidget):
-    """Plot, legend, and the sentence that says what is shown.
+    """Plot, legend, and description.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class HistogramView(QWidget):
         return made
 
     def _show_ways(self) -> None:
-        """Offer to see what is out of view."""
+        """Offer scores that are out of view."""
         data = self.plot.data
         has_bars = data is not None and len(data.counts) > 0
         self.further.setText(data.further_words() if data is not None else "")
@@ -80,7 +80,7 @@ class HistogramView(QWidget):
         self.back.setVisible(self.plot.is_zoomed and has_bars)
 
     def show_histogram(self, data: Histogram, sentence: str, why: str = "") -> None:
-        """Show new numbers and what they are, or why there are none, if more is known than their own words."""
+        """Show another histogram with its description, or `nothing` in place of its own text for no bars."""
         self.plot.show_histogram(data)
         has_bars = len(data.counts) > 0
         self._nothing.setText(why or data.nothing_words)
@@ -97,7 +97,7 @@ class HistogramView(QWidget):
         self._show_ways()
 
     def _show_legend(self) -> None:
-        """Say what is drawn."""
+        """Show the meaning of bars and curves."""
         data = self.plot.data
         if data is None or not len(data.counts):
             self.legend.show_entries([])
@@ -106,5 +106,5 @@ class HistogramView(QWidget):
         self.legend.show_entries([("bars", data.bars_words()), *curves])
 
     def show_bar_words(self, text: str) -> None:
-        """Say something of the bar under the pointer, or of the one that was clicked."""
+        """Show a text about the bar under the pointer, or the clicked one."""
         self.bar_words.setText(text or " ")

@@ -1,4 +1,4 @@
-"""What stands where only one profile or query can be shown, while all are in view."""
+"""A text in place of results of one profile or query while all are in view."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WIDTH = 360
 
 
 class OneAtATime(EmptyPanel):
-    """Says so, and offers those with hits: in a list, and that of the chosen hit, or else the first, with a button.
+    """Offers the queries with hits in a list, and that of the chosen hit, or the first, with a button.
 
     It is also for other reasons why there is nothing.
 

@@ -1,4 +1,4 @@
-"""All queries of a run at a glance: a table with a little curve of scores each, and the heat map of their hits."""
+"""All queries of a run: a table with a small curve of scores each, and the heat map of their hits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class SparkDelegate(QStyledItemDelegate):
-    """Draws the scores of a query, best first, against the best of all."""
+    """Draws the scores of a query, best first, relative to the best of all."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -80,7 +80,7 @@ class QueriesTable(TextTableView):
 
 
 class OverviewView(LazyView):
-    """Asks for the overview when it is looked at, and shows it."""
+    """Shows the overview once it is read."""
 
     query_chosen = Signal(int)
     hit_chosen = Signal(int)
@@ -138,7 +138,7 @@ class OverviewView(LazyView):
         return made
 
     def _filter(self) -> None:
-        """List the queries that fit; the one that was chosen stays chosen if it is among them."""
+        """List the matching queries; the chosen one stays chosen if it is among them."""
         index = self.table.currentIndex()
         chosen = index.data(ROW_ROLE)["line"] if index.isValid() else None
         with_hits = self.with_hits.isEnabled() and self.with_hits.isChecked()
@@ -157,7 +157,7 @@ class OverviewView(LazyView):
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
     def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool, none: str) -> None:
-        """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen.
+        """Show the queries of a run, with significance if hits are judged; the chosen one stays chosen.
 
         Where there are no hits at all, which `none` says, all queries are listed.
         """

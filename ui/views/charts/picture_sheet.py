@@ -1,4 +1,4 @@
-"""The sheet that exports a picture: its format, its file, and between them what an own kind of picture asks for."""
+"""The base of sheets that export a picture: format, file, and options of each kind of picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "P
 
 
 class PictureSheet(Sheet):
-    """Asks for format and file; emits the choices and the path, or only the choices where it is to be copied.
+    """Asks for format and file; emits choices and path, or only the choices for the clipboard.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class PictureSheet(Sheet):
         self._propose()
 
     def add_choices(self) -> None:
-        """Add what an own kind of picture asks for."""
+        """Add the options of a kind of picture."""
 
     def choices(self) -> Any:
-        """Return what was chosen."""
+        """Return the choices."""
         raise NotImplementedError
 
     def objection(self) -> str:
-        """Return why there can be no picture with what was chosen; empty if there can."""
+        """Return why a picture is not possible; empty if it is."""
         return ""
 
     def _add_formats(self) -> None:
@@ -80,7 +80,7 @@ class PictureSheet(Sheet):
 
     @property
     def ending(self) -> str:
-        """How the name of the file is to end."""
+        """The ending of the file name."""
         return FORMATS[self.formats.checkedId()]
 
     def _propose(self) -> None:
@@ -89,7 +89,7 @@ class PictureSheet(Sheet):
         self.judge()
 
     def judge(self) -> None:
-        """Say what keeps the picture from being written."""
+        """Show why the picture cannot be written."""
         text = self.path.text().strip()
         path, problem = Path(text or "."), ""
         if not text or path.is_dir():

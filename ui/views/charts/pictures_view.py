@@ -1,4 +1,4 @@
-"""The pictures of a run's hits: one at a time, picked from by mouse, saved and copied."""
+"""The pictures of the hits of a run: one at a time, with hits selected by mouse, saved and copied."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SPECIES_COLUMNS = (
 
 
 class PicturesView(LazyView):
-    """Asks for a picture when it is looked at, and shows it."""
+    """Shows a picture once it is read."""
 
     hits_picked = Signal(object)
     taxonomy_requested = Signal()
@@ -63,7 +63,7 @@ class PicturesView(LazyView):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.request: Asked = Asked("coverage")
         self.is_chosen = False
-        """Whether somebody chose the picture: it stays then, also where it cannot be drawn."""
+        """Whether the user chose the picture: it stays then, even if it cannot be drawn."""
 
         self.drawing = DrawingView()
         self.drawing.hits_picked.connect(self.hits_picked)
@@ -128,11 +128,11 @@ class PicturesView(LazyView):
         self.meaning.setText(KINDS[self.request.kind].meaning)
 
     def allow_kind(self, kind: str, reason: str) -> None:
-        """Let a picture be chosen, or say why it cannot be."""
+        """Enable a picture, or disable it with a reason."""
         allow_entry(self.kinds, self.kinds.findData(kind), reason)
 
     def choose_kind(self, kind: str) -> None:
-        """Show the picture that somebody chose."""
+        """Show the picture that the user chose."""
         self.is_chosen = True
         self.show_kind(kind)
 
@@ -148,7 +148,7 @@ class PicturesView(LazyView):
         self.reload()
 
     def set_taxonomy(self, path: str, columns: list[tuple[str, str]]) -> None:
-        """Look species up in a table, in one of its columns: words and names."""
+        """Set the table and column that species are looked up in: titles and names."""
         self.columns.clear()
         for words, name in columns:
             self.columns.addItem(words, name)
@@ -157,7 +157,7 @@ class PicturesView(LazyView):
 
     @property
     def picture(self) -> HitPicture | None:
-        """What is shown; None if nothing is."""
+        """The picture in view, or None."""
         return self.drawing.picture if self._stack.currentIndex() else None
 
     def show_picture(self, picture: HitPicture) -> None:
@@ -172,7 +172,7 @@ class PicturesView(LazyView):
             tool.setEnabled(True)
 
     def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is nothing; where a run shows too many queries, offer one of them."""
+        """Show a text in place of a picture; if a run shows too many queries, offer one of them."""
         super().show_text(heading, text)
         self.empty.offer(too_many)
         self.sentence.setText("")
@@ -181,7 +181,7 @@ class PicturesView(LazyView):
             tool.setEnabled(False)
 
     def show_picked(self, words: str) -> None:
-        """Say how many hits were chosen in the table."""
+        """Show how many hits were selected in the table."""
         self.picked.setText(words)
         self.show_them.setVisible(bool(words))
 

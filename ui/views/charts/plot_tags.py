@@ -1,4 +1,4 @@
-"""Words at places of a plot, in a lane above it: they cover neither what is drawn nor each other."""
+"""Tags in a lane above a plot, which cover neither the plot nor each other."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from PySide6.QtWidgets import QGraphicsLayout
 from ... import theme
 
 TAG_GAP = 5.0
-"""Pixels between words and their line."""
+"""Pixels between a tag and its line."""
 
 EDGE = 3.0
 
 MAX_LANE_SHARE = 0.5
-"""How much of lane and view together the lane takes at most; lines of tags that do not fit stay without words."""
+"""Largest share of the lane in its height and that of the view; lines of tags that do not fit have no text."""
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What is said of a place.
+    """A text at a place of an axis.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Tag:
 
 
 class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
-    """The lane above a view; each tag hangs on the line that goes up from its place.
+    """The lane above a view; each tag stands beside the line that goes up from its place.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
             QTimer.singleShot(0, self, self._settle)
 
     def _settle(self) -> None:
-        """Have the lane laid out as high as it is now."""
+        """Lay the lane out in its new height."""
         layout = self.parentLayoutItem()
         if isinstance(layout, QGraphicsLayout) and self.size().height() != self.maximumHeight():
             layout.invalidate()
@@ -82,12 +82,12 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         return self._metrics.height()
 
     def show_tags(self, tags: list[Tag]) -> None:
-        """Show other words."""
+        """Show other tags."""
         self._tags = tags
         self.place()
 
     def place(self) -> None:
-        """Find a place for each: beside its line, as low as can be, the first ones first; half is left to the bars."""
+        """Place each tag beside its line, as low as possible, the first ones first."""
         room = MAX_LANE_SHARE * (self._view.height() + self.size().height())
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
         taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]

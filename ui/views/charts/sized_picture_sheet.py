@@ -11,7 +11,7 @@ from ..widgets.parts import label, row
 from .picture_sheet import PictureSheet
 
 DEFAULT_WIDTH, MIN_WIDTH, MAX_WIDTH = 180.0, 20.0, 2000.0
-"""Millimeters: about the width of a page."""
+"""Millimeters; the default is about the width of a page."""
 
 
 class SizedPictureSheet(PictureSheet):
@@ -32,7 +32,7 @@ class SizedPictureSheet(PictureSheet):
         super().__init__(heading, stem, folder)
 
     def objection(self) -> str:
-        """Return why there can be no such picture; empty if there can."""
+        """Return why such a picture is not possible; empty if it is."""
         return self._objection(self.path.text().strip())
 
     def add_choices(self) -> None:

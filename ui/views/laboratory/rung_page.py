@@ -1,4 +1,4 @@
-"""The page of a ladder: which one, on what, its rungs and experiments, and their charts."""
+"""The page of a ladder: its inputs, its rungs and experiments, and their charts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RungPage(LabPage):
 
     @property
     def ladder(self) -> Ladder:
-        """The ladder that it shows."""
+        """The ladder."""
         assert isinstance(self.view.of, Ladder)
         return self.view.of
 
@@ -68,14 +68,14 @@ class RungPage(LabPage):
         return made
 
     def _request_ladder(self) -> None:
-        """Ask for the page of another ladder; this one stays what it is."""
+        """Request the page of another ladder, and keep the choice of this one."""
         asked, kind = str(self.ladders.currentData()), self.ladder.kind
         self.ladders.setCurrentIndex(self.ladders.findData(kind))
         if asked != kind:
             self.ladder_requested.emit(asked)
 
     def show_workspace(self) -> None:
-        """Show the devices and files there are."""
+        """List devices and files."""
         space = self.workspace
         for asked in self.ladder.fields:
             box = self.fields[asked.key]
@@ -91,7 +91,7 @@ class RungPage(LabPage):
         self.show_running()
 
     def values(self) -> dict[str, str | int | None]:
-        """Return what it runs with; of a number 0 for what makes no sense, of a file None for none."""
+        """Return the inputs; 0 for an invalid number, None for no file."""
         return {
             key: field.currentData() or None if isinstance(field, QComboBox) else whole_number(field, self._most(key))
             for key, field in self.fields.items()
@@ -101,7 +101,7 @@ class RungPage(LabPage):
         return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
 
     def job_request(self) -> tuple[dict[str, Any], str]:
-        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+        """Return the job of the setup, and why it cannot run now; empty if it can."""
         values, wanted = self.values(), self.view.chosen_names()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
         for asked in self.ladder.fields:
@@ -110,7 +110,7 @@ class RungPage(LabPage):
         return job, "Tick at least one rung first." if wanted == [] else ""
 
     def _variants(self, wanted: list[str] | None) -> list[str] | None:
-        """Return what is ticked, the experiments among it; None if everything is."""
+        """Return the ticked rungs, and the experiments; None if everything is ticked."""
         experiments, also = self.ladder.experiment_names, self.with_experiments.isChecked()
         if wanted is None and (also or not experiments):
             return None

@@ -1,4 +1,4 @@
-"""What is dragged out of the window: text, cells, and a file that is written when another program asks for it."""
+"""Hits dragged out of the window: text, cells, and a file that is written on request."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ URLS = "text/uri-list"
 CELLS = "text/tab-separated-values"
 
 MAX_NAME_LETTERS = 80
-"""Characters of a file's name before its ending."""
+"""Letters of a file's name before its ending."""
 
 
 @cache
 def _folder() -> Path:
-    """Return the folder of what was dragged out; it stays until the end, as a file manager may copy late."""
+    """Return the folder of dragged files, kept until the end, as a file manager may copy late."""
     made = Scratch()
     atexit.register(made.remove)
     return made.path
 
 
 class DraggedHits(QMimeData):
-    """Hits on their way into another program.
+    """Hits for another program.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class DraggedHits(QMimeData):
         self._path: Path | None = None
 
     def formats(self) -> list[str]:
-        """Return what can be asked for."""
+        """Return the available formats."""
         return [*super().formats(), URLS]
 
     def hasFormat(self, kind: str) -> bool:

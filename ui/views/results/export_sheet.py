@@ -1,4 +1,4 @@
-"""The export sheet: which hits, in which form, to which file."""
+"""The export sheet: hits, format, and file."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ HIT_CHOICES = {
     "filtered": "Hits shown in the table",
     "selected": "Selected hits",
 }
-"""The choices which hits are exported, in words."""
+"""Titles of the choices of hits."""
 
 
 @dataclass(frozen=True)
 class ExportChoices:
-    """What can be exported.
+    """The available exports.
 
     Attributes
     ----------
@@ -75,17 +75,17 @@ class ExportChoices:
 
     @property
     def named(self) -> NamedColumns | None:
-        """Columns that one of the forms asks for."""
+        """The columns that one of the formats can choose."""
         return next((form.columns for form in self.forms if form.columns is not None), None)
 
 
 class ExportSheet(Sheet):
-    """Emits what, where and which hits; see `shape` for the rest."""
+    """Emits format, file and hits; see `shape` for the rest."""
 
     export_requested = Signal(str, str, str)
 
     queries_requested = Signal(str)
-    """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
+    """The choice of hits whose number of queries is needed; see `take_queries`."""
 
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 760)
@@ -129,7 +129,7 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def _place_forms(self, width: int) -> None:
-        """Put the forms into two columns, or into one where they would not fit."""
+        """Arrange the formats in two columns, or in one if they would not fit."""
         made, room = self.forms.buttons(), width - 2 * 20 - 12  # margins and a scroll bar
         half = -(-len(made) // 2)
         needed = sum(max(b.sizeHint().width() for b in part) for part in (made[:half], made[half:]) if part)
@@ -142,7 +142,7 @@ class ExportSheet(Sheet):
         super().resizeEvent(event)
 
     def _add_columns(self) -> None:
-        """Add a line for the names of columns, which only one of the forms needs."""
+        """Add the line for names of columns, which one of the formats needs."""
         named = self._choices.named
         self.columns = QLineEdit(self._choices.columns or (named.usual if named else ""))
         self.columns.setAccessibleName(f"Columns of {named.title}" if named else "Columns")
@@ -176,7 +176,7 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def shape(self) -> dict[str, Any]:
-        """Return what else was chosen, as fields of a `Shape`."""
+        """Return the other choices as fields of a `Shape`."""
         named, text = self._form.columns, self.columns.text().strip()
         chosen = {
             "columns": f"{named.before}{text}" if named is not None and text else "",
@@ -188,7 +188,7 @@ class ExportSheet(Sheet):
         return {name: value for name, value in chosen.items() if value and self._heeds(name)}
 
     def _heeds(self, field: str) -> bool:
-        """Tell whether a choice makes a difference to the form; tables of named columns name the species, too."""
+        """Return whether a choice affects the format; tables of named columns contain the species, too."""
         is_named = field == "species" and self._form.columns is not None
         return self._form.heeds(field, Shape()) and not is_named
 
@@ -197,7 +197,7 @@ class ExportSheet(Sheet):
 
     @property
     def _form(self) -> Export:
-        """The chosen form."""
+        """The chosen format."""
         return self._choices.forms[self.forms.checkedId()]
 
     def _add_which(self) -> None:
@@ -223,7 +223,7 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def button_of(self, which: str) -> QAbstractButton:
-        """Return the choice of some hits, by a key of `HIT_CHOICES`."""
+        """Return the button of a choice of hits by a key of `HIT_CHOICES`."""
         return self.which.button(list(HIT_CHOICES).index(which))
 
     def _keep_which(self) -> None:
@@ -282,7 +282,7 @@ class ExportSheet(Sheet):
         self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
 
     def _known_queries(self) -> int:
-        """Return how many queries have found the chosen hits; 0, and ask, if that is not known yet."""
+        """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""
         which = self._which
         if which not in self._n_queries:
             self._n_queries[which] = None
@@ -290,7 +290,7 @@ class ExportSheet(Sheet):
         return self._n_queries[which] or 0
 
     def take_queries(self, answer: tuple[str, int] | Exception) -> None:
-        """Take in how many queries have found some of the hits; of an error the export itself tells."""
+        """Set how many queries found some hits; errors are left to the export."""
         if not isinstance(answer, Exception):
             which, n_queries = answer
             self._n_queries[which] = n_queries

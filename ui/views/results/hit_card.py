@@ -1,4 +1,4 @@
-"""The chosen hit: facts, domains to scale, alignments, and what can be done with it."""
+"""The chosen hit: facts, domains to scale, alignments, and actions."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ class HitCard(QWidget):
         return made
 
     def _main_part(self) -> QWidget:
-        """Return the alignment with what belongs beside it."""
+        """Return the alignment with the widgets beside it."""
         return self.alignment
 
     def _tools(self) -> list[QWidget]:
-        """Return what stands above the alignment."""
+        """Return the tools above the alignment."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
         for key, text in SCHEMES.items():
@@ -133,7 +133,7 @@ class HitCard(QWidget):
         ]
 
     def show_run(self, run: RunView | None) -> None:
-        """Follow the chosen hit of a run."""
+        """Show the chosen hit of a run, now and after each change."""
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
             self.run.hits.dataChanged.disconnect(self._show_note)
@@ -146,7 +146,7 @@ class HitCard(QWidget):
         self.show_hit()
 
     def show_hit(self) -> None:
-        """Show the hit that is chosen now."""
+        """Show the chosen hit."""
         run = self.run
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
@@ -171,7 +171,7 @@ class HitCard(QWidget):
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
     def _show_reason(self) -> None:
-        """Say why no hit is shown: there may be none."""
+        """Show why there is no hit."""
         run = self.run
         has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self.empty.show_text(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
@@ -183,12 +183,12 @@ class HitCard(QWidget):
         self.note_label.setVisible(bool(text))
 
     def show_node(self, text: str) -> None:
-        """Say something of the node that was clicked in the alignment."""
+        """Describe the node that was clicked in the alignment."""
         self._node.setText(text)
         self._node.setVisible(bool(text))
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide how sure each column is."""
+        """Show or hide the confidence of each column."""
         self.alignment.set_posterior(shown)
 
     def set_scheme(self, scheme: str) -> None:

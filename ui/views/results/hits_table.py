@@ -48,29 +48,29 @@ from .row_numbers import RowNumbers, ranges_of
 NAMES = ("name", "profile")
 
 FLEXIBLE = (*NAMES, "description")
-"""Columns whose widths depend on what the others leave."""
+"""Columns whose widths depend on the others."""
 
 MAX_WIDER = 110
-"""Pixels that a column of names gets at most besides its own, where there is room."""
+"""Pixels that a column of names may gain if there is room."""
 
 NAME_PADDING = 20
 """Pixels of a column of names beside the longest one of the first rows."""
 
 MAX_DRAGGED = 1000
-"""Hits that are dragged out together; more are exported."""
+"""Hits that are dragged out together; more must be exported."""
 
 MAX_COPIED = 100_000
-"""Rows that can be copied at a time."""
+"""Rows that can be copied at once."""
 
 MAX_RANGES = 400
-"""Ranges of rows that are selected in the table: Qt compares each with each."""
+"""Ranges of selected rows: Qt compares each with each."""
 
 FIRST_ROWS = 20
-"""Rows whose numbers are looked at for the width of their columns."""
+"""Rows whose numbers define the widths of columns."""
 
 
 class HitsTable(Table):
-    """Rows of hits, of which several can be chosen."""
+    """Rows of hits, several of which can be selected."""
 
     MIN_FILLED_WIDTH = 100
 
@@ -100,7 +100,7 @@ class HitsTable(Table):
         self._set_up_headers()
 
     def dragged(self) -> DraggedHits:
-        """Return the selected hits as they are dragged out: aligned parts as FASTA, cells as a table, one as a file."""
+        """Return the selected hits for dragging: aligned parts as FASTA, cells as a table, one as a file."""
         rows = list(islice(chain.from_iterable(self.chosen_ranges()), MAX_DRAGGED))
         hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
         name = f"{hits[0].name} {self.query_of(hits[0])}" if len(hits) == 1 else f"{len(hits)} hits"
@@ -136,12 +136,12 @@ class HitsTable(Table):
             super().fill()
 
     def fill(self) -> None:
-        """Give the room to names and one other column."""
+        """Give the remaining room to names and one other column."""
         self._widen_names()
         super().fill()
 
     def _widen_names(self) -> None:
-        """Give names a part of the room that is left; those that the user made wider or narrower stay."""
+        """Give names a part of the remaining room; widths set by the user stay."""
         columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self.filled]
         widths = {place: max(column.width, self.widths.get(place, (0, 0))[1]) for place, column in columns}
         needed = sum(width for place, width in widths.items() if not self.isColumnHidden(place))
@@ -152,7 +152,7 @@ class HitsTable(Table):
                 self.setColumnWidth(place, self._name_widths[place])
 
     def _name_width(self, place: int, most: int) -> int:
-        """Return the pixels of a column of names: in a narrow one, where they are short, what the first rows need."""
+        """Return the pixels of a column of names: what the first rows need, if names are short."""
         wide, rows = self.fontMetrics().horizontalAdvance, range(min(self.hits.n_shown, FIRST_ROWS))
         if wide(LONG_NAME) <= most or not rows:
             return most
@@ -160,7 +160,7 @@ class HitsTable(Table):
         return min(most, max(self.title_width(place), NAME_PADDING + max(map(wide, names))))
 
     def widen_numbers(self) -> None:
-        """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
+        """Fit the numbers of the first rows: scores of genomes have more digits than those of proteins."""
         rows = range(min(self.hits.n_shown, FIRST_ROWS))
         for place, column in enumerate(self.kind.columns):
             usual, given = self.widths.get(place, (0, -1))
@@ -194,7 +194,7 @@ class HitsTable(Table):
         return menu
 
     def show_set(self, key: str) -> None:
-        """Show the columns of a set, and no others; the description fills what a short set leaves."""
+        """Show the columns of a set, and no others; the description fills the room of a short set."""
         place = self._place("description")
         self.filled = place if key == "short" else None
         self.setColumnWidth(place, self.kind.columns[place].width)
@@ -209,7 +209,7 @@ class HitsTable(Table):
         menu.popup(self.horizontalHeader().mapToGlobal(place))
 
     def show_profiles(self, shown: bool) -> None:
-        """Show whose hit a row is, before the name of the sequence or its description."""
+        """Show the query of each row, before the name of the sequence or its description."""
         if shown == self._together:
             return
         self._together = shown
@@ -234,7 +234,7 @@ class HitsTable(Table):
         return [place for place in order if not self.isColumnHidden(place)]
 
     def chosen_ranges(self) -> list[range]:
-        """Return the selected rows, from the top, as ranges that do not touch."""
+        """Return the selected rows, from the top, as separate ranges."""
         found: list[range] = []
         for top, bottom in sorted((some.top(), some.bottom()) for some in self._selected()):
             if found and top <= found[-1].stop:
@@ -260,7 +260,7 @@ class HitsTable(Table):
         return map(chosen.at, range(chosen.size()))
 
     def copy(self) -> None:
-        """Copy the selected rows (or all) as tab-separated text with a header; too many are refused, not cut."""
+        """Copy the selected rows, or all, as tab-separated text with a header; refuse too many."""
         rows = self.chosen_ranges() or [range(self.hits.n_shown)]
         if (n_rows := sum(map(len, rows))) > MAX_COPIED:
             n, most = formatting.count(n_rows), formatting.count(MAX_COPIED)
@@ -269,7 +269,7 @@ class HitsTable(Table):
         QGuiApplication.clipboard().setText(self.hits.tsv([*chain.from_iterable(rows)], self.visible_columns()))
 
     def edit_note(self) -> None:
-        """Write beside the first selected hit, in its cell."""
+        """Edit the note of the first selected hit in its cell."""
         row, place = self.first_chosen(), self._place("note")
         if row is None:
             return
@@ -290,7 +290,7 @@ class HitsTable(Table):
         self.menu_requested.emit(place)
 
     def choose_rows(self, rows: Sequence[range]) -> None:
-        """Select some rows, given from the top, and scroll to the first; not more than a few hundred ranges."""
+        """Select rows, given from the top, in a few hundred ranges at most, and scroll to the first."""
         chosen, last = QItemSelection(), len(self.kind.columns) - 1
         for some in rows:
             chosen.append(QItemSelectionRange(self.hits.index(some.start, 0), self.hits.index(some.stop - 1, last)))
@@ -353,7 +353,7 @@ class HitsPanel(QWidget):
         self.setFocusProxy(self.table)
 
     def _show_busy(self, busy: bool) -> None:
-        """Show that a large table is being sorted or filtered, with a way to give that up."""
+        """Show that a large table is being sorted or filtered, with a button to cancel."""
         if busy and self.model.is_read and not self.model.is_refreshing:
             self.waiting.begin()
         elif not busy:
@@ -364,7 +364,7 @@ class HitsPanel(QWidget):
             self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
 
     def _abandon(self) -> None:
-        """Go back to the filter and the order of the hits that are shown."""
+        """Restore filter and order of the rows in view."""
         text, column, order = self._before
         self.filter_box.put(text)
         header = self.table.horizontalHeader()
@@ -378,7 +378,7 @@ class HitsPanel(QWidget):
         self._show_filter_words(parsed.problem)
 
     def _show_filter_words(self, problem: str) -> None:
-        """Say below the filter what is wrong with it, or that it lets nothing through."""
+        """Show below the filter what is wrong with it, or that nothing matches."""
         self._problem = problem
         self.none.setText(problem or "No hit passes the filter and the threshold.")
         self.none.setVisible(bool(problem) or (bool(self.model.n_all) and not self.model.n_shown))
@@ -388,7 +388,7 @@ class HitsPanel(QWidget):
         self._quiet = True
 
     def _follow(self) -> None:
-        """Find the selected hit again in the new order, and keep the place."""
+        """Find the selected hit in the new order."""
         model = self.model
         if model.kept_row is not None and self.table.first_chosen() is None:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
@@ -410,7 +410,7 @@ class HitsPanel(QWidget):
             self.counts.setText(formatting.plural(model.n_all, "hit"))
 
     def choose_hits(self, hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> bool:
-        """Select hits (int64[n] ids) that stand in some rows (int64[k], rising).
+        """Select hits (int64[n] ids) in some rows (int64[k], rising).
 
         Where they lie far apart they are listed alone: tells whether they are.
         """

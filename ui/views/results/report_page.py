@@ -1,4 +1,4 @@
-"""What went into a run and what was said about it: input report, messages, versions, command."""
+"""The inputs and messages of a run: input report, messages, versions, command."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ReportPage(ScrolledCard):
         self._shown: Any = None
 
     def show_run(self, run: RunView) -> None:
-        """Show the report of a run; what nobody looks at is made when somebody does."""
+        """Show the report of a run once it is visible."""
         self._run = run
         if not self.isVisible():
             return

@@ -1,4 +1,4 @@
-"""The sheet that puts everything a report of a problem needs into one file."""
+"""The sheet that writes a problem report to a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..widgets.sheet import Sheet
 
 
 class ReportSheet(Sheet):
-    """Asks what happened, and shows all that goes into the file."""
+    """Asks for a description of the problem, and shows the content of the file."""
 
     save_requested = Signal()
 
@@ -47,7 +47,7 @@ class ReportSheet(Sheet):
         self.setFocusProxy(self.happened)
 
     def show_report(self, text: str) -> None:
-        """Show what was collected."""
+        """Show the collected facts."""
         self.collected.setPlainText(text)
         for made in (self.copy, self.save):
             made.setEnabled(True)

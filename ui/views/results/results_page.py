@@ -41,11 +41,11 @@ if TYPE_CHECKING:
     from ..alignment.rows_page import RowsPanel
 
 MAX_CHOSEN = 500
-"""Hits of a bar that are selected, the best of them."""
+"""Best hits of a bar that are selected."""
 
 
 class ResultsPage(QWidget):
-    """Shows a `RunView`, which it owns; everything that is asked for leaves as a signal.
+    """Shows a `RunView`, which it owns.
 
     `TABS` says which parts it has.
 
@@ -58,12 +58,12 @@ class ResultsPage(QWidget):
     explain_sheet = ExplainSheet
 
     action_requested = Signal(str)
-    """As the id of a command."""
+    """The id of a command."""
     verify_requested = Signal(object)
     scheme_chosen = Signal(str)
     explain_requested = Signal()
     row_explain_requested = Signal(object)
-    """For a row of a table that has its place and its name; None for a target that is asked for by name."""
+    """A row of a table with its place and its name; None for a target to be named by the user."""
     hit_menu_requested = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
@@ -120,39 +120,39 @@ class ResultsPage(QWidget):
 
     @property
     def rows_panel(self) -> RowsPanel | None:
-        """An alignment of many rows that it shows."""
+        """Its alignment of many rows, if there is one."""
         made = cast("AlignedHits | None", self._aligned.content)
         return made.panel if made is not None and self.tab == "aligned" else None
 
     def close_parts(self) -> None:
-        """Let go what parts hold, before the page goes."""
+        """Release the parts before the page is deleted."""
         made = cast("AlignedHits | None", self._aligned.content)
         if made is not None:
             made.close_view()
 
     @property
     def rows_run(self) -> str:
-        """The run whose alignment of many rows is shown as it is kept; empty if another one is shown."""
+        """The run of its alignment of many rows if that is shown as it is stored; else empty."""
         return ""
 
     @property
     def has_all_pairs(self) -> bool:
-        """Whether its run knows all pairs of the rows."""
+        """Whether its run has all pairs of the rows."""
         return False
 
     @property
     def tab(self) -> str:
-        """Name of the part in view."""
+        """The name of the tab in view."""
         shown = self.tabs.currentWidget()
         return next(name for name, place in self.places.items() if place is shown)
 
     def has_tab(self, name: str) -> bool:
-        """Whether its run has something for a part to show."""
+        """Whether its run has data for a tab."""
         place = self.places.get(name)
         return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
 
     def show_tab(self, name: str) -> None:
-        """Bring a part into view."""
+        """Show a tab."""
         self.tabs.setCurrentWidget(self.places[name])
         # Only what is in view is asked for: other parts would be made, too.
         if name == "histogram":
@@ -166,14 +166,14 @@ class ResultsPage(QWidget):
 
     @property
     def hits(self) -> HitsPanel:
-        """The table, made when the page is already there."""
+        """The table, created after the page."""
         made = self._hits.load()
         assert isinstance(made, HitsPanel)
         return made
 
     @property
     def hit(self) -> HitCard:
-        """The chosen hit with its alignment, made when it is first looked at."""
+        """The chosen hit with its alignment, created on first use."""
         made = self._hit.load()
         assert isinstance(made, HitCard)
         return made
@@ -197,7 +197,7 @@ class ResultsPage(QWidget):
         return made
 
     def _open_hit(self, cell: QModelIndex) -> None:
-        """Show the alignment of a hit; a cell that can be edited is edited instead."""
+        """Show the alignment of a hit, or edit its cell if that is possible."""
         if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
             self.show_tab("alignment")
 
@@ -284,13 +284,13 @@ class ResultsPage(QWidget):
         self.tabs.currentChanged.connect(lambda _: self._look())
 
     def _make_hits(self) -> None:
-        """Make the table and then the strip below it, each in a turn of its own."""
+        """Create the table and then the strip below it, each in its own turn."""
         self.hits.update()  # made since it is asked for
         self._choose_first()
         defer(self, lambda: self.strip)
 
     def _choose_first(self) -> None:
-        """Choose the first hit of each query once, when no more hits will come."""
+        """Choose the first hit of each query once all hits are there."""
         run = self.run
         if (
             not run.is_live
@@ -304,13 +304,13 @@ class ResultsPage(QWidget):
                 self.hits.table.choose_row(0)
 
     def _look(self) -> None:
-        """Make what is looked at now."""
+        """Create the content of the tab in view."""
         if self.tab == "histogram":
             self.histogram.update()
 
     @property
     def strip(self) -> HistogramView:
-        """The histogram below the table, made when the page is already there."""
+        """The histogram below the table, created after the page."""
         if self._small is None:
             self._small = self._make_plot(self.strip_holder, compact=True)
             self.show_histogram()
@@ -318,7 +318,7 @@ class ResultsPage(QWidget):
 
     @property
     def histogram(self) -> HistogramView:
-        """The large histogram, made when it is first looked at: two plots at once would stall the window."""
+        """The large histogram, created on first use: two plots at once would stall the window."""
         if self._large is None:
             self._large = self._make_plot(self._large_holder, compact=False)
             self.show_histogram()
@@ -354,7 +354,7 @@ class ResultsPage(QWidget):
         return [view for view in (self._small, self._large) if view is not None]
 
     def show_facts(self) -> None:
-        """Show what is known about the run."""
+        """Show the facts about the run."""
         run = self.run
         self._title.setText(run.title)
         is_readable = bool(run.cards) and not run.refusal
@@ -391,7 +391,7 @@ class ResultsPage(QWidget):
         self.show_counts()
 
     def _share_words(self) -> str:
-        """Return how much of a run is done, where that is known, to be added to a sentence."""
+        """Return the finished share of a run as the end of a sentence, if it is known."""
         share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
         return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
@@ -400,7 +400,7 @@ class ResultsPage(QWidget):
         self.show_counts()
 
     def _show_together(self) -> None:
-        """Show whose hits are in view, and a histogram where it makes sense."""
+        """Show whether the hits of all queries are in view, and a histogram if there is one."""
         none = self.run.no_histogram_words()
         self.strip_holder.setVisible(none is None)
         self._no_histogram.setVisible(none is not None)
@@ -435,7 +435,7 @@ class ResultsPage(QWidget):
         self.show_thresholds()
 
     def show_thresholds(self) -> None:
-        """Show both thresholds where they are."""
+        """Show both thresholds."""
         run = self.run
         self.reset_button.setVisible(bool(run.cards) and run.thresholds_moved)
         for view in self._plots():
@@ -443,7 +443,7 @@ class ResultsPage(QWidget):
                 view.plot.set_line(name, score, run.tag(name, short=view is self._small))
 
     def show_histogram(self) -> None:
-        """Draw the histogram as it is now, and what stands beside it."""
+        """Draw the histogram with its description."""
         run = self.run
         if run.histogram is None:
             return
@@ -465,7 +465,7 @@ class ResultsPage(QWidget):
             self.hit.set_scheme(scheme)
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide how sure each column of the alignment is."""
+        """Show or hide the confidence of each column of the alignment."""
         self._posterior = shown
         if self._hit.content is not None:
             self.hit.set_posterior(shown)
@@ -478,7 +478,7 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-# These four are loaded when somebody first looks at their tab.
+# These four are loaded on first use.
 
 
 def _overview_view() -> QWidget:
@@ -506,7 +506,7 @@ def _pictures_view() -> QWidget:
 
 
 def renew_parts(*parts: LazyWidget) -> None:
-    """Have those parts that somebody has looked at read again."""
+    """Reload the parts that were viewed."""
     for later in parts:
         if later.content is not None:
             cast("LazyView", later.content).reload()

@@ -1,4 +1,4 @@
-"""What a sequence file holds: facts, a distribution of lengths, remarks."""
+"""The content of a sequence file: facts, a distribution of lengths, remarks."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from ... import theme
 from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
 
 ROW_PIXELS = 8
-"""Widgets whose tops are no further apart are in one row for the Tab key."""
+"""Widgets whose tops are closer are in one row for the Tab key."""
 
 
 class Sheet(QWidget):
-    """What a sheet shows: a heading, a body that scrolls if it must, and a foot.
+    """A heading, a body that scrolls if necessary, and a foot.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Sheet(QWidget):
 
     closed = Signal()
     resized = Signal()
-    """It shows more than before, or less."""
+    """Its content has grown or shrunk."""
 
     def __init__(self, heading: str, width: int = 640) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class Sheet(QWidget):
 
     @property
     def min_width(self) -> int:
-        """The pixels that its widgets need with the font in use."""
+        """The pixels of its widgets with the present font."""
         return max(part.minimumSize().width() for part in (self._inside.layout(), self.foot, self._top) if part)
 
     def preferred_height(self, width: int) -> int:
@@ -84,12 +84,12 @@ class Sheet(QWidget):
             pressed.click()
 
     def close_sheet(self) -> None:
-        """Ask to be closed."""
+        """Request to be closed."""
         self.closed.emit()
 
 
 class SheetHost(QWidget):
-    """Lies over the center while a sheet is open and dims what is behind.
+    """Covers the center while a sheet is open, and dims what is behind.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class SheetHost(QWidget):
         self.sheet_closed.emit()
 
     def fit(self) -> None:
-        """Give the sheet the size of what it now shows."""
+        """Fit the size of the sheet to its content."""
         # In the next turn: widgets that were just added have no size yet.
         QTimer.singleShot(0, self, self._place)
 

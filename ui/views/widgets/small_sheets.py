@@ -1,4 +1,4 @@
-"""Small sheets: paste sequences, preferences, a device in full, help."""
+"""Small sheets: pasted sequences, cluster, preferences, device, help texts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class SequenceField(QPlainTextEdit):
-    """Takes sequences: as FASTA, or one by its letters alone.
+    """Takes sequences as FASTA, or one by its letters alone.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class SequenceField(QPlainTextEdit):
         self.setAccessibleName(name)
 
     def fasta(self, name: str) -> str:
-        """Return what is in it as FASTA, with a name where there is none; empty if nothing is."""
+        """Return the content as FASTA, with a name if it has none; empty without sequences."""
         text = self.toPlainText().strip()
         head = "" if not text or text.startswith(">") else f">{name}\n"
         return f"{head}{text}\n" if text else ""
@@ -114,7 +114,7 @@ class ClusterSheet(Sheet):
 
 
 class PreferencesSheet(Sheet):
-    """Choices that outlive the session; they take effect at once."""
+    """Preferences, which take effect at once."""
 
     changed = Signal(dict)
 
@@ -147,7 +147,7 @@ class PreferencesSheet(Sheet):
 
 
 class DeviceSheet(Sheet):
-    """All that is known about a device, its self-test, and what to do if it cannot be used."""
+    """All facts about a device, its self-test, and advice if it cannot be used."""
 
     test_requested = Signal(str)
     tune_requested = Signal(str, bool)
@@ -171,7 +171,7 @@ class DeviceSheet(Sheet):
         self.show_device(device)
 
     def show_device(self, device: Device) -> None:
-        """Show what is known now."""
+        """Show the present facts."""
         clear_layout(self._facts)
         severity, words = device_words.health(device)
         if device.problem:
@@ -182,14 +182,14 @@ class DeviceSheet(Sheet):
             tool.setEnabled(device.is_usable)
 
     def add_trial(self, trial: dict[str, Any]) -> None:
-        """Show the last trial of a tuning that runs."""
+        """Show the last trial of a running tuning."""
         clear_layout(self._checks)
         words = device_words.trial(trial)
         self._checks.addWidget(notice_row("caution" if trial["problem"] else "note", words))
         self.resized.emit()
 
     def show_busy(self) -> None:
-        """Say that the self-test runs."""
+        """Show that the self-test runs."""
         self.test.setEnabled(False)
         self.test.setToolTip("The self-test is running.")
         clear_layout(self._checks)
@@ -197,7 +197,7 @@ class DeviceSheet(Sheet):
         self.resized.emit()
 
     def show_test(self, device: str, checks: list[dict[str, Any]], problem: str) -> None:
-        """Show what the self-test of a device found."""
+        """Show the result of a self-test."""
         if device != self.device_id:
             return
         self.test.setEnabled(True)
@@ -212,7 +212,7 @@ class DeviceSheet(Sheet):
 
 
 class TextSheet(Sheet):
-    """Names and texts, to read: shortcuts, the filter language, about."""
+    """Names and texts to read: shortcuts, the filter language, about."""
 
     def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
         super().__init__(heading, 600)
