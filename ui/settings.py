@@ -41,7 +41,7 @@ class Preferences:
     log_counts : bool
         The histogram has a logarithmic scale.
     posterior : bool
-        Alignments have a line that says how sure each column is.
+        Alignments have a line with the confidence of each column.
     options : dict
         Thresholds of the last search.
     export_folder : str

@@ -141,7 +141,7 @@ class WorkerProcess(QObject):
     def released(self) -> QProcess | None:
         """Return the process if it waits for another job, after the signal that this one is finished.
 
-        One that was asked to stop does not go on; nor does one that failed.
+        A worker that was stopped or whose job failed is not used again.
         """
         if not self._stays or not self.is_running:
             return None
@@ -296,7 +296,7 @@ class Standby(QObject):
     def take(self) -> tuple[QProcess | None, bool]:
         """Return the waiting worker, if there is one, and whether it takes up a job at once.
 
-        That is one that has done a job and was not told since to prepare another.
+        A worker does so if it has finished a job and has not been told to prepare another.
         """
         process, self._process = self._process, None
         if process is not None:

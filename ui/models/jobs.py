@@ -52,7 +52,7 @@ class JobItem:
     state : str
         ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
     stage, done, total, gcups, devices
-        The last progress; ``devices`` of several tell name, rate and share of each.
+        The last progress; ``devices`` has name, rate and share of each of several.
     message, hint : str
         What ended it.
     traceback : str
@@ -255,7 +255,7 @@ _LINES = {"waiting": _waiting, "running": _running, "paused": _paused, "stopping
 class JobQueue(QObject):
     """Runs jobs one after the other in a worker process, which lives as long as its jobs succeed.
 
-    A worker whose job was stopped, has failed or was lost is not used again.
+    A worker is not used again after a job that was stopped, failed or was lost.
 
     Parameters
     ----------

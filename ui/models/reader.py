@@ -26,7 +26,7 @@ This is one setting of the whole interpreter: the first reader changes it, the l
 class Reader(QObject):
     """Answers questions in a thread; only the latest question of each key counts.
 
-    The answer is delivered in the thread of the reader object, which is the window's.
+    Answers are delivered in the thread of the reader object, which is the window's.
     """
 
     _answered = Signal(object, object, object)
@@ -72,7 +72,7 @@ class Reader(QObject):
     ) -> None:
         """Ask a question that may take minutes: its context stops it when it is superseded.
 
-        What the question tells its context is handed to `handler`, here.
+        Events of the question are passed to `handler` in this thread.
         """
         job = Job(lambda event: self._post_event(handler, event))
         self._long.setdefault(key, []).append(job)

@@ -18,7 +18,7 @@ class LastSession:
     Attributes
     ----------
     files : list of str
-        What was open and is still there.
+        The files that still exist.
     in_view : str
         The run that was in view; empty if none was.
     has_crashed : bool

@@ -38,7 +38,7 @@ class Source:
     Attributes
     ----------
     state : str
-        ``reading`` while the worker looks at it, ``ready``, or ``refused``.
+        ``reading`` while a worker inspects it, ``ready``, or ``refused``.
     report : dict
         Input report of a sequence file or an alignment.
     cards : list of dict
@@ -46,7 +46,7 @@ class Source:
     alphabet : str
         What the user chose: ``auto``, ``amino``, ``dna`` or ``rna``.
     problem, hint : str
-        Why it was refused, and what to do.
+        The reason for its refusal, and advice.
     stamp : tuple of int
         Time of change and size of the file when it was read.
     """
@@ -126,7 +126,7 @@ class Offer:
     Attributes
     ----------
     text, tip : str
-        Of the button; without a text there is none.
+        Of the button; empty for none.
     command : str
         The method that it calls, from the `AppController` on.
     arguments : tuple
@@ -134,7 +134,7 @@ class Offer:
     place : str
         ``head``, ``foot``, or ``each`` for a button for each profile, whose number is the last argument.
     said : tuple of str
-        Severity and text of what is said before it; without a severity it is no notice.
+        Severity and text of a remark before the button; without a severity it is plain text.
     """
 
     text: str = ""

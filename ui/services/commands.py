@@ -24,13 +24,13 @@ class Command:
     id : str
         The method that it calls, from the `AppContext` on, with an argument after a colon.
     menu : str
-        Where it stands; empty: in the command palette only.
+        Its menu; empty: only in the command palette.
     why_not : callable
         Returns why it cannot be used now; empty if it can.
     before : str
-        The id of the command that an engine's one stands before.
+        The id of the command after an engine's one.
     is_on : callable, optional
-        Returns whether what it switches is on; such a command has a check mark.
+        Returns whether a command with a check mark is on.
     """
 
     id: str

@@ -71,7 +71,7 @@ class Inspector(QObject):
     def foresee(self, job: str, spec: dict[str, Any], answer: Answer) -> None:
         """Estimate the time to build kernels for a run, in place of an earlier estimate; failures are ignored.
 
-        Nobody has ordered it: nothing else waits for it, and no fault of it is told.
+        The user has not requested it: nothing else waits for it, and no failure is shown.
         """
         request = {"job": "foresee", "of": job, "spec": spec}
         if self.foreseeing is not None and self.foreseeing.job == request:

@@ -133,7 +133,7 @@ class JobController(Controller):
     def resume(self, run: str, device: str = "", title: str = "") -> None:
         """Continue a run from its last finished batch, by default on the device that it began on.
 
-        One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
+        One that began on a cluster continues on the cluster that is chosen in the window.
         """
         job: dict[str, Any] = {"job": "resume", "run": run}
         if not self._app.workspace.devices_sought:

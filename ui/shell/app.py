@@ -63,7 +63,7 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
     ----------
     arguments : list of str
     refuse : callable
-        Called with Qt's reason if there is no display that answers. It must end the process, which Qt aborts else.
+        Called with Qt's reason if no display answers. It must end the process, or Qt aborts it.
     """
     warnings: list[str] = []
 
@@ -135,7 +135,7 @@ def _follow_system(settings: Settings, window: MainWindow) -> None:
 class Endings(QObject):
     """Closes the window at Ctrl-C, termination, or when the terminal goes; a second signal ends the program at once.
 
-    Qt's loop lets Python see no signal, but it sees what a signal puts into a socket.
+    Qt's loop hides signals from Python, but sees what a signal writes to a socket.
     """
 
     def __init__(self, window: MainWindow) -> None:
@@ -181,7 +181,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
     files : list of str, optional
         Profiles, sequences or runs; by default the words of the command line.
     new_window : bool
-        Open another window even if there is one.
+        Open another window even if one is open.
     safe_mode : bool
         With the usual layout, and without looking for devices or opening anything that is not named.
 

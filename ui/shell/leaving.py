@@ -62,7 +62,7 @@ class Leaving(QObject):
     Parameters
     ----------
     window : Workbench
-        Its `sheets` ask the user.
+        The owner of the `sheets`.
     queue : JobQueue
     """
 

@@ -33,7 +33,7 @@ class PairShown:
     found : PosteriorMatrix or None
         None if they were not compared.
     path : int64[n, 2]
-        Their residues that stand in one column.
+        Their residues that share a column.
     names : tuple of str
         Of the one down, and the one across.
     letters : tuple of bytes

@@ -70,7 +70,7 @@ class DotPlot:
         Residues in a dot.
     window : int
     problem : str
-        Why there are no dots.
+        The reason for missing dots.
     alphabet : str
         Of both sequences.
     first_row, first_column : int

@@ -41,7 +41,7 @@ class PairHistogram(Histogram):
     n_searched : float
         Targets that E-values are for.
     statistics, fitted : dict or None
-        What E-values come from, and what was fitted to the scores of the run.
+        The source of E-values, and the fit to the scores of the run.
     expected_counts : float64[n]
         How many targets each score would have by chance, from `first_expected` on.
     first_expected : int
@@ -109,7 +109,7 @@ class PairHistogram(Histogram):
     def by_chance(self, score: float) -> float | None:
         """Return how many targets reach a score by chance; None if unknown.
 
-        It is the E-value, so that line and table agree, but no more than there are targets.
+        This is the E-value, so that line and table agree, but at most the number of targets.
         """
         if not self.statistics:
             return None

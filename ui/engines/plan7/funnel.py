@@ -56,9 +56,9 @@ class FunnelStep:
     share : float
         Of all sequences, those that passed.
     expected, verdict : str
-        What chance lets pass, and what to think of the difference.
+        The number expected by chance, and a verdict on the difference.
     by_chance : float or None
-        The number that chance lets pass.
+        The number expected by chance.
     mark : str
         Severity of the verdict.
     ran : bool

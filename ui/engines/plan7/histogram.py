@@ -165,7 +165,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
     """Read the histogram of a profile.
 
     HMMER2's scores, which are those of all sequences, are fitted. HMMER3's never are: the MSV scores have the
-    profile's own calibration, and Forward scores are only those that filters let through.
+    profile's own calibration, and Forward scores are only those of sequences that pass the filters.
 
     Parameters
     ----------

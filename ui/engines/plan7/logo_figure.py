@@ -55,7 +55,7 @@ class LogoFigure:
     letters : str
         The residues, in the order of the columns of `heights`.
     heights : float64[M, K]
-        Bits; negative ones stand below the line.
+        Bits; negative ones are below the line.
     top, bottom : float
         Ends of the axis in bits; `bottom` is 0 or less.
     axis : str

@@ -52,12 +52,12 @@ def read_profile(path: str, number: int, card: dict[str, Any], context: JobConte
     card : dict
         What was known of it; the file may be another one by now.
     context : JobContext, optional
-        Asked whether to go on.
+        Can cancel the read.
 
     Raises
     ------
     InputError
-        If it is not readable or no longer there.
+        If it is unreadable or missing.
     """
     check = (context or QuietContext()).check
     hmm = next((found for place, found in enumerate(read_profiles(path)) if check() or place == number), None)

@@ -31,7 +31,7 @@ class Line:
     domain : int
         Place of the domain in the hit, from 0.
     begin : int
-        Column of the alignment that stands first.
+        First column of the alignment.
     """
 
     kind: str
@@ -64,9 +64,9 @@ class Layout:
         narrow : bool
             Whether each part of a title has a line of its own.
         posterior : bool
-            With the line that says how sure each column is, where that is known.
+            With the line of the confidence of each column, if it is known.
         titled : bool
-            With a title above each alignment, where nothing else says what it says.
+            With a title above each alignment, even if its facts are shown elsewhere.
         """
         return []
 

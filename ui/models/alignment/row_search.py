@@ -48,7 +48,7 @@ class Found:
     rows, begins, ends : int64[n]
         Rows of the file, rising, and the columns from the first residue to one past the last; a name has none.
     is_all : bool
-        Whether there is no more.
+        Whether there are no further matches.
     """
 
     rows: npt.NDArray[np.int64]
@@ -139,7 +139,7 @@ def find_rows(alignment: RowAlignment, text: str, mode: str, context: JobContext
     Raises
     ------
     OptionError
-        What is looked for cannot be understood.
+        The query is invalid.
     """
     if mode == "name":
         return _find_names(alignment, text, context)

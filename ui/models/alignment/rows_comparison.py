@@ -66,7 +66,7 @@ class Side:
     places : list of int64[n_residues]
         The column of each residue of each common row.
     columns : int64[n_columns]
-        Where most of a column stands in the other one; -1 where nothing does.
+        The column of the other one with most of a column; -1 for none.
     agreement : float32[n, n_columns]
         The share of the other rows that have the same partner, or none, beside a residue in both; nan for gaps.
     marks : bytes
@@ -105,7 +105,7 @@ def read_other(path: str, alignment: RowAlignment, context: JobContext) -> Other
     Raises
     ------
     InputError
-        If fewer than two of its rows are there, or their residues differ, or it is too large.
+        If fewer than two of its rows are common, or their residues differ, or it is too large.
     """
     other = read_rows(path, context=context)
     if max(other.n_rows * other.n_columns, alignment.n_rows * alignment.n_columns) > MAX_CELLS:

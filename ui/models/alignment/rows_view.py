@@ -60,7 +60,7 @@ class Cells:
     Attributes
     ----------
     letters : uint8[rows, columns]
-        What stands in each; 0 where it is the same as in the reference.
+        The letter of each; 0 if it is the same as in the reference.
     places : uint8[rows, columns]
         Colors in the palette.
     """

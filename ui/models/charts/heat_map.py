@@ -85,7 +85,7 @@ class HeatMap:
         Parameters
         ----------
         rows, columns : tuple of float
-            First and last, which may lie between cells and beyond the ends.
+            First and last, which may be between cells and beyond the ends.
         size : tuple of int
             Width and height in pixels.
         """

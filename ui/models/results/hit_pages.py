@@ -22,7 +22,7 @@ class HitRow(Hit, frozen=True, kw_only=True):
     id : int
         In the run file.
     profile : int
-        Number of the query; with `row` it stays the same when the search writes a hit anew.
+        Number of the query; with `row` it identifies a hit even if the search rewrites it.
     verified : str
     note : str
         What the user has written beside it.

@@ -82,9 +82,9 @@ class TableKind:
     sets : dict
         Columns that are shown together: words and keys, by the name of the set.
     words : FilterWords
-        What its filter box knows.
+        Names in its filter box.
     query_first : bool
-        Whether the query, where there are several, stands before everything else, and its hits together.
+        Whether hits are grouped by query if there are several, with the query first.
     score : str
         The score that thresholds are for: ``score``, or ``raw``.
     row : callable
@@ -110,7 +110,7 @@ def shown(
 ) -> tuple[ShownColumn, ...]:
     """Return the columns of the window with their widths and initial visibility.
 
-    Cells that are None say the column's own value, as is usual for its kind; those that all hits have are known.
+    A cell of None is the column's own value, written as usual for its kind; common columns are known.
     """
     known = {**CELLS, **cells}
     return tuple(

@@ -50,8 +50,8 @@ SORT_TIP = " Click sorts, a third click restores the original order."
 class HitsModel(QAbstractTableModel):
     """The hits of one profile of one run.
 
-    Every change of order, filter or threshold asks the reader for new pages; the old ones are shown
-    until those are there. Ids of hits never change, so a selection can be found again.
+    Every change of order, filter or threshold reads new pages; until then the old ones are
+    shown. Ids of hits never change, so a selection can be found again.
     """
 
     shown_changed = Signal()

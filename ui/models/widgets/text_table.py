@@ -30,7 +30,7 @@ class TextTable(QAbstractTableModel):
     is_dim : callable
         Whether a row is written in gray.
     tick : str
-        Key of a row whose truth the first column shows as a box to tick; empty if there is none.
+        Key of the check box in the first column; empty for none.
     """
 
     def __init__(

@@ -57,11 +57,11 @@ class LinePainter:
         Parameters
         ----------
         names : list of str
-            A name of more than `most` letters is shown by the part of it that says most.
+            A name of more than `most` letters is shown by its most telling part.
         most : int
-            With 0 there are no names, nor numbers at the right ends.
+            0: no names, and no numbers at the right ends.
         largest : int
-            The largest number there is.
+            The largest number.
         """
         self.letters = min(most, max((len(_fitting(name, most)) for name in names), default=0))
         self.digits = len(formatting.count(largest))

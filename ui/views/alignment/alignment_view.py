@@ -31,7 +31,7 @@ BLOCK = ("ruler", "model", "match", "target", "posterior")
 class AlignmentView(QAbstractScrollArea):
     """Wraps the alignments of all domains and paints the visible lines.
 
-    A click on a column tells its node, or for two sequences the alignment and the column.
+    A click on a column emits its node, or for two sequences the alignment and the column.
 
     Parameters
     ----------

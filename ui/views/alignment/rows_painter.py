@@ -59,9 +59,9 @@ class RowsStyle:
     cell, height : float
         Width of a column and height of a row in pixels; several columns or rows may share one.
     names : float
-        Width of the names with what stands beside them.
+        Width of the names with the facts beside them.
     beside : tuple of str
-        What stands beside the names: ``identity``, ``length``, or the name of scores.
+        Facts beside the names: ``identity``, ``length``, or the name of scores.
     scale : float
         Pixels of the device for one.
     is_vector : bool

@@ -60,7 +60,7 @@ class RowsPicture:
     Parameters
     ----------
     view : RowsView
-        How it is looked at now; later changes do not matter.
+        Its present state; later changes do not matter.
     choices : RowsChoices
     title : str
     """

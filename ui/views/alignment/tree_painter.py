@@ -44,9 +44,9 @@ class TreeStyle:
     line : float
         Pixels from leaf to leaf.
     chosen : int
-        The node whose clade is marked; -1 for none.
+        The node of the marked clade; -1 for none.
     marked : range
-        Lines whose names are marked besides.
+        Further lines with marked names.
     """
 
     colors: theme.Tokens

@@ -110,12 +110,12 @@ class ScorePlot(pg.GraphicsView):
     """The plot area: a view with two axes, without the library's own menus.
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
-    line; L changes the scale; Home shows what was in view at first, End all scores.
+    line; L changes the scale; Home restores the first view, End shows all scores.
 
     Parameters
     ----------
     titled : bool
-        Whether it says itself what its scores are.
+        Whether the axis of scores has a title.
     """
 
     threshold_moved = Signal(str, float)

@@ -25,7 +25,7 @@ class HistogramView(QWidget):
     Parameters
     ----------
     compact : bool
-        As a strip below the table: without the legend, and with as much room for the bars as there can be.
+        As a strip below the table, without the legend.
     """
 
     threshold_moved = Signal(str, float)

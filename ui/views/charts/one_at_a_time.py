@@ -29,7 +29,7 @@ WIDTH = 360
 class OneAtATime(EmptyPanel):
     """Offers the queries with hits in a list, and that of the chosen hit, or the first, with a button.
 
-    It is also for other reasons why there is nothing.
+    It also shows other reasons for a missing result.
 
     Parameters
     ----------

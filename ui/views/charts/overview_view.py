@@ -159,7 +159,7 @@ class OverviewView(LazyView):
     def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool, none: str) -> None:
         """Show the queries of a run, with significance if hits are judged; the chosen one stays chosen.
 
-        Where there are no hits at all, which `none` says, all queries are listed.
+        If there are no hits at all, which `none` says, all queries are listed.
         """
         self.content = content
         n_rows, n_columns = content.matrix.shape

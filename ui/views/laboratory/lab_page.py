@@ -47,18 +47,18 @@ BOX_WIDTH, NUMBER_WIDTH = 230, 110
 class LabPage(QWidget):
     """Shows a `LabView`: head, setup, verdicts, and a tab with table and chart for each experiment.
 
-    Everything that is asked for leaves as a signal. A page of its own adds its fields to the setup.
+    Requests are emitted as signals. A page of a laboratory adds its fields to the setup.
 
     Parameters
     ----------
     view : LabView
     workspace : Workspace
     run_text : str
-        What the primary button says.
+        Text of the primary button.
     import_tip : str
         Of the button that opens a document.
     icon, empty_text : str
-        What stands where nothing was measured yet.
+        Icon and text before the first measurement.
     """
 
     run_requested = Signal(dict)

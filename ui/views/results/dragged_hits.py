@@ -37,9 +37,9 @@ class DraggedHits(QMimeData):
     Parameters
     ----------
     name : str
-        What they are; the name of the file, without what no file system takes.
+        The name of the file, without characters that file systems reject.
     fasta : str
-        Aligned parts: the text, and what the file holds if there are any.
+        Aligned parts: the text, and the content of the file if there are any.
     cells : str
         The same hits as a tab-separated table.
     """

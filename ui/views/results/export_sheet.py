@@ -62,7 +62,7 @@ class ExportChoices:
     form : str
         The proposed form, if it is one of them.
     one_query : str
-        Where several queries have hits, what to do for exports of one if hits of several are chosen.
+        Hint for exports of one query if hits of several are chosen.
     """
 
     name: str

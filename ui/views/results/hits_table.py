@@ -412,7 +412,7 @@ class HitsPanel(QWidget):
     def choose_hits(self, hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> bool:
         """Select hits (int64[n] ids) in some rows (int64[k], rising).
 
-        Where they lie far apart they are listed alone: tells whether they are.
+        If they are far apart they are listed alone; returns whether they are.
         """
         if np.count_nonzero(np.diff(rows) != 1) >= MAX_RANGES:
             self._picked = self.model.list_picked(hits)

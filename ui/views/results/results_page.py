@@ -47,7 +47,7 @@ MAX_CHOSEN = 500
 class ResultsPage(QWidget):
     """Shows a `RunView`, which it owns.
 
-    `TABS` says which parts it has.
+    `TABS` lists its parts.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class AsideDelegate(QStyledItemDelegate):
     ----------
     parent : QWidget
     aside : callable
-        Returns what stands at the right of an item, and in which color of the theme.
+        Returns the note at the right of an item, and its color of the theme.
     height : int
         Pixels that a line has at least.
     """

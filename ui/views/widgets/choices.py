@@ -138,7 +138,7 @@ def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
     box, room : QRect
         The box and its screen.
     heights : (int, int)
-        Least and most that the list takes, if there is room.
+        Minimum and maximum of the list, if there is room.
     """
     least, most = heights
     width = max(box.width(), MIN_WIDTH)

@@ -17,7 +17,7 @@ class FilterField(QLineEdit):
     name : str
         What it is called for those who do not see it.
     hint : str
-        What stands in it as long as it is empty.
+        Placeholder of the empty field.
     """
 
     settled = Signal(str)

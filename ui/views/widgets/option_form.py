@@ -93,7 +93,7 @@ class OptionForm(QWidget):
     Parameters
     ----------
     spec : type
-        A `Spec`; what its fields are in a form is said by `clalign.values.specs.option`.
+        A `Spec`, whose fields describe their entries with `clalign.values.specs.option`.
     found : str
         What is found, in the words of the tooltips.
     """

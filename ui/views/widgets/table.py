@@ -22,7 +22,7 @@ class Table(QTableView):
     Parameters
     ----------
     model : QAbstractItemModel
-        It says in which order a column is sorted first (`Qt.InitialSortOrderRole`); column -1 is the original order.
+        It returns the initial order of a column (`Qt.InitialSortOrderRole`); column -1 is the original order.
     name : str
         What it is called for those who do not see it.
     is_sorted : bool

@@ -64,12 +64,12 @@ class WaitSign(QWidget):
 class WaitLine(ElidedLabel):
     """A line of text with the sign at its end while something is read.
 
-    The sign is in no layout, so that nothing is laid out anew when it comes and goes.
+    The sign is in no layout, so that nothing moves when it is shown or hidden.
 
     Parameters
     ----------
     words : str
-        What is done while the sign is there.
+        The text while the sign is shown.
     role : str
         Color of the text.
     """
