@@ -78,7 +78,7 @@ class RecentFile:
         if path.exists():
             return ""
         if not path.parent.exists():
-            return "missing: its folder is not there (drive not connected?)"
+            return "missing: its folder does not exist (drive not connected?)"
         return "missing: moved or deleted"
 
 

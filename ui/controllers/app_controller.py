@@ -131,7 +131,7 @@ class AppController(AppContext):
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:
-            self.notify("note", "The job goes on. Stop it first to close its results.")
+            self.notify("note", "The job is still running. Stop it first to close its results.")
             return
         self.show_start()
         self._drop_page(path)

@@ -113,7 +113,7 @@ class DeviceController(Controller):
             return
         value = item.result
         if item.spec["reset"]:
-            self._app.notify("good", f"{value['device']} has the built-in choices again.")
+            self._app.notify("good", f"{value['device']} uses the built-in choices again.")
             return
         undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
         self._app.notify("good", device_words.tuning(value), undo)

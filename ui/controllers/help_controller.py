@@ -66,7 +66,7 @@ class HelpController(Controller):
 
         said = reversed(self._app.window.messages.history)
         rows = [(formatting.moment(when), text) for when, _, text in said]
-        self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "Nothing was said yet.")])]))
+        self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "There are no messages yet.")])]))
 
     # --- a report ---
 

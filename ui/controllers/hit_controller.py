@@ -27,8 +27,8 @@ def _words_of_one(run: RunView) -> str:
     if len(run.query_hits) < 2:
         return ""
     if run.shows_all:
-        return f"It holds hits of one {noun}: choose one in the box above the hits first."
-    return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
+        return f"This format holds the hits of one {noun}: choose one in the box above the hits first."
+    return f"This format holds the hits of one {noun}: choose those in the table, or save All aligned (Ctrl+S)."
 
 
 def _ids(page: ResultsPage, which: str) -> list[int] | None:

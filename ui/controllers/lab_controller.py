@@ -106,7 +106,7 @@ class LabController(Controller):
             self._chosen[kind] = row
         details, view = self._app.window.details, self.views[kind]
         if row is None:
-            details.show_facts(f"Select a {view.of.noun}", [], "Everything that is known about it is shown here.")
+            details.show_facts(f"Select a {view.of.noun}", [], "Its details appear here.")
             return
         facts = view.main.facts(row)
         if kind == COMPARISON:
@@ -212,7 +212,7 @@ class LabController(Controller):
         self._made(kind)
         view = self.views[kind]
         if view.is_live:
-            self._app.notify("note", "The job goes on. Stop it first to show another result.")
+            self._app.notify("note", "The job is still running. Stop it first to show another result.")
             return
         if kind == COMPARISON and view.document and self.page is self.pages[kind]:
             try:
@@ -248,7 +248,7 @@ class LabController(Controller):
 
         chart = self.pages[kind].in_view.figure.chart
         if chart is None:
-            self._app.notify("note", "There is no chart in view yet.")
+            self._app.notify("note", "There is no chart yet.")
             return
         export_picture_file(self._app, kind, lambda: chart_picture(chart))
 

@@ -37,7 +37,7 @@ def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
     """Return heading and text for a run without hits to draw; None if there are some."""
     if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
         return None
-    higher = "No hits to be drawn", "Choose another one above, or search with a higher limit."
+    higher = "No hits to draw", "Choose another one above, or search with a higher limit."
     return run.unsearched_words() or higher
 
 

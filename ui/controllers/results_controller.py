@@ -142,7 +142,7 @@ class ResultsController(Controller):
         from ..views.charts.heat_map_view import HeatMapPicture
 
         if view.map.heat is None or not len(view.map.heat.matrix.hits):
-            self._app.notify("note", "There are no hits to be drawn.")
+            self._app.notify("note", "There are no hits to draw.")
             return
         title = f"{page.run.title} – scores: {view.map.heat.matrix.scale}"
         picture = HeatMapPicture(view.map.heat, view.query_names, title)
@@ -165,7 +165,7 @@ class ResultsController(Controller):
         """Read the architectures of a run and show them."""
         view.significant.setVisible(_judges(page))
         if not view.has_content:
-            view.show_text(f"Reading the {view.part}s", "Putting the hits of all queries on their sequences.")
+            view.show_text(f"Reading the {view.part}s", "Placing the hits of all queries on their sequences.")
 
         if not page.run.is_live:
             view.waiting.begin()
@@ -260,7 +260,7 @@ class ResultsController(Controller):
             view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
             return
         if view.panel is None:
-            view.show_text("Aligning the hits", "From the paths that the search has found.")
+            view.show_text("Aligning the hits", "Using the paths found by the search.")
 
         if not run.is_live:
             view.waiting.begin()
@@ -277,7 +277,7 @@ class ResultsController(Controller):
             if not alignment.n_rows:
                 view.close_view()
                 which = "significant hits" if significant and _judges(page) else "hits"
-                none = "No hits to be aligned", f"This {noun} has no {which}."
+                none = "No hits to align", f"This {noun} has no {which}."
                 view.show_text(*(run.unsearched_words() or none))
                 return
             rows = RowsView(alignment, page)
@@ -288,7 +288,7 @@ class ResultsController(Controller):
             if by_species is not None:
                 rows.own_orders[SPECIES] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")
-            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
+            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths of the search")
             self._alignments.connect_rows(panel)
             rows.begin()
             self._app.update_actions()

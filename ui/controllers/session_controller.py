@@ -58,7 +58,7 @@ class SessionController(Controller):
         """Open the files of the last session."""
         last = self.session.last
         if not last.files:
-            self._app.notify("note", "There is nothing to open again: no files were open, or they are gone.")
+            self._app.notify("note", "There is nothing to restore: no files were open, or they no longer exist.")
             return
         runs = [name for name in last.files if name.endswith(".clalign")]
         others = [name for name in last.files if name not in runs]

@@ -25,9 +25,7 @@ NO_DEVICE = (
 )
 
 
-NOT_SOUGHT = (
-    "Devices were not looked for (safe mode). Look again finds them; until then the reference computes, slowly."
-)
+NOT_SOUGHT = "Devices were not searched for (safe mode). Look again finds them; until then the slow reference computes."
 
 CLUSTER = "cluster"
 """The cluster in the list of devices before its address is known."""
@@ -70,7 +68,7 @@ def line(device: Device) -> str:
     if device.gcups:
         parts.append(formatting.rate(device.gcups))
     elif device.kind == "reference":
-        parts.append("always there")
+        parts.append("always available")
     return " · ".join(parts)
 
 
@@ -115,7 +113,7 @@ def tuning(value: dict[str, Any]) -> str:
         if found != before[name]
     ]
     tried = formatting.plural(len(value["rows"]), "trial")
-    what = ", ".join(changed) if changed else "the choices it had were the fastest"
+    what = ", ".join(changed) if changed else "the present choices were the fastest"
     return f"{value['device']} is tuned after {tried}: {what}."
 
 
@@ -123,7 +121,7 @@ def summary(devices: list[Device], sought: bool = True) -> str:
     """Return the number of ready devices, for the status bar."""
     real = [d for d in devices if d.kind != "reference"]
     if not real:
-        return "No OpenCL device found" if sought else "Devices were not looked for"
+        return "No OpenCL device found" if sought else "Devices were not searched for"
     ready = sum(d.is_usable for d in real)
     text = f"{formatting.plural(ready, 'device')} ready"
     other = len(real) - ready

@@ -31,7 +31,7 @@ DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 STAGES = {"build": "Preparing kernels for this device once,", "test": "Testing the device once",
           "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
-          "merge": "Bringing the parts together",
+          "merge": "Merging the parts",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
           "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
           "hmmbuild": "Building the profile", "tree": "Joining neighbors", "training": "Learning from the pairs",
@@ -183,12 +183,12 @@ def _device_line(name: str, devices: list[dict[str, Any]]) -> tuple[str, ...]:
     share, gcups, cells = (sum(one[key] for one in devices) for key in ("share", "gcups", "cells"))
     if not cells:
         return name, "nothing yet", "", ""
-    part = f"{formatting.share(100 * share)}{formatting.THIN}% of what is done"
+    part = f"{formatting.share(100 * share)}{formatting.THIN}% of the finished work"
     return name, part, formatting.rate(gcups), formatting.cells(cells)
 
 
 def _waiting(item: JobItem) -> str:
-    return "Waits until the job before it is done"
+    return "Waiting for the job before it"
 
 
 def _running(item: JobItem) -> str:
@@ -220,11 +220,11 @@ def _stopping(item: JobItem) -> str:
 
 def _stopped(item: JobItem) -> str:
     if item.is_lab:
-        return "Stopped; what was measured so far is kept"
+        return "Stopped; the measurements so far are kept"
     if item.kind == "locate":
-        return "Stopped; the run does not know yet where its files lie"
+        return "Stopped; files of the run are missing"
     if item.kind == "tune":
-        return "Stopped; the choices stay as they were"
+        return "Stopped; the choices are unchanged"
     if not item.is_search:
         return "Stopped; nothing was written"
     return f"Stopped at {formatting.percent(item.fraction)}; the results so far are kept and marked as partial."

@@ -222,7 +222,7 @@ class AlignmentController(Controller):
     def _stop(self, path: str) -> None:
         self._app.forget_files(path)
         self._stamps.pop(path, None)
-        self.pages[path].show_text("Stopped", "The file was not read to its end. Open it again to see the alignment.")
+        self.pages[path].show_text("Stopped", "The file was not read completely. Open it again to see the alignment.")
 
     def close_page(self) -> None:
         """Close the alignment in view."""

@@ -67,7 +67,7 @@ def no_note_to_undo(app: AppContext) -> str:
 
 def no_note_to_redo(app: AppContext) -> str:
     """Return why no change of a note can be redone."""
-    return "" if app.notes.canRedo() else "No change of a note was taken back."
+    return "" if app.notes.canRedo() else "No change of a note was undone."
 
 
 def no_page(app: AppContext) -> str:
@@ -112,7 +112,7 @@ def no_search(app: AppContext) -> str:
 def not_partial(app: AppContext) -> str:
     """Return why there is nothing to continue."""
     if app.page is not None and app.page.run.is_live:
-        return "This run is being worked on."
+        return "A job is working on this run."
     if app.page is not None and app.page.run.state == "elsewhere":
         return "Another process is writing this run."
     return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
@@ -125,7 +125,7 @@ def no_run_form(app: AppContext) -> str:
 
 def no_devices(app: AppContext) -> str:
     """Return why there are no devices to act on."""
-    return "" if app.workspace.devices_known else "Devices are still being looked for."
+    return "" if app.workspace.devices_known else "Still looking for devices."
 
 
 def no_tuning(app: AppContext) -> str:
@@ -150,7 +150,7 @@ def no_tab(app: AppContext, name: str, reason: str) -> str:
 def no_rows(app: AppContext) -> str:
     """Return why there is no alignment of many rows to act on."""
     controller = app.findChild(AlignmentController)
-    return "" if controller is not None and controller.panel is not None else "Look at an alignment first."
+    return "" if controller is not None and controller.panel is not None else "Open an alignment first."
 
 
 def no_alignment(app: AppContext) -> str:

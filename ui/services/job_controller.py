@@ -52,7 +52,7 @@ def verify_words(value: dict[str, Any]) -> str:
     """Return the result of a verification as text."""
     checked, differing = value["checked"], value["differing"]
     if not checked and not differing:
-        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
+        return "Nothing was checked: the run has no results yet."
     head = f"Checked {formatting.count(checked)} of {formatting.plural(checked, 'score')} on the reference"
     if value.get("things"):
         head = f"Checked {formatting.plural(checked, *value['things'])} on the reference"
@@ -127,7 +127,7 @@ class JobController(Controller):
         if device != REFERENCE.id:
             self.resume(run, device)
             return
-        text = "No other device is ready but the reference, which may take an hour for what others do in seconds."
+        text = "Only the reference is ready, which may take an hour for what others do in seconds."
         self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
@@ -200,10 +200,10 @@ class JobController(Controller):
         """Turn the recording of a trace of the next run on or off."""
         self._records_next = not self._records_next
         if self._records_next:
-            text = "A trace of the next run is recorded, and lies beside the run in the end."
+            text = "A trace of the next run will be recorded beside its file."
             self._app.notify("good", text, ("Do not record", self.record_next_run))
         else:
-            self._app.notify("good", "No trace of the next run is recorded.")
+            self._app.notify("good", "No trace of the next run will be recorded.")
 
     def _submit(self, title: str, job: dict[str, Any]) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None

@@ -71,8 +71,7 @@ class LocateController(Controller):
             return
         self._withdraw_missing(item.run)
         found = dict(item.result["found"])
-        verb = "lies" if len(found) == 1 else "lie"
         names = ", ".join(Path(old).name for old in found)
         places = ", ".join(formatting.short_path(new) for new in found.values())
-        self._app.notify("good", f"The run remembers where {names} {verb} now: {places}.")
+        self._app.notify("good", f"Located {names}: {places}.")
         self.located.emit(item.run)

@@ -71,13 +71,13 @@ class SourceController(Controller):
             if path in self._app.workspace.sources:
                 self._take_again(path)
             elif shown != path:  # Qt's texts cannot hold it
-                self.refuse(
-                    f"{shown}: this name holds bytes that are no UTF-8. Rename it, or search it on the command line."
-                )
+                self.refuse(f"{shown}: this name is not valid UTF-8. Rename it, or search it on the command line.")
             elif not Path(path).exists():
-                self.refuse(f"{path} is not there. It may have been moved or deleted.")
+                self.refuse(f"{path} does not exist. It may have been moved or deleted.")
             elif not Path(path).is_file() and not Path(path).is_dir():
-                self.refuse(f"{path} is a pipe or a device. The window reads files more than once: save it to one.")
+                self.refuse(
+                    f"{path} is a pipe or a device. The window reads files more than once: save its content to a file."
+                )
             elif path.endswith(".clalign"):
                 self.run_opened.emit(path)
             elif path.endswith(".json"):

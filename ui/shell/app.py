@@ -37,7 +37,7 @@ from .single_instance import Instance, hand_over, server_name
 REPORT = "Please report it with the text below."
 
 SAFE_MODE = (
-    "Safe mode: the layout is the usual one, and no drivers were touched. Only the reference can be used until you "
+    "Safe mode: default layout, and no drivers are loaded. Only the reference can be used until you "
     "choose Devices > Look for devices again."
 )
 
@@ -166,7 +166,7 @@ def show_faults(window: MainWindow) -> None:
         sys.__excepthook__(kind, error, trace)
         text = "".join(traceback.format_exception(kind, error, trace))
         log.LOG.error("fault of the window: %s", text)
-        text_of_fault = f"The window met a fault of its own ({kind.__name__}: {error})."
+        text_of_fault = f"An error occurred in the window ({kind.__name__}: {error})."
         # In a turn of its own: a fault may come while something is painted.
         QTimer.singleShot(0, window, lambda: window.controller.show_fault(text_of_fault, REPORT, text))
 

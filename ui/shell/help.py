@@ -24,7 +24,7 @@ FILTER_ROWS = [
 ]
 
 HISTOGRAM_ROWS = [
-    ("Left, Right", "Move the significance line (Shift: faster, Ctrl: the line of what is shown)"),
+    ("Left, Right", "Move the significance line (Shift: faster, Ctrl: the report line)"),
     ("Enter, double-click", "Type the score of a line"),
     ("L", "Logarithmic or linear"),
 ]

@@ -38,13 +38,13 @@ ICONS = {
 }
 
 TIPS = {
-    "pause": "Let the job wait; what it found can be used",
-    "proceed": "Let the job go on",
+    "pause": "Pause the job; its results can be used",
+    "proceed": "Continue the job",
     "stop": "Stop after this batch; the results so far are kept",
     "resume": "Continue from the last finished batch, with the same final result",
     "resume_elsewhere": "Continue from the last finished batch on the next device that is ready",
     "show": "Show the results",
-    "dismiss": "Take this line away",
+    "dismiss": "Remove this line",
 }
 
 MAX_LINES = 4

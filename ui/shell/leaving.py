@@ -16,7 +16,7 @@ from ..views.widgets.parts import (
 from ..views.widgets.sheet import Sheet
 from ..views.workbench import Workbench
 
-UNSEEN = "unseen, until they are done; start clalign again to see them"
+UNSEEN = "without a window; start clalign again to see them"
 
 
 class LeaveSheet(Sheet):
@@ -29,11 +29,11 @@ class LeaveSheet(Sheet):
         super().__init__("Jobs are running", 560)
         self.words = label(words, wrap=True)
         self.body.addWidget(self.words)
-        way = "with a symbol in the notification area, and you are told when they are done" if has_tray else UNSEEN
+        way = "with an icon in the notification area, which notifies you at their end" if has_tray else UNSEEN
         text = (
-            f"In the background they go on {way}. "
-            "A search that is stopped keeps what it has found and can be continued; "
-            "every run is found again with Run > Library of runs."
+            f"In the background they continue {way}. "
+            "A stopped search keeps its results and can be continued; "
+            "Run > Library of runs lists every run."
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         self.stay = button("Cancel", self.close_sheet)

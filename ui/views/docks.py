@@ -319,10 +319,10 @@ class DevicePicker(QWidget):
         self.words.setVisible(bool(text))
         for shown in (self.test, self.details):
             shown.setEnabled(space.devices_known)
-            shown.setToolTip("" if space.devices_known else "Devices are still being looked for.")
+            shown.setToolTip("" if space.devices_known else "Still looking for devices.")
         if space.devices_known:
             self.test.setToolTip("Search the bundled examples on the chosen device and compare with known answers")
-            self.details.setToolTip("All that is known about the chosen device")
+            self.details.setToolTip("All facts about the chosen device")
 
     def _choose(self, index: Index) -> None:
         on_mark, self.marks.is_on_mark = self.marks.is_on_mark, False

@@ -46,7 +46,7 @@ class LayoutsSheet(Sheet):
         self._names = names
         clear_layout(self._lines)
         for name in names:
-            use = button("Use", partial(self.use_requested.emit, name), tip="Arrange the docks so")
+            use = button("Use", partial(self.use_requested.emit, name), tip="Use this arrangement")
             gone = button(
                 "Delete", partial(self.forget_requested.emit, name), tip="Delete this layout; no dock changes"
             )
@@ -54,7 +54,9 @@ class LayoutsSheet(Sheet):
             gone.setAccessibleName(f"Delete {name}")
             self._lines.addLayout(row((label(name), 1), use, gone))
         if not names:
-            self._lines.addWidget(label("None is saved yet: arrange the docks, then save them under a name.", "muted"))
+            self._lines.addWidget(
+                label("No layout is saved yet: arrange the docks, then save them under a name.", "muted")
+            )
         self._judge()
 
     def _judge(self) -> None:

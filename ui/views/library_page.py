@@ -32,11 +32,11 @@ MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 COLUMNS = (
     TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
                mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
-    TextColumn("Command", "What made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
-    TextColumn("State", "What became of it", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
+    TextColumn("Command", "Command that made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
+    TextColumn("State", "State of the run", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
     TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80,
                value=lambda r: r["n_hits"], large_first=True),
-    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130,
+    TextColumn("Made", "Start time", lambda r: formatting.moment(r["created"]), width=130,
                value=lambda r: r["created"], large_first=True),
     TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80,
                value=lambda r: r["n_bytes"], large_first=True),
@@ -68,10 +68,10 @@ class LibraryTable(TextTableView):
 
 ACTIONS = {
     "open": ("Open", "Show its results (Enter)"),
-    "rename": ("Rename…", "Give it a name of its own, which is kept in its file"),
-    "reveal": ("Show in folder", "Open the folder that it lies in"),
+    "rename": ("Rename…", "Give it a name, stored in its file"),
+    "reveal": ("Show in folder", "Open its folder"),
     "compare": ("Compare runs", "Which hits two runs share; choose two"),
-    "delete": ("Delete…", "Delete it for good; asks before"),
+    "delete": ("Delete…", "Delete it permanently, after confirmation"),
 }
 
 
@@ -118,7 +118,7 @@ class LibraryPage(QWidget):
         runs = f"{formatting.count(len(rows))}{of} runs" if of else formatting.plural(len(rows), "run")
         self.count.setText(f"{runs} · {size}")
         self._stack.setCurrentIndex(1 if rows else 0)
-        words = ("No run has these words", "Clear the search to see all.") if n_all else (
+        words = ("No run matches", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
         self.empty.show_text(*words)
         for place, found in enumerate(self.model.rows):  # as they are sorted
@@ -158,7 +158,7 @@ class NameRunSheet(Sheet):
         self.field.selectAll()
         self.body.addWidget(self.field)
         self.body.addWidget(
-            label("Kept in the run file. Without one it is called after its inputs.", "muted", wrap=True)
+            label("Stored in the run file. Without one the run is named after its inputs.", "muted", wrap=True)
         )
         save = button("Rename", lambda: self.named.emit(self.field.text()), "primary")
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), save))

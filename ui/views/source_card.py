@@ -86,7 +86,7 @@ class SourceCard(ScrolledCard):
         title.setToolTip(source.path)
         self.box.addWidget(title)
         if source.state == "reading":
-            self.box.addWidget(label("Being read…", "muted"))
+            self.box.addWidget(label("Reading…", "muted"))
         elif source.state == "refused":
             self.box.addWidget(notice_row("stop", f"{source.problem} {source.hint}".strip()))
         elif source.kind == "sequences":
@@ -135,7 +135,7 @@ class SourceCard(ScrolledCard):
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)
-        self.box.addLayout(Flow(label("Take them as", "muted"), box))
+        self.box.addLayout(Flow(label("Treat as", "muted"), box))
 
     def _show_profiles(self, source: Source) -> None:
         self._add_offers(source)

@@ -243,7 +243,7 @@ class StartPage(QScrollArea):
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")
-        tip = "Keep it no longer" if entry.pinned else "Keep it in this list"
+        tip = "Unpin from this list" if entry.pinned else "Pin to this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)
         )

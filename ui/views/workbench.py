@@ -78,7 +78,7 @@ class Workbench(QMainWindow):
             box.setSpacing(0)
             for widget in widgets:
                 box.addWidget(widget, 0 if widget in (self.messages, self.tour) else 1)
-        self._drop_words = label("Drop the files: they sort themselves into profiles, sequences and runs", "drop")
+        self._drop_words = label("Drop profiles, sequences or runs here", "drop")
         self._drop_words.setParent(stage)
         self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._drop_words.setWordWrap(True)

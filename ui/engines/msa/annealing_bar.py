@@ -21,11 +21,11 @@ from ...views.widgets.parts import (
 from .run_data import MEASURE_NAMES, factor_words
 from .run_view import AlignedRunView
 
-FACTOR_TIP = "What merging columns must be worth at least: larger ones leave only what is certain"
+FACTOR_TIP = "Least gain for merging columns: a larger value keeps only what is certain"
 
 LOWER_TIP = (
-    "Merge columns anew with a lower gap factor, in a run of its own. No pair is compared again: the run keeps all "
-    "probabilities, but only the merges that are worth its gap factor"
+    "Merge the columns again with a lower gap factor, in a new run. No pair is compared again: this run has all "
+    "probabilities, but only the merges for its gap factor"
 )
 
 PLAY_MS = 60
@@ -59,8 +59,8 @@ class AnnealingBar(QWidget):
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
         self.play = IconButton("play", "Watch the alignment being built", self.toggle_play)
-        back = IconButton("skip-previous", "One merge back", lambda: run.go_to(run.step - 1))
-        on = IconButton("skip-next", "One merge on", lambda: run.go_to(run.step + 1))
+        back = IconButton("skip-previous", "Previous merge", lambda: run.go_to(run.step - 1))
+        on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
         self.finished = button("Finished", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
         self.finished.setToolTip("The alignment of the run: all merges, refined")
         export = button(
@@ -103,7 +103,7 @@ class AnnealingBar(QWidget):
             factor = -1.0
         if not 0 <= factor < math.inf:
             set_role(self.factor, "state", "wrong")
-            self.factor.setToolTip("A number of at least 0 is needed, such as 1.5")
+            self.factor.setToolTip("Enter a number of at least 0, such as 1.5")
             return
         set_role(self.factor, "state", "")
         self.factor.setToolTip(FACTOR_TIP)
@@ -144,7 +144,7 @@ class AnnealingBar(QWidget):
             progress = self._run.progress
             if progress:
                 merges, columns = formatting.plural(progress["n_merges"], "merge"), progress["n_columns"]
-                self.words.setText(f"Being merged: {merges}, {formatting.plural(columns, 'column')} left")
+                self.words.setText(f"Merging: {merges}, {formatting.plural(columns, 'column')} left")
             return
         self.slider.blockSignals(True)
         self.slider.setRange(0, run.last_step)
@@ -173,7 +173,7 @@ class AnnealingBar(QWidget):
         weights = run.found.merges.weights
         most = float(weights.max()) if len(weights) else least
         self.range.setText(f"from {factor_words(least)} to {factor_words(most)}")
-        self.range.setToolTip("Gap factors that the merges of this run are enough for")
+        self.range.setToolTip("Gap factors covered by the merges of this run")
         self.lower_button.setVisible(least > 0)
         for factor in (least / 2, least / 4, 0.0):
             words = f"{factor:.3g}" if factor else "0, the most sensitive"
@@ -200,5 +200,5 @@ class AnnealingBar(QWidget):
         if self._run.judged is not None:
             whole = self._run.judged.whole
             parts = [f"{title.lower()} {whole[name]:.3f}" for name, title in MEASURE_NAMES.items()]
-        waiting = "measures are being computed…" if self._run.aligned is not None else ""
+        waiting = "computing measures…" if self._run.aligned is not None else ""
         self.measures.setText(" · ".join(parts) if parts else waiting)

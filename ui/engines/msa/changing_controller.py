@@ -101,7 +101,7 @@ class ChangingController(Controller):
             head = f"{formatting.plural(value['n_sequences'] - value['n_rows'], 'sequence')} added"
         else:
             first, last = item.spec["first"], item.spec["last"]
-            head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} aligned anew"
+            head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} realigned"
             self._chosen[value["output"]] = range(first, last + value["n_columns"] - value["width"])
         self._app.notify("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
         self._sources.open_paths([value["output"]])

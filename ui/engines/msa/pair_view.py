@@ -61,7 +61,7 @@ class PairCanvas(QWidget):
         said = "aligned" if bool(((shown.path == (x, y)).all(axis=1)).any()) else "not aligned"
         named = zip(shown.names, shown.letters, (x, y), strict=True)
         lines = [f"{name} {chr(text[k])} {k + 1}" for name, text, k in named]
-        probability = f"{value:.3f}" if value else "less than is kept"
+        probability = f"{value:.3f}" if value else "too small to be stored"
         return "\n".join([*lines, f"probability {probability}; {said}"])
 
     def event(self, event: QEvent) -> bool:
@@ -86,7 +86,7 @@ class PairView(QWidget):
             box.setAccessibleName(name)
             box.setMaxVisibleItems(20)
             box.activated.connect(lambda: self.show_pair())
-        self.way = IconButton("vector-polyline", "Show the way of the alignment", self._show_way)
+        self.way = IconButton("vector-polyline", "Show the path of the alignment", self._show_way)
         self.way.setCheckable(True)
         self.way.setChecked(True)
         self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_requested.emit, "Save…")

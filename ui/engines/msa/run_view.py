@@ -185,10 +185,10 @@ class AlignedRunView(RunView):
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text while there is no alignment."""
         if self.is_complete:
-            return "Reading the alignment", "Its posterior probabilities are read from the run."
+            return "Reading the alignment", "Its posterior probabilities are being read."
         if self.is_live:
-            return "Being aligned", "The alignment appears here once all pairs are compared and columns are merged."
-        return "No alignment yet", "The run ended early. Continue it to compare the pairs that are left."
+            return "Aligning", "The alignment appears here once all pairs are compared and columns are merged."
+        return "No alignment yet", "The run ended early. Continue it to compare the remaining pairs."
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
@@ -214,10 +214,10 @@ class AlignedRunView(RunView):
             *self.scoring_rows(),
         ]
         said = (
-            "Colors say how sure each residue is of its column: accuracy counts pairs and gaps that are expected to be "
-            "right, sensitivity those of all right pairs that were found, specificity those found that are right, "
-            "certainty how much likelier the alignment is than the next best one, and consistency how near it is to "
-            "what each pair alone would like best."
+            "Colors show the confidence of each residue in its column. Expected accuracy: share of correct pairs and gaps; "
+            "sensitivity: share of the correct pairs that were found; specificity: share of the found pairs that are "
+            "correct; certainty: how much likelier the alignment is than the next best one; consistency: its agreement "
+            "with the best alignment of each pair alone."
         )
         return "Alignment", rows, said
 

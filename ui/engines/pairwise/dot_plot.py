@@ -177,7 +177,7 @@ def bare_plot(card: dict[str, Any], hit: Hit) -> DotPlot:
     return DotPlot(card["name"], hit.name, card["length"], hit.length, paths, alphabet=card["alphabet"])
 
 
-NO_DOTS = "Only the path is drawn, because the sequences are not at hand"
+NO_DOTS = "Only the path is drawn, because the sequences are missing"
 
 
 def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None = None) -> DotPlot:

@@ -249,10 +249,10 @@ class DotPlotView(QWidget):
         self.least.setRange(1, LEVELS - 1)
         self.least.setValue(DEFAULT_LEVEL)
         self.least.setFixedWidth(90)
-        self.least.setAccessibleName("How alike windows must be to make a dot")
+        self.least.setAccessibleName("Least similarity of windows for a dot")
         self.least.setToolTip(
-            "How alike windows must be to make a dot: to the right only the most alike are left;"
-            f" {formatting.percent(1.0)} is as alike as the query is to itself"
+            "Least similarity of windows for a dot: to the right only the most similar remain;"
+            f" {formatting.percent(1.0)} is the similarity of the query to itself"
         )
         self.level_words = label("", "muted")
         self.least.valueChanged.connect(self._set_min_level)
@@ -323,10 +323,10 @@ class DotPlotView(QWidget):
         if plot is None or plot.problem:
             return ""
         if plot.dots is None:
-            return "The two sequences are being compared…"
+            return "Comparing the two sequences…"
         size = formatting.length(plot.window, plot.alphabet)
         if not (plot.dots >= DEFAULT_LEVEL).any():
-            return f"No windows of {size} are more alike than chance lets expect."
+            return f"No windows of {size} are more similar than expected by chance."
         return f"Windows of {size}, scored with the matrix. A click goes to the column."
 
     def _say(self, text: str) -> None:

@@ -16,11 +16,8 @@ COLUMNS_HEIGHT = 240
 class ColumnSheet(ExplainSheet):
     """Shows every column of the alignment, and the derivation of bits and E-value."""
 
-    ASK_WORDS = (
-        "The sequence is aligned with the query, and you see what their score is made of, and why it is reported or "
-        "not."
-    )
-    WAIT_WORDS = "The two sequences are aligned once more…"
+    ASK_WORDS = "Aligns the sequence with the query, and shows the parts of their score, and why it is reported or not."
+    WAIT_WORDS = "Aligning the two sequences again…"
 
     def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
         """Return the widgets for the sequences, the table of their columns, and the sums."""

@@ -39,12 +39,12 @@ class PairForm(OptionForm):
         is_pairs = is_listed or is_in_step or self._is_set("long")
         has_match = self._is_set("match") and self._is_set("mismatch")
         is_fitted = self._choice("statistics").currentData() == "fitted"
-        no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
-        no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
+        no_composition = "Composition is for proteins only." if self._is_nucleic else ""
+        no_composition = "Fitted statistics include it." if is_fitted else no_composition
         reasons = {
             "strand": "" if self._is_nucleic else "Proteins have one strand.",
             "matrix": "Match and mismatch are given." if has_match else "",
-            "in_step": "The pairs are those of the list." if is_listed else "",
+            "in_step": "The list defines the pairs." if is_listed else "",
             "pair_list": "The pairs are in step." if is_in_step and not is_listed else "",
             **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
             **dict.fromkeys(OF_SEARCHES, ALL_REPORTED if is_pairs else ""),

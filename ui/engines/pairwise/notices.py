@@ -21,7 +21,7 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
         if not chosen:
             found += _guess_notices(queries, targets)
         if len(chosen) > 1:
-            found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
+            found.append(Notice("stop", "Queries and targets seem to have different alphabets.", True))
         n_targets = int(targets.report.get("n_sequences", 0))
         if n_targets < FEW_TARGETS:
             text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."

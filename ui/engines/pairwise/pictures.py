@@ -48,7 +48,7 @@ def too_long(hit: Hit, path: str) -> str:
     if n_columns <= MAX_COLUMNS or kind == "pdf":
         return ""
     return (
-        f"{formatting.count(n_columns)} columns are too many for a picture without pages: nobody could open or read it."
+        f"{formatting.count(n_columns)} columns are too many for a picture without pages: viewers could not open it."
         " Save it as PDF, which has pages, or copy the alignment as text."
     )
 

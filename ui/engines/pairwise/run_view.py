@@ -48,7 +48,7 @@ class PairRunView(RunView):
         return "query"
 
     def _read_cards(self, run: RunFile, state: str | None) -> list[dict[str, Any]]:
-        """Return the cards without their curves; while queries neither start nor end only the one in view is read again.
+        """Return the cards without curves; while queries neither start nor end only the one in view is read again.
 
         Hundreds of queries would otherwise keep the window busy.
         """
@@ -160,7 +160,7 @@ class PairRunView(RunView):
         if self.is_pairs:
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
-        top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
+        top = " (the requested maximum)" if not self.shows_all and n_all >= limit > 0 else ""
         return f"{formatting.plural(n_all, 'hit')}{self._of_which()}{top} · {self._scope()}"
 
     def _all_done(self, finished: dict[str, Any]) -> str:

@@ -67,7 +67,7 @@ class PairSheet(SpecSheet):
         self.use.setEnabled(False)
         self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
         self._paste = QWidget()
-        hint = label("FASTA, or a plain sequence; it is kept as a file.", "muted")
+        hint = label("FASTA or a plain sequence; saved as a file.", "muted")
         self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
         self._paste.hide()
         lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about

@@ -32,8 +32,8 @@ NUMBER, SEED = 5000, 42
 MIN_SEQUENCES, MAX_SEQUENCES = 100, 10_000_000
 
 REASON = (
-    "The scores of random sequences are fitted with an extreme value distribution. With it the profile's E-values are "
-    "estimates instead of upper bounds. The result is a new file; the original stays as it is."
+    "Fits an extreme value distribution to the scores of random sequences. The profile's E-values are then estimates "
+    "instead of upper bounds. The result is a new file; the original is not changed."
 )
 
 
@@ -96,7 +96,7 @@ class CalibrateSheet(Sheet):
 
     def _result(self) -> QWidget:
         made = QWidget()
-        self.names.setAccessibleName("Profile whose fit is shown")
+        self.names.setAccessibleName("Profile of the fit")
         self.names.activated.connect(self.show_fit)
         self.figure.setMinimumHeight(300)
         box = QGridLayout(made)
@@ -116,7 +116,7 @@ class CalibrateSheet(Sheet):
         self.names.setVisible(len(self.fits) > 1)
         self.search.setVisible(state == "done")
         self.close_button.setText("Cancel" if state == "asking" else "Close")
-        self.close_button.setToolTip("The calibration goes on" if state == "running" else "")
+        self.close_button.setToolTip("The calibration continues" if state == "running" else "")
         self.resized.emit()
 
     def _numbers(self) -> tuple[int, int | None, str]:
@@ -141,11 +141,11 @@ class CalibrateSheet(Sheet):
         if not problem and (not text or path.is_dir()):
             problem = "Choose a file name."
         if not problem and text and Path(self.source.path) == path.absolute():
-            problem = "The original stays as it is: choose another file."
+            problem = "The original is not changed: choose another file."
         self.run_button.setEnabled(not problem)
         self.run_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
         self.problem.setVisible(bool(self.problem.text()))
 
     def _choose_path(self) -> None:

@@ -64,7 +64,7 @@ class DomainCard(HitCard):
     def _tools(self) -> list[QWidget]:
         tools = super()._tools()
         self.posterior = QCheckBox("Confidence")
-        self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
+        self.posterior.setToolTip("The confidence of each column of the alignment (HMMER3)")
         self.posterior.setChecked(True)
         self.posterior.toggled.connect(self.posterior_chosen)
         tools.insert(tools.index(self.schemes) + 1, self.posterior)

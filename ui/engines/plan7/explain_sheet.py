@@ -19,11 +19,8 @@ from .explanation import explanation_text, explanation_title, step_mark, step_no
 class FilterSheet(ExplainSheet):
     """Shows every step with its numbers."""
 
-    ASK_WORDS = (
-        "The sequence is sent through every filter, also those that it would not have come to, and you see its "
-        "score and what was needed."
-    )
-    WAIT_WORDS = "Every filter is computed for this one sequence…"
+    ASK_WORDS = "Sends the sequence through every filter, also those it would not reach, with scores and thresholds."
+    WAIT_WORDS = "Computing every filter for this sequence…"
 
     def parts(self, value: dict[str, Any], verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""

@@ -33,7 +33,7 @@ def step_result(step: dict[str, Any]) -> str:
         return "not part of the search"
     if step["text"].startswith(LEFT_OUT):
         return f"would {'pass' if step['passed'] else 'not pass'}"
-    return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not come to it"
+    return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not reach it"
 
 
 def step_numbers(step: dict[str, Any]) -> str:

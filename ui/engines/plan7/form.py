@@ -58,7 +58,7 @@ class SearchForm(OptionForm):
         replaced = replaced_by(given)
         for name in self._fields:
             other = replaced.get(name)
-            self._allow(name, f"Does not count: {REPLACED[other][1]}." if other else "")
+            self._allow(name, f"Has no effect: {REPLACED[other][1]}." if other else "")
 
     def offer_presets(self, has_hmmer3: bool) -> None:
         """Enable the presets if there are filters."""

@@ -133,14 +133,14 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
     is_more = _chance_of_so_many(passed, expected) < MIN_CHANCE if expected < MIN_NORMAL else passed > expected + spread
     if is_more and passed > MIN_RATIO * expected:
         if stage == "forward":
-            return "more than chance: probably members of the family", "note"
+            return "more than by chance: probably members of the family", "note"
         if passed > WARNING_RATIO * max(expected, n_reported):
             return "far more than chance and hits explain: biased composition?", "caution"
-        return "more than chance: a large family, or bias", "note"
+        return "more than by chance: a large family, or bias", "note"
     if passed < expected - spread and MIN_RATIO * passed < expected:
-        few = "fewer than chance: unusual sequences, or another composition"
+        few = "fewer than by chance: unusual sequences, or another composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
-    return "as chance has it", "good"
+    return "as expected by chance", "good"
 
 
 def _chance_of_so_many(passed: int, expected: float) -> float:
@@ -182,7 +182,7 @@ def _filter(key: str, title: str, tip: str) -> TextColumn:
 
 
 COLUMNS = (
-    TextColumn("Name", "Name of the sequence; empty if the file is not at hand any more", _text("name"), False, 150,
+    TextColumn("Name", "Name of the sequence; empty if the file is missing", _text("name"), False, 150,
                value=_value("name")),
     TextColumn("Length", "Residues", lambda r: "—" if r["length"] is None else formatting.count(r["length"]), True, 56,
                value=_value("length"), large_first=True),
@@ -190,7 +190,7 @@ COLUMNS = (
     _filter("bias", "MSV − bias", "The same above the bias filter's null model"),
     _filter("viterbi", "Viterbi", "Score in the Viterbi filter"),
     _filter("forward", "Forward", "Forward score"),
-    TextColumn("P-value", "Of the score that this stage judges by",
+    TextColumn("P-value", "P-value of the score of this stage",
                lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70,
                value=_value("pvalue")),
     TextColumn("Limit", "P-value that lets a sequence pass", lambda r: formatting.limit(r["limit"]), True, 56,

@@ -45,7 +45,7 @@ AXES: dict[ScoreKind, str] = {
 
 KIND_WORDS: dict[str, str] = {
     "msv": "MSV scores of all sequences",
-    "forward": "Forward scores of those that got that far",
+    "forward": "Forward scores of those that reached it",
 }
 """The scores that the histogram of a HMMER3 profile can show."""
 
@@ -93,7 +93,7 @@ class ProfileHistogram(Histogram):
     def nothing_words(self) -> str:
         """The text in place of a plot without bars."""
         if self.kind == "forward" and self.n_random:
-            return "No sequence came as far as Forward."
+            return "No sequence reached Forward."
         return super(ProfileHistogram, self).nothing_words
 
     @property
@@ -141,7 +141,7 @@ class ProfileHistogram(Histogram):
         if self.kind == "forward" and self.calibration is not None:
             numbers = formatting.curve("tau", self.calibration.location, self.calibration.slope)
             random = formatting.plural(round(self.n_random), "random sequence")
-            return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
+            return [("calibration", f"Expected for {random} without filters: {numbers}")]
         if self.calibration is not None:
             numbers = formatting.curve("mu", self.calibration.location, self.calibration.slope)
             lines.append(("calibration", f"Calibration of the profile: {numbers}"))

@@ -149,7 +149,7 @@ class ProfileController(Controller):
             page.profile.show_text("No profile yet", "It appears here as soon as the search begins.")
         elif path == "-":
             page.profile.show_text(
-                "The profile was not kept", "It came from standard input. Open it as a file to see it."
+                "The profile is not available", "It came from standard input. Open it as a file to see it."
             )
         else:
             file, card = run.path, run.cards[number]

@@ -119,14 +119,14 @@ def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
 def lane_sentences(profile: ShownProfile, node: int) -> list[str]:
     """Return the transitions from the match, the insert and the delete state of a node as sentences."""
     if node == profile.hmm.length:
-        return ["The last node: what matches or skips it has come to the end of the profile."]
+        return ["The last node: after a match or a deletion the profile ends."]
     t = profile.steps[node]
     match = (
         f"After a match here, {_percent(t[MM])} go on to the next node, {_percent(t[MI])} insert residues "
         f"first, and {_percent(t[MD])} skip the next node."
     )
     insert = (
-        f"An insertion goes on with {_percent(t[II])} after each residue, which makes "
+        f"An insertion continues with {_percent(t[II])} after each residue: "
         f"{profile.logo.insert_length[node - 1]:.1f} residues on average."
     )
     delete = (

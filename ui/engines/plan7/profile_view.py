@@ -67,7 +67,7 @@ class DisfavoredSheet(Sheet):
         super().__init__("What this model likes least", 560)
         text = (
             "These residues cost the most bits against the likeliest one of their node. A sequence that has "
-            "several of them is hardly a member of the family. Choose a line to see its node."
+            "several of them is probably not a member of the family. Choose a row to see its node."
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         model = TextTable(MIN_COLUMNS, self)
@@ -223,7 +223,7 @@ class ProfilePage(QWidget):
         super().__init__()
         self.title = title
         self.view = ProfileView()
-        self.profiles = QueryChooser("Profile that is shown")
+        self.profiles = QueryChooser("Profile in view")
         self.profiles.offer((name, number) for number, name in enumerate(names))
         self.profiles.setVisible(len(names) > 1)
         self.profiles.activated.connect(self.profile_requested)

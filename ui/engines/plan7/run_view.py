@@ -118,12 +118,12 @@ class ProfileRunView(RunView):
         if data.kind == "msv":
             return (
                 f"MSV filter scores of all {formatting.plural(data.n_scores, 'sequence')}{so_far}; the curve is the "
-                "model's calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
+                "model's calibration, not fitted. Scores that overflow 8 bits are at the right end. Hits are "
                 "judged by other scores: see the Forward scores for the thresholds."
             )
-        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
+        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that reached Forward are shown{so_far}"
         return (
-            f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
+            f"{got}; no curve is fitted to filtered scores. The score of a hit is a little lower, because it is "
             "corrected for biased composition. Drag a line, or double-click to type a score."
         )
 
@@ -132,8 +132,8 @@ class ProfileRunView(RunView):
         spec = self.facts.get("spec") or {}
         if spec.get("without_filters"):
             return "Without filters (--max): every sequence went through Forward."
-        live = "" if self.is_complete else " So far, with what is searched already."
-        return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
+        live = "" if self.is_complete else " These are the counts so far."
+        return f"Each filter passes likely sequences; “expected” is the number for random ones.{live}"
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""

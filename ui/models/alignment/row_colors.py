@@ -109,7 +109,7 @@ SCHEME_WORDS = {
     "clustalx": "Residues are colored only where their column has enough of their group",
     "safe": "Groups of residues in colors that look different with any kind of color vision",
     "zappo": "Physical and chemical groups of residues",
-    "taylor": "A color for each residue; alike residues have alike colors",
+    "taylor": "A color for each residue; similar residues have similar colors",
     "blosum62": "Dark: the column's commonest residue; light: one that BLOSUM62 scores above zero with it",
     "identity": "The column's commonest residue, by the share of the rows that have it",
     "hydrophobicity": "From hydrophilic (blue) to hydrophobic (red), after Kyte and Doolittle",
@@ -275,7 +275,7 @@ def _blosum62() -> Coloring:
         made[some, FIRST_LETTER + letter[some]] = FIRST_COLOR
         return made
 
-    legend = ((palette[0], "the commonest residue"), (palette[1], "alike by BLOSUM62"))
+    legend = ((palette[0], "the commonest residue"), (palette[1], "similar by BLOSUM62"))
     return Coloring(SCHEMES["blosum62"], palette, legend, table)
 
 

@@ -14,7 +14,7 @@ from clalign.values.multiple_alignments import GAPS
 from clalign.values.row_alignments import RowAlignment
 
 MODES = {
-    "text": ("Residues", "Letters in a row, whatever gaps are between them"),
+    "text": ("Residues", "Consecutive letters, ignoring gaps"),
     "prosite": (
         "PROSITE pattern",
         "As C-x(2,4)-C-{P}-[LIV]: x any residue, [..] one of these, {..} none",
@@ -85,8 +85,8 @@ def prosite_pattern(text: str) -> str:
     for element in pattern.removeprefix("<").removesuffix(">").split("-"):
         found = _ELEMENT.fullmatch(element)
         if found is None:
-            hint = "Elements are parted by -, such as x, A, [AG], {P}, x(3), x(2,4)."
-            raise OptionError(f'"{element}" is no element of a PROSITE pattern.', hint)
+            hint = "Elements are separated by -, such as x, A, [AG], {P}, x(3), x(2,4)."
+            raise OptionError(f'"{element}" is not an element of a PROSITE pattern.', hint)
         what = found["what"].upper()
         if what == "X":
             what = "."
@@ -125,12 +125,12 @@ def compiled(text: str, mode: str) -> re.Pattern[bytes]:
     expression = prosite_pattern(text) if mode == "prosite" else _bounded(text)
     if mode == "regex" and re.search(r"[*+}]\)*\)[*+{]", expression):
         raise OptionError(
-            "A repeat within a repeat may take for ever.", "Write the inner one out, or give it a fixed number."
+            "A repeat within a repeat could take forever.", "Write the inner one out, or give it a fixed number."
         )
     try:
         return re.compile(expression.encode("latin-1", "replace"), re.IGNORECASE)
     except (re.error, OverflowError) as error:
-        raise OptionError(f"This is no regular expression: {error}.", "For plain letters choose Residues.") from None
+        raise OptionError(f"Invalid regular expression: {error}.", "For plain letters choose Residues.") from None
 
 
 def find_rows(alignment: RowAlignment, text: str, mode: str, context: JobContext) -> Found:

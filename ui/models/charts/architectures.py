@@ -20,26 +20,26 @@ from ..widgets.text_table import Row, TextColumn
 from .family_colors import family_colors
 
 RULE_WORDS = {
-    "auto": ("Overlaps: automatic", "By clans if a table of them is at hand, else by the best E-value"),
+    "auto": ("Overlaps: automatic", "By clans if there is a table of them, else by the best E-value"),
     "clans": (
         "Overlaps: by clans",
-        "Of overlapping domains of one clan the one with the best E-value, as Pfam does it",
+        "The best E-value of overlapping domains of a clan, as in Pfam",
     ),
-    "best": ("Overlaps: best E-value", "Of all that overlap the one with the best E-value"),
+    "best": ("Overlaps: best E-value", "The best E-value of all that overlap"),
     "all": ("Overlaps: show all", "Everything, overlapping or not"),
 }
 """Titles and meanings of the rules for overlapping domains."""
 
 SETTLED_WORDS = {
-    "clans": "of overlapping ones of one clan the best",
-    "best": "of overlapping ones the best",
-    "all": "overlapping ones, too",
+    "clans": "the best of overlapping ones in a clan",
+    "best": "the best of overlapping ones",
+    "all": "with overlapping ones",
 }
 
 GROUP_COLUMNS = (
     TextColumn("Sequences", "How many sequences have this architecture", lambda r: formatting.count(r["n"]), True, 80),
     TextColumn(
-        "Architecture", "What is on the sequence, from its first residue to the last", lambda r: r["text"], stretch=True
+        "Architecture", "Parts of the sequence, from its first residue to its last", lambda r: r["text"], stretch=True
     ),
 )
 

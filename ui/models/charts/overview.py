@@ -47,8 +47,8 @@ def _column(
 
 
 COLUMNS = (
-    _column("Query", "Profile or sequence that was looked for", 150, lambda line: line.name),
-    _column(SEARCHED_COLUMN, "Share of the targets that it was compared with so far", 90,
+    _column("Query", "Profile or sequence", 150, lambda line: line.name),
+    _column(SEARCHED_COLUMN, "Share of the targets compared so far", 90,
             lambda line: _optional(100 * line.searched, formatting.share), lambda line: line.searched),
     _column("Hits", "Targets that it hit", 60,
             lambda line: formatting.count(line.n_hits) if line.searched else "—", lambda line: line.n_hits),

@@ -20,7 +20,7 @@ NO_DOMAIN = "no single domain passes"
 
 NO_DOMAIN_TIP = (
     "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
-    "sequence is like the profile all over a little."
+    "sequence is slightly similar to the profile all over."
 )
 
 

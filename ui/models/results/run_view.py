@@ -50,7 +50,7 @@ STATE_WORDS = {
     "reading": "being read",
     "new": "starting",
     "running": "running",
-    "elsewhere": "another process writes it",
+    "elsewhere": "written by another process",
     "stopped": "stopped, partial",
     "failed": "ended early, partial",
     "done": "complete",
@@ -493,11 +493,11 @@ class RunView(QObject):
         if self.is_live or self.state == "elsewhere":
             if share or len(self.cards) < 2:
                 return "No hits yet", "Hits appear here while the search runs, best first."
-            return "Not searched yet", f"This search comes to this {noun} later. Its hits appear here then, best first."
+            return "Not searched yet", f"The search reaches this {noun} later. Its hits appear here then, best first."
         if share == 0.0:
-            return "Not searched yet", f"The search ended before it came to this {noun}. Continue it to find its hits."
+            return "Not searched yet", f"The search ended before this {noun}. Continue it to find its hits."
         when = "" if math.isnan(share) else f", when {formatting.percent(share)} of the targets were compared"
-        return "No hits so far", f"The search ended early{when}. Continue it to look at the rest."
+        return "No hits so far", f"The search ended early{when}. Continue it to search the rest."
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""

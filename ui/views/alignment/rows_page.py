@@ -102,7 +102,7 @@ class RowsPanel(QWidget):
         self.legend = RowsLegend(view)
         self.facts = FactsLabel(view.summary(), "muted")
         self.status = FactsLabel("", "muted")
-        self.status.setAccessibleName("What is under the cursor")
+        self.status.setAccessibleName("Cell under the cursor")
         foot = row((self.status, 1), margins=(8, 2, 8, 4))
         rows = QWidget()
         rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
@@ -136,7 +136,7 @@ class RowsPanel(QWidget):
             box.setMaximumWidth(150)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
-        tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
+        tip = "Differences only: dots where a row agrees with the consensus, or with its reference row"
         self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
         self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
         tools = QToolBar()  # what has no room it offers behind an arrow
@@ -163,7 +163,7 @@ class RowsPanel(QWidget):
             self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.modes.setMinimumContentsLength(MODE_LETTERS)
         self.modes.setMaximumWidth(220)
-        self.modes.setAccessibleName("What is looked for")
+        self.modes.setAccessibleName("Search for")
         self.modes.activated.connect(lambda: self._find())
         self.field.setAccessibleName("Find")
         self.field.setClearButtonEnabled(True)
@@ -172,7 +172,7 @@ class RowsPanel(QWidget):
         self.field.left.connect(self.canvas.setFocus)
         self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
         self.found = ElidedLabel("", "muted")
-        self.found.setAccessibleName("What was found")
+        self.found.setAccessibleName("Matches")
         self._searched = ("", "")
         return row(
             (self.modes, 1), (self.field, 2),
@@ -182,7 +182,7 @@ class RowsPanel(QWidget):
         )  # fmt: skip
 
     def _ways_button(self) -> QToolButton:
-        self.ways = IconButton("auto-fix", "What can be made of this alignment", lambda: None, "Tools")
+        self.ways = IconButton("auto-fix", "Actions on this alignment", lambda: None, "Tools")
         self.ways.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.ways)
         menu.setToolTipsVisible(True)
@@ -407,7 +407,7 @@ class RowsPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
         self.numbers = shrinking(QComboBox())
-        self.numbers.setAccessibleName("Alignment that is shown")
+        self.numbers.setAccessibleName("Alignment in view")
         self.numbers.setMaxVisibleItems(20)
         self.numbers.setMinimumContentsLength(14)
         self.numbers.hide()

@@ -43,7 +43,7 @@ class RowsPictureSheet(PictureSheet):
         view, canvas = self._panel.view, self._panel.canvas
         found = {} if view.selection is None else {"Selection": view.selection}
         found["Whole alignment"] = Selection(range(view.n_rows), range(view.n_columns))
-        found["What is in view"] = Selection(canvas.shown_rows(), canvas.shown_columns())
+        found["Visible part"] = Selection(canvas.shown_rows(), canvas.shown_columns())
         return found
 
     def add_choices(self) -> None:
@@ -94,9 +94,9 @@ class RowsPictureSheet(PictureSheet):
         """Return why the picture would be too large; empty if it is not."""
         n_cells = len(self._chosen.rows) * len(self._chosen.columns)
         if n_cells > MAX_CELLS:
-            return "These are too many rows and columns for a picture. Select a part of them, or take what is in view."
+            return "Too many rows and columns for a picture. Select a part, or take the visible part."
         if self.ending != ".png" and self.sizes.currentData() != "small" and n_cells > MAX_LETTERS:
-            return "These are too many letters for SVG or PDF. Take colors only, PNG, or a smaller part."
+            return "Too many letters for SVG or PDF. Take colors only, PNG, or a smaller part."
         return ""
 
     def choices(self) -> RowsChoices:

@@ -42,7 +42,7 @@ TRACKS = {
         "Capra and Singh 2007), times the share of rows that have one",
     ),
     "occupancy": ("Occupancy", 24.0, "The share of the rows that have a residue"),
-    "logo": ("Logo", 60.0, "Information content: what a column says beyond chance, in bits, shared among its residues"),
+    "logo": ("Logo", 60.0, "Information content: bits of a column beyond chance, shared among its residues"),
 }
 """Titles, heights in pixels, and meanings."""
 
@@ -188,7 +188,7 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
-        painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to say more than chance would")
+        painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to differ from chance")
         return
     if columns.unit < MIN_LOGO:
         _paint_bars(painter, box, information, columns, style, colors.good)

@@ -258,7 +258,7 @@ class TreePane(QWidget):
             self.kinds.addItem(KINDS[kind][0], kind)
             self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)
         self.choose_kind()
-        self.kinds.setToolTip("Distances that neighbors are joined by")
+        self.kinds.setToolTip("Distances for joining neighbors")
         self.kinds.activated.connect(lambda: self.kind_requested.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
         tools = row(

@@ -77,7 +77,7 @@ class ArchitectureView(LazyView):
 
     def _tools(self) -> QWidget:
         self.rules = shrinking(QComboBox())
-        self.rules.setAccessibleName("What is done with hits that overlap")
+        self.rules.setAccessibleName("Rule for overlapping hits")
         for place, (key, (text, tip)) in enumerate(RULE_WORDS.items()):
             self.rules.addItem(text, key)
             self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
@@ -95,7 +95,7 @@ class ArchitectureView(LazyView):
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_requested.emit)
         table.setAccessibleName("Save as a table or as GFF3")
         picture = IconButton(
-            "export-variant", "Save what is in view as a picture: SVG, PDF or PNG", self.picture_requested.emit
+            "export-variant", "Save the view as a picture: SVG, PDF or PNG", self.picture_requested.emit
         )
         picture.setAccessibleName("Save as a picture")
         made = QWidget()
@@ -157,7 +157,7 @@ class ArchitectureView(LazyView):
             return
         words, text = self.choice
         if self.content.is_slow_to_search and (words is not None or text.split()):
-            self.words.setText(f"Looking through {formatting.plural(len(self.content.found), 'sequence')}…")
+            self.words.setText(f"Searching {formatting.plural(len(self.content.found), 'sequence')}…")
             self.choice_requested.emit(self.content)
         else:
             self.show_bars(self.content.bars(words, text))

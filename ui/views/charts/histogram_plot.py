@@ -445,7 +445,7 @@ class ScorePlot(pg.GraphicsView):
             self.editor.deleteLater()
         editor = ScoreField(f"{self.lines[name].value():.1f}", self)
         editor.setAccessibleName(f"Score of the {name} threshold")
-        editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc leaves it")
+        editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc cancels")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))

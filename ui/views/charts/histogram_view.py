@@ -36,7 +36,7 @@ class HistogramView(QWidget):
         super().__init__()
         self.plot = ScorePlot(titled=not compact)
         self.kinds = QComboBox()
-        self.kinds.setAccessibleName("Scores that the histogram shows")
+        self.kinds.setAccessibleName("Scores in the histogram")
         self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
         self.kinds.hide()
         self.legend, self.sentence = Legend(), label("", "muted", wrap=True)

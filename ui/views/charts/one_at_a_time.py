@@ -39,7 +39,7 @@ class OneAtATime(EmptyPanel):
     def __init__(self, icon: str) -> None:
         self._run: RunView | None = None
         self.one = button("Show one with hits", self._show_one, "primary")
-        self.one.setToolTip("That of the selected hit, or else the first that has hits")
+        self.one.setToolTip("That of the selected hit, or the first with hits")
         super().__init__(icon, "", "", self.one)
         self.list = QListWidget()
         self.list.setUniformItemSizes(True)

@@ -176,6 +176,6 @@ class OverviewView(LazyView):
         self.words.setText(f"{n_found} of {n_all} {nouns} have hits{self.model.unsearched_words}")
         self.map.show_map(heat, self.query_names)
         size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
-        words = f"{size}, alike ones beside each other. Click a cell to see its hit."
+        words = f"{size}, similar ones side by side. Click a cell to see its hit."
         self.map_words.setText(words if n_rows else f"{none}, so there is no map of them.")
         self._stack.setCurrentIndex(1)

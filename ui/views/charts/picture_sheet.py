@@ -16,7 +16,7 @@ from ..widgets.parts import (
 from ..widgets.sheet import Sheet
 from .pictures import FORMATS
 
-FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}
+FORMAT_WORDS = {".svg": "SVG, editable", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}
 
 
 class PictureSheet(Sheet):
@@ -95,7 +95,7 @@ class PictureSheet(Sheet):
         if not text or path.is_dir():
             problem = "Choose a file name."
         elif not path.parent.is_dir():
-            problem = f"The folder {path.parent} is not there."
+            problem = f"The folder {path.parent} does not exist."
         elif path.suffix.lower() not in FORMATS:
             problem = f"The name must end in {', '.join(FORMATS)}."
         else:
@@ -103,7 +103,7 @@ class PictureSheet(Sheet):
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
 
     def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, f"{self.heading} to", self.path.text())

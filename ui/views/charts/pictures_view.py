@@ -39,7 +39,7 @@ def _text(place: int) -> Any:
 
 
 SPECIES_COLUMNS = (
-    TextColumn("Species", "As descriptions or the taxonomy name it", lambda e: str(e["cells"][0]), stretch=True),
+    TextColumn("Species", "From descriptions or the taxonomy", lambda e: str(e["cells"][0]), stretch=True),
     TextColumn("Sequences", "With hits", _text(1), right=True, width=80),
     TextColumn("Hits", "Of all queries in view", _text(3), right=True, width=60),
     TextColumn("Best E-value", "Of its hits", lambda e: formatting.evalue(e["cells"][4]) if e["cells"][4] != "" else "",
@@ -84,7 +84,7 @@ class PicturesView(LazyView):
     def _tools(self) -> QWidget:
         self.kinds = shrinking(QComboBox())
         self.kinds.setMinimumContentsLength(18)
-        self.kinds.setAccessibleName("Which picture")
+        self.kinds.setAccessibleName("Picture")
         for place, (name, kind) in enumerate(KINDS.items()):
             self.kinds.addItem(kind.words, name)
             self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)

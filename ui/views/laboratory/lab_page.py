@@ -72,7 +72,7 @@ class LabPage(QWidget):
         super().__init__()
         self.view, self.workspace, self.title = view, workspace, view.of.title
         self.run_button = button(run_text, self.run, "primary")
-        self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; what was measured so far is kept")
+        self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; the measurements so far are kept")
         self.stop_button.hide()
         self.summary = ElidedLabel("", "muted")
         self.setup = Flow(spacing=18)
@@ -154,7 +154,7 @@ class LabPage(QWidget):
     def show_running(self) -> None:
         """Enable the buttons that apply."""
         _, problem = self.job_request()  # it marks the fields that are wrong, too
-        reason = problem if self.workspace.devices_known else "Devices are still being looked for."
+        reason = problem if self.workspace.devices_known else "Still looking for devices."
         self.run_button.setVisible(not self.view.is_live)
         self.stop_button.setVisible(self.view.is_live)
         self.run_button.setEnabled(not reason)

@@ -36,8 +36,8 @@ class ExplainSheet(Sheet):
     engine : Engine
     """
 
-    ASK_WORDS = "You see what its score is made of, and why it is reported or not."
-    WAIT_WORDS = "It is computed once more…"
+    ASK_WORDS = "Shows the parts of its score, and why it is reported or not."
+    WAIT_WORDS = "Computing it again…"
 
     locate_requested = Signal()
 

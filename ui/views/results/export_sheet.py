@@ -155,7 +155,7 @@ class ExportSheet(Sheet):
         self._columns_line = QWidget()
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
-        self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
+        self.is_safe = QCheckBox("For a spreadsheet: names are never formulas")
         self.flank = QSpinBox()
         self.flank.setRange(0, 1_000_000)
         self.flank.setAccessibleName("Residues on either side of the parts")
@@ -163,9 +163,9 @@ class ExportSheet(Sheet):
         self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("A column with the species")
-        self.with_origin = QCheckBox("A file beside it that says where it comes from")
+        self.with_origin = QCheckBox("A file beside it with its origin")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
-        species_tip = "The last one: OS= or OX= of descriptions, or what a table of taxonomy chosen on Pictures says"
+        species_tip = "The last column: OS= or OX= of descriptions, or the table of taxonomy chosen on Pictures"
         self._tips: dict[QWidget, str] = {
             self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
         }  # fmt: skip
@@ -212,7 +212,7 @@ class ExportSheet(Sheet):
             if known == 0:
                 made.setToolTip("There are none.")
             elif key == "significant":
-                made.setToolTip("As the search has judged them, of tables of domains the significant domains only")
+                made.setToolTip("As judged by the search; for tables of domains only significant domains")
             self.which.addButton(made, number)
             self.body.addWidget(made)
         n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
@@ -242,14 +242,14 @@ class ExportSheet(Sheet):
         named = self._choices.named
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
-            (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
+            (self._columns_line, self._form.columns is not None, f"Only for {named.title}" if named else ""),
             (
                 self.is_safe,
                 self._form.separator == "\t",
-                "Only of tables with tabs (TSV); CSV always is for a spreadsheet",
+                "Only for tables with tabs (TSV); CSV is always for a spreadsheet",
             ),
-            (self.with_species, self._heeds("species"), "Only of tables of hits and of domains"),
-            (self._flank_line, self._heeds("flank"), "Only of parts of sequences (FASTA)"),
+            (self.with_species, self._heeds("species"), "Only for tables of hits and of domains"),
+            (self._flank_line, self._heeds("flank"), "Only for parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
@@ -266,7 +266,7 @@ class ExportSheet(Sheet):
         if not self.path.text().strip() or path.is_dir():
             problem = "Choose a file name."
         elif not path.parent.is_dir():
-            problem = f"The folder {path.parent} is not there."
+            problem = f"The folder {path.parent} does not exist."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
         elif self._form.aligns == "one query" and self._choices.one_query and self._known_queries() > 1:
@@ -279,7 +279,7 @@ class ExportSheet(Sheet):
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
 
     def _known_queries(self) -> int:
         """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""

@@ -91,7 +91,7 @@ class HitCard(QWidget):
             verify.setText("Verify on the reference")
         self.explain = IconButton(
             "filter-check-outline",
-            "Show what the score of this sequence is made of",
+            "Show the parts of the score of this sequence",
             self.explain_requested.emit,
             "Explain",
         )

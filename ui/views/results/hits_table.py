@@ -318,7 +318,7 @@ class HitsPanel(QWidget):
         self.model = model
         self.explain = IconButton(
             "filter-check-outline",
-            "Show what the score of the selected sequence is made of",
+            "Show the parts of the score of the selected sequence",
             self.explain_requested.emit,
             "Explain",
         )
@@ -335,7 +335,7 @@ class HitsPanel(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self._place, self._quiet, self._problem = 0, False, ""
         self._before = "", -1, Qt.SortOrder.AscendingOrder
-        self.waiting = WaitSign("Sorting and filtering", "Leave the table as it is", keeps_room=False)
+        self.waiting = WaitSign("Sorting and filtering", "Keep the table as it is", keeps_room=False)
         self.waiting.stopped.connect(self._abandon)
         self.waiting.turned.connect(self._show_busy_words)
         model.busy_changed.connect(self._show_busy)

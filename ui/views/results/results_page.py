@@ -235,10 +235,10 @@ class ResultsPage(QWidget):
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
         self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
-        self.profiles = QueryChooser("Profile or query whose results are shown")
+        self.profiles = QueryChooser("Profile or query in view")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self.reset_button = IconButton(
-            "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
+            "restore", "Restore both thresholds of the search", self.run.reset_thresholds, "Reset thresholds"
         )
         ask = self.action_requested.emit
         verify = IconButton(

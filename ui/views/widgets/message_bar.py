@@ -152,7 +152,7 @@ class MessageBar(QWidget):
     def _add_rest(self, box: QHBoxLayout) -> None:
         """Show the number of other messages in the first row."""
         text = "Only the newest" if self._is_unfolded else f"{formatting.count(len(self.messages) - 1)} more"
-        box.addWidget(button(text, self._fold, "flat", "Show the other messages, or put them away"))
+        box.addWidget(button(text, self._fold, "flat", "Show or hide the other messages"))
         box.addWidget(button("Close all", self.close_all, "flat"))
 
     def _fold(self) -> None:

@@ -17,11 +17,11 @@ from .facts import facts_grid
 from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
 
-PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."
+PASTE_WORDS = "FASTA or a plain sequence, saved as a file, so that the search can be repeated."
 
 CLUSTER_WORDS = (
-    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for so many workers on"
-    " this machine. Its workers need clalign of the same version."
+    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for 4 workers on"
+    " this machine. Workers need the same version of clalign."
 )
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
@@ -104,7 +104,7 @@ class ClusterSheet(Sheet):
         is_known = cluster_of(words) is not None
         self.choose.setEnabled(is_known)
         self.choose.setToolTip("" if is_known else "Type an address first.")
-        text = f'"{words}" is no address: tcp://host:8786, local:4, or a file that ends in .json.'
+        text = f'"{words}" is not an address: tcp://host:8786, local:4, or a file that ends in .json.'
         self.problem.setText(text if words and not is_known else "")
 
     def _choose(self) -> None:
@@ -165,7 +165,7 @@ class DeviceSheet(Sheet):
         ask = self.tune_requested.emit
         self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
                            " fastest; results do not depend on it")  # fmt: skip
-        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Go back to the built-in choices")
+        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Restore the built-in choices")
         self.foot.addLayout(row(self.tune, self.forget, None, button("Close", self.close_sheet), self.test))
         self.setFocusProxy(self.test)
         self.show_device(device)

@@ -168,7 +168,7 @@ class SpecSheet(Sheet):
         for name, (_, box) in self._files().items():
             self.fill_files(box, "profiles" if name == "profiles" else "sequences", getattr(space, f"{name}_path"))
         self.devices.clear()
-        now = device_words.title(space.auto_device()) if space.devices_known else "devices are still being looked for"
+        now = device_words.title(space.auto_device()) if space.devices_known else "still looking for devices"
         self.devices.addItem(f"Automatic ({now})", "auto")
         for device in space.devices:
             self.devices.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
