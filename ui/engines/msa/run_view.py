@@ -214,9 +214,9 @@ class AlignedRunView(RunView):
             *self.scoring_rows(),
         ]
         said = (
-            "Colors show the confidence of each residue in its column. Accuracy: expected share of correct pairs and gaps; "
-            "sensitivity: share of the correct pairs that were found; specificity: share of the found pairs that are "
-            "correct; certainty: how much likelier the alignment is than the next best one; consistency: its agreement "
+            "Colors show the confidence of each residue in its column. Accuracy: expected share of right pairs and "
+            "gaps; sensitivity: share of the right pairs that were found; specificity: share of the found pairs that "
+            "are right; certainty: how much likelier the alignment is than the next best one; consistency: its agreement "
             "with the best alignment of each pair alone."
         )
         return "Alignment", rows, said
