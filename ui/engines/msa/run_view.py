@@ -216,8 +216,8 @@ class AlignedRunView(RunView):
         said = (
             "Colors show the confidence of each residue in its column. Accuracy: expected share of right pairs and "
             "gaps; sensitivity: share of the right pairs that were found; specificity: share of the found pairs that "
-            "are right; certainty: how much likelier the alignment is than the next best one; consistency: its agreement "
-            "with the best alignment of each pair alone."
+            "are right; certainty: how much likelier the alignment is than the next best one; consistency: its "
+            "agreement with the best alignment of each pair alone."
         )
         return "Alignment", rows, said
 
