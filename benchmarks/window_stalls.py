@@ -282,7 +282,7 @@ class Tour:
         yield "domains: choose an architecture", lambda: view().table.selectRow(1)
         yield "domains: filter", lambda: view().filter_box.setText("many_1")
         yield "domains: no filter", lambda: view().filter_box.clear()
-        yield "domains: other rule", lambda: view()._wish(rule="all")
+        yield "domains: other rule", lambda: view()._change_request(rule="all")
         yield "domains: theme", self.dress
         yield "domains: leave and come back", lambda: self.through(("hits", "domains"), self.show)
 

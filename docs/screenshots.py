@@ -48,7 +48,7 @@ from clalign.ui.views.laboratory.comparison_page import ComparisonPage
 from clalign.ui.views.laboratory.rung_page import RungPage
 from clalign.ui.views.results.explain_sheet import ExplainSheet
 from clalign.ui.views.results.results_page import ResultsPage
-from clalign.ui.views.widgets.parts import AskedView, Later
+from clalign.ui.views.widgets.parts import LazyView, LazyWidget
 from clalign.ui.worker_process import default_worker
 
 WAIT_SECONDS = 600
@@ -295,10 +295,10 @@ def settled(window: MainWindow) -> None:
 def is_filled(page: ResultsPage) -> bool:
     """Return whether the tab in view shows what it is for, or says that a file has moved."""
     place = page.places[page.tab]
-    shown = place.content if isinstance(place, Later) else place
+    shown = place.content if isinstance(place, LazyWidget) else place
     if isinstance(shown, ProfileView) and shown.locate_button.isVisible():
         return True
-    if isinstance(shown, AskedView):
+    if isinstance(shown, LazyView):
         return getattr(shown, "content", True) is not None
     return getattr(shown, "figure", True) is not None
 

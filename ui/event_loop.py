@@ -1,4 +1,4 @@
-"""Work is spread over several turns of the event loop, so that the window never stands still."""
+"""Spreads work over several turns of the event loop, so that the window stays responsive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 
 
 def defer(context: QObject, call: Callable[[], object]) -> None:
-    """Call something after the window has looked at what else there is, if `context` still lives then.
+    """Call something in the next turn of the event loop if `context` still lives then.
 
     A timer of 0 ms would not do: Qt makes it an event, and handles events that come meanwhile in the same turn.
     """

@@ -1,4 +1,4 @@
-"""Numbers, sizes and times as the window writes them."""
+"""Numbers, sizes and times as text of the window."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clalign.values import sequences
 THIN = sizes.THIN
 
 TIP_LETTERS, TIP_LINES = 100, 20
-"""How wide and how high a tooltip may be: descriptions of 60,000 letters exist."""
+"""Letters of a line and lines of a tooltip: descriptions of 60,000 letters exist."""
 
 
 def tip(text: str) -> str:
-    """Return a text as lines of a tooltip, which Qt does not break itself."""
+    """Return a text wrapped for a tooltip; Qt does not wrap plain text."""
     text = escaped(text)
     lines = [line for part in text[: TIP_LETTERS * TIP_LINES].split("\n") for line in textwrap.wrap(part, TIP_LETTERS)]
     is_whole = len(lines) <= TIP_LINES and len(text) <= TIP_LETTERS * TIP_LINES
@@ -33,61 +33,61 @@ def tip(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the part of a name that says most, as it is shown everywhere: with control characters as escapes."""
+    """Return the most telling part of a name, with control characters escaped."""
     return escaped(sequences.short_name(name))
 
 
 def short_text(text: str, most: int = 60) -> str:
-    """Return a text with its middle left out where it is longer than so many letters."""
+    """Return a text with its middle omitted if it is longer than some letters."""
     return text if len(text) <= most else f"{text[: most // 2]}…{text[-(most // 2 - 1) :]}"
 
 
 ZERO = "\u200b"
-"""A place where a line may be broken, of no width."""
+"""A zero-width place for a line break."""
 
 LONG_WORD = 22
-"""Letters without a break that fit into any column."""
+"""Letters without a break that fit any column."""
 
 
 def breakable(text: str) -> str:
-    """Return a heading in which names without blanks can be broken: after punctuation, or anywhere if need be."""
+    """Return a heading with break points in long names: after punctuation, or anywhere."""
     words = (re.sub(r"(?<=[_/|.,:-])(?=\w)", ZERO, word) if len(word) > LONG_WORD else word for word in text.split(" "))
     return re.sub(rf"([^\s{ZERO}]{{{LONG_WORD}}})(?=[^\s{ZERO}])", rf"\1{ZERO}", " ".join(words))
 
 
 def unbroken(text: str) -> str:
-    """Return facts with dots between them of which a line ends after a dot only: no number stands without its noun."""
+    """Return facts separated by dots, in which a line can end only after a dot."""
     facts = [fact if len(fact) > LONG_WORD else fact.replace(" ", "\u00a0") for fact in text.split(" · ")]
     return "\u00a0· ".join(facts)
 
 
 def file_words(text: str) -> str:
-    """Return a text with a line in place of what some file system does not take in a name."""
+    """Return a text with characters replaced that file systems reject in names."""
     return re.sub(r"[^\w.-]+", "_", text)
 
 
 def count(number: float) -> str:
-    """Return a whole number with its digits in groups of three, as the command line and the engines write it."""
+    """Return a whole number with its digits in groups of three, as the command line writes it."""
     return f"{round(number):,}"
 
 
 def signed(text: str) -> str:
-    """Return a number as text with a true minus, which stands as high as a plus."""
+    """Return a number with a true minus sign."""
     return text.replace("-", "−")
 
 
 def curve(name: str, location: float, slope: float) -> str:
-    """Return the numbers of a curve of scores; `name` is that of its location: ``mu`` or ``tau``."""
+    """Return the parameters of a curve of scores; `name` is that of its location: ``mu`` or ``tau``."""
     return signed(f"{name} {location:.2f}, lambda {slope:.3f}")
 
 
 def limit(value: float) -> str:
-    """Return a limit as short as it can be written: ``10``, ``0.01``, ``1e-5``."""
+    """Return a limit in its shortest form: ``10``, ``0.01``, ``1e-5``."""
     return re.sub(r"e([+-])0*", lambda found: f"e{found[1].strip('+')}", f"{value:g}")
 
 
 def plain(text: str) -> str:
-    """Return a number that is written for people as programs read it."""
+    """Return a number for people in the form that programs read."""
     return text.replace(THIN, "").replace(",", "").replace("−", "-")
 
 
@@ -102,7 +102,7 @@ def plural(number: int, noun: str, nouns: str = "") -> str:
 
 
 def evalue(value: float) -> str:
-    """Return an E-value or P-value with two significant digits; zero is too small to be written, NaN not known."""
+    """Return an E-value or P-value with two significant digits; underflow is 0, NaN unknown."""
     if math.isnan(value):
         return "—"
     if value == 0:
@@ -132,14 +132,14 @@ def cells(number: float) -> str:
 
 
 def share(percent: float) -> str:
-    """Return a number of percents without its sign; little is not nothing."""
+    """Return a percentage without its sign; small ones are not 0."""
     if 0 < percent < 0.95:
         return f"{percent:.1f}" if percent >= 0.05 else "<0.1"
     return f"{percent:.0f}"
 
 
 def duration(seconds: float) -> str:
-    """Return a time span in the two units that matter."""
+    """Return a time span in its two largest units."""
     if seconds < 10:
         return f"{max(seconds, 0.1):.1f}{THIN}s"
     if seconds < 60:
@@ -153,17 +153,17 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Return an amount of memory as everywhere, with a narrow blank."""
+    """Return an amount of memory with a narrow space."""
     return sizes.size_text(n_bytes, THIN)
 
 
 def rate(gcups: float) -> str:
-    """Return a speed in 10^9 cells a second, with the digits that the command line writes."""
+    """Return a speed in 10^9 cells a second, with the digits of the command line."""
     return sizes.rate_text(gcups, THIN)
 
 
 def moment(seconds: float, now: float | None = None) -> str:
-    """Return a moment (seconds since 1970) in words: ``today 10:42``, ``yesterday``, ``14 March 2026``."""
+    """Return a time (seconds since 1970) as text: ``today 10:42``, ``yesterday``, ``14 March 2026``."""
     then, today = datetime.fromtimestamp(seconds), datetime.fromtimestamp(now or time.time())
     days = (today.date() - then.date()).days
     if days == 0:
@@ -180,7 +180,7 @@ def short_path(path: str) -> str:
 
 
 def alphabet(name: str) -> str:
-    """Return an alphabet's name as users know it."""
+    """Return the title of an alphabet."""
     return {"amino": "protein", "dna": "DNA", "rna": "RNA", "auto": "automatic"}.get(name, name)
 
 
@@ -190,7 +190,7 @@ def seconds(value: float) -> str:
 
 
 def unit(alphabet: str) -> str:
-    """Return what a letter of a sequence is called."""
+    """Return the noun for a letter of a sequence."""
     return "residue" if alphabet == "amino" else "base"
 
 
@@ -201,20 +201,20 @@ def length(n_letters: int, alphabet: str) -> str:
 
 @cache
 def _entries(engine: str) -> dict[str, str]:
-    """Return what the entries of an engine's form, or of all forms, are called, by their flags."""
+    """Return the labels of options in the form of an engine, or in all forms, by their flags."""
     fields = [f for one in engines() if engine in ("", one.name) for f in dataclasses.fields(one.spec)]
-    told = [f.metadata for f in fields if "flag" in f.metadata]
-    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(told) for flag in said["flag"].split("|")}
+    options = [f.metadata for f in fields if "flag" in f.metadata]
+    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(options) for flag in said["flag"].split("|")}
 
 
 _FLAG_OR_COMMAND = re.compile(
     r"`[^`]*`|(?<![\w./-])clalign [a-z]\w*(?: [^\s;,)]*[^\s;,.)])*|(?<![\w./-])--?[A-Za-z][\w-]*"
 )
-"""An option, or a whole command, between backquotes or up to the next mark: it is typed as it stands."""
+"""An option, or a whole command, between backquotes or up to the next mark; it is kept as it stands."""
 
 
 def in_window(text: str, engine: Engine | None = None) -> str:
-    """Return what the command line and the window say with options by the names that they have in forms.
+    """Return a message with command-line options replaced by their labels in forms.
 
     Those of a command that is named stay: it is to be typed.
 
@@ -228,8 +228,8 @@ def in_window(text: str, engine: Engine | None = None) -> str:
     return _FLAG_OR_COMMAND.sub(lambda found: known.get(found[0], found[0]), text)
 
 
-def told(error: Exception, what: str) -> str:
-    """Return an error in words; `what` begins the sentence where the error is none of clalign's own."""
+def error_text(error: Exception, what: str) -> str:
+    """Return an error as text; `what` begins the sentence unless the error is one of clalign's own."""
     if isinstance(error, ClalignError):
         return str(error)
     why = " ".join(str(getattr(error, "strerror", None) or error).split()).rstrip(".")

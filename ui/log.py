@@ -1,4 +1,4 @@
-"""The log of the window: what was said, which jobs ran, what went wrong; for whoever reports a problem."""
+"""The log of the window: messages, jobs and errors, for reports of problems."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TAIL_LINES = 400
 
 
 def log_folder() -> Path:
-    """Return the folder of the log: that of the system, or beside ``CLALIGN_CONFIG``."""
+    """Return the folder of the log: that of the system, or the one beside ``CLALIGN_CONFIG``."""
     own = os.environ.get("CLALIGN_CONFIG")
     return Path(own) / "log" if own else Path(platformdirs.user_log_path("clalign"))
 
@@ -38,7 +38,7 @@ def versions() -> str:
 
 
 def start_log(folder: Path) -> Path:
-    """Write the log into a folder from now on; return its file. A folder that cannot be written costs only the log."""
+    """Start to log into a folder and return the file; without write access there is no log."""
     path = folder / "window.log"
     with contextlib.suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the window remembers: preferences, recent files, the place of its parts."""
+"""Settings of the window: preferences, recent files, layout."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Preferences:
     log_counts : bool
         The histogram has a logarithmic scale.
     posterior : bool
-        Alignments have a line that says how sure each column is.
+        Alignments have a line with the confidence of each column.
     options : dict
         Thresholds of the last search.
     export_folder : str
@@ -74,17 +74,17 @@ class RecentFile:
 
     @property
     def problem(self) -> str:
-        """Why it cannot be opened now; empty if it can."""
+        """Why it cannot be opened; empty if it can."""
         path = Path(self.path)
         if path.exists():
             return ""
         if not path.parent.exists():
-            return "missing: its folder is not there (drive not connected?)"
+            return "missing: its folder does not exist (drive not connected?)"
         return "missing: moved or deleted"
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text file so that there is always either the old one or the new one, whole."""
+    """Write a text file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced_file(path) as file:
         file.write(text)
@@ -98,7 +98,7 @@ def _read(path: Path, default: Any) -> Any:
 
 
 class Settings:
-    """The folders of the window and what is kept in them.
+    """The folders of the window and the settings in them.
 
     Parameters
     ----------
@@ -132,12 +132,12 @@ class Settings:
             write_whole(self.config / name, json.dumps(value, indent=1))
 
     def change(self, **choices: Any) -> None:
-        """Keep new preferences."""
+        """Save new preferences."""
         self.preferences = replace(self.preferences, **choices)
         self._store("preferences.json", asdict(self.preferences))
 
     def add_recent(self, path: str, kind: str) -> None:
-        """Put a file on top of the recent ones; pinned ones are never dropped."""
+        """Move a file to the top of the recent ones; pinned ones are never dropped."""
         old = {entry.path: entry for entry in self.recent}
         pinned = path in old and old[path].pinned
         entries = [RecentFile(path, kind, time.time(), pinned), *(e for e in self.recent if e.path != path)]
@@ -145,11 +145,11 @@ class Settings:
         self._set_recent([e for e in entries if e.pinned or e in loose])
 
     def pin(self, path: str, pinned: bool) -> None:
-        """Pin a recent file, or let it go."""
+        """Pin or unpin a recent file."""
         self._set_recent([replace(e, pinned=pinned) if e.path == path else e for e in self.recent])
 
     def forget(self, path: str) -> None:
-        """Take a file from the recent ones."""
+        """Remove a file from the recent ones."""
         self._set_recent([e for e in self.recent if e.path != path])
 
     def _set_recent(self, entries: list[RecentFile]) -> None:
@@ -158,11 +158,11 @@ class Settings:
 
     @property
     def runs(self) -> Path:
-        """Folder of the runs made here."""
+        """Folder of new runs."""
         return self.data / "runs"
 
     def new_file(self, folder: str, name: str, ending: str, taken: Collection[str] = ()) -> str:
-        """Return a path in a folder of the data that no file has, nor any of those that are taken.
+        """Return an unused path in a folder of the data that is not taken either.
 
         Blanks and marks of the name become underscores.
 

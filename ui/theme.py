@@ -1,4 +1,4 @@
-"""Colors, fonts, icons and the one style sheet, for light and dark."""
+"""Colors, fonts, icons and the style sheet, for light and dark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ atexit.register(_kept.close)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The colors of a theme, by what they mean."""
+    """The colors of a theme, by meaning."""
 
     name: str
     window: str
@@ -209,7 +209,7 @@ def style_sheet(tokens: Tokens) -> str:
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """Return the palette of a theme, for what Fusion draws itself."""
+    """Return the palette of a theme, for the parts that Fusion draws itself."""
     colors = QPalette()
     roles = {
         QPalette.ColorRole.Window: tokens.window,
@@ -239,7 +239,7 @@ def palette(tokens: Tokens) -> QPalette:
 _current = LIGHT
 
 MIN_CONTRAST = 2.2
-"""Of colored letters in a logo."""
+"""Contrast of colored letters in a logo."""
 
 
 def current() -> Tokens:
@@ -248,13 +248,13 @@ def current() -> Tokens:
 
 
 def system_is_dark() -> bool:
-    """Return whether the desktop asks for dark windows."""
+    """Return whether the desktop is set to dark."""
     hints = QGuiApplication.styleHints()
     return bool(hints.colorScheme() == Qt.ColorScheme.Dark)
 
 
 class PlainTextStyle(QProxyStyle):
-    """Fusion, with labels that show every text as it is.
+    """Fusion, with labels that show every text as plain text.
 
     Qt takes a text for HTML if it looks like that, and loads what it names; names and descriptions come from files.
     Tooltips and message boxes are labels, too, and a style sees each label before it lays out its text.
@@ -268,7 +268,7 @@ class PlainTextStyle(QProxyStyle):
 
 
 def apply(choice: str) -> Tokens:
-    """Dress the whole application.
+    """Apply a theme to the whole application.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ MARKS = {
     "caution": ("alert", "caution"),
     "stop": ("alert-octagon", "stop"),
 }
-"""Icon and color of each severity; words always stand beside them."""
+"""Icon and color of each severity; text always stands beside them."""
 
 
 def mark(severity: str) -> QIcon:
@@ -334,7 +334,7 @@ def tabular(font: QFont) -> QFont:
 
 
 def blend(over: str, under: str, share: float) -> QColor:
-    """Return the color that a share of one color over another gives; opaque, so that cells show no seams."""
+    """Return the color of a share of one color over another; opaque, so that cells show no seams."""
     one, other = QColor(over), QColor(under)
     pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
     return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs))
@@ -355,7 +355,7 @@ def contrast(one: str, other: str) -> float:
 
 @cache
 def strong(color: str, tokens: Tokens) -> QColor:
-    """Return a color that can be told from the surface, as letters must: the given one, or a darker or paler one."""
+    """Return a color with the contrast of letters on the surface: the given one, or a darker or paler one."""
     made = QColor(color)
     while contrast(made.name(), tokens.surface) < MIN_CONTRAST:
         made = made.darker(106) if tokens.name == "light" else made.lighter(106)

@@ -1,4 +1,4 @@
-"""The only place that talks to worker processes: a job goes out, events come back as signals."""
+"""The only place that talks to worker processes: jobs are sent, events are received as signals."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from clalign.system.processes import own_command
 from clalign.values.documents import JobRequest
 
 END_SECONDS = 5
-"""A worker that was told that nobody listens any more has this long to end by itself."""
+"""Timeout for a worker to end by itself once nobody listens."""
 
 ANSWER_MS = 10_000
-"""A worker that waited and does not take up its job within this time hangs, and another one gets it."""
+"""Timeout for a waiting worker to take up its job; then it is replaced."""
 
 END_MS = 1000
-"""So long a worker that has no job is waited for."""
+"""Timeout for the end of a worker without a job."""
 
 
 def default_worker() -> list[str]:
-    """Return the words that start a worker."""
+    """Return the command of a worker."""
     return own_command("worker")
 
 
 def _end_at_once(process: QProcess) -> None:
-    """End a worker that has no job, or one of which nothing is to be kept."""
+    """Kill a worker without a job, or one whose results are not needed."""
     process.kill()
     process.waitForFinished(END_MS)
     process.deleteLater()
 
 
-def _unheard(connections: Iterable[QMetaObject.Connection]) -> None:
-    """Cut connections; PySide does not by `QObject.disconnect` of their receiver, which only prints a warning."""
+def _disconnect(connections: Iterable[QMetaObject.Connection]) -> None:
+    """Disconnect signals; PySide's `QObject.disconnect` of their receiver only prints a warning."""
     for connection in connections:
         QObject.disconnect(connection)
 
 
 class WorkerProcess(QObject):
-    """One job, and the worker process that does it.
+    """A job and its worker process.
 
     Exactly one of the four ending signals is sent, and it is the last. A worker that ends without a
     word (a driver that crashed) is lost; the window lives on. One that had waited for this job and is not there any
@@ -90,7 +90,7 @@ class WorkerProcess(QObject):
         process.setParent(self)
         if process.isOpen():
             process.readAllStandardError()  # of its last job
-        self._heard = (
+        self._connections = (
             process.readyReadStandardOutput.connect(self._read),
             process.readyReadStandardError.connect(self._read_notes),
             process.finished.connect(self._end),
@@ -108,7 +108,7 @@ class WorkerProcess(QObject):
         return self._process.state() != QProcess.ProcessState.NotRunning
 
     def start(self) -> None:
-        """Start the process, unless it waits, and hand it the job."""
+        """Start the process, unless it waits already, and send the job."""
         if not self._may_be_replaced:
             self._process.start(self._command[0], self._command[1:])
         elif not self.is_running:
@@ -117,7 +117,7 @@ class WorkerProcess(QObject):
         self._write(self.job)
 
     def demand_answer(self) -> None:
-        """Have the worker replaced if it does not take up the job soon; for one that has nothing to load."""
+        """Replace the worker if it does not take up the job soon; for workers that have nothing to load."""
         QTimer.singleShot(ANSWER_MS, self, self._end_unless_it_answers)
 
     def _end_unless_it_answers(self) -> None:
@@ -127,8 +127,8 @@ class WorkerProcess(QObject):
             self._process.kill()
 
     def _replace(self) -> None:
-        """Let another worker do the job, which nobody has taken up."""
-        _unheard(self._heard)
+        """Give the job to another worker."""
+        _disconnect(self._connections)
         self._process.deleteLater()
         self._may_be_replaced = self._is_over = False
         self._rest = self._notes = b""
@@ -141,32 +141,32 @@ class WorkerProcess(QObject):
     def released(self) -> QProcess | None:
         """Return the process if it waits for another job, after the signal that this one is finished.
 
-        One that was asked to stop does not go on; nor does one that failed.
+        A worker that was stopped or whose job failed is not used again.
         """
         if not self._stays or not self.is_running:
             return None
         process = self._process
-        _unheard(self._heard)
+        _disconnect(self._connections)
         if self._last is None or self._last.kind != "finished" or self._is_cancelled:
             _end_at_once(process)
             return None
         return process
 
     def cancel(self) -> None:
-        """Ask the job to stop at the end of its batch."""
+        """Stop the job after its batch."""
         self._is_cancelled = True
         self._write({"command": "cancel"})
 
     def pause(self) -> None:
-        """Ask the job to wait at the end of its batch."""
+        """Pause the job after its batch."""
         self._write({"command": "pause"})
 
     def proceed(self) -> None:
-        """Let a paused job go on."""
+        """Continue a paused job."""
         self._write({"command": "continue"})
 
     def leave(self) -> None:
-        """Say that nobody listens any more; a worker that does not end is ended."""
+        """Announce that nobody listens any more; kill a worker that does not end."""
         self.blockSignals(True)
         if not self.is_running:
             return
@@ -176,14 +176,14 @@ class WorkerProcess(QObject):
             self._process.waitForFinished(1000)
 
     def end_at_once(self) -> None:
-        """End a job of which nothing is to be kept, without a signal."""
+        """Kill a job whose results are not needed, without a signal."""
         self.blockSignals(True)
-        _unheard(self._heard)
+        _disconnect(self._connections)
         _end_at_once(self._process)
         self.deleteLater()
 
     def stop_hard(self) -> None:
-        """End a worker that does not answer; its results up to the last batch are in the run file."""
+        """Kill a worker that does not answer; its results up to the last batch are in the run file."""
         self._process.kill()
 
     def _write(self, message: JobRequest) -> None:
@@ -194,14 +194,14 @@ class WorkerProcess(QObject):
         data = self._rest + bytes(self._process.readAllStandardOutput().data())
         *lines, self._rest = data.split(b"\n")
         for line in lines:
-            self._tell(line)
+            self._handle_line(line)
         if self._stays and self._last is not None and self._last.kind == "finished":
             self._end()
 
     def _read_notes(self) -> None:
         self._notes = (self._notes + bytes(self._process.readAllStandardError().data()))[-4000:]
 
-    def _tell(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         try:
             event = Event.from_json(line.decode())
         except (ValueError, KeyError, TypeError):
@@ -243,7 +243,7 @@ class WorkerProcess(QObject):
 
 
 class Standby(QObject):
-    """At most one worker that waits for its next job: it was started ahead, or has finished a job.
+    """At most one waiting worker: it was started ahead, or has finished a job.
 
     Parameters
     ----------
@@ -258,12 +258,12 @@ class Standby(QObject):
         self._has_nothing_to_load = False
 
     def command_for(self, engine: str, device: str) -> list[str]:
-        """Return what starts a worker that stays; it loads what a run of an engine needs while it waits for it."""
+        """Return the command of a worker that stays and loads an engine while it waits."""
         words = [*([engine] if engine else []), *(["--device", device] if device else [])]
         return [*self._command, *words, "--stay"]
 
     def prepare(self, engine: str, device: str) -> None:
-        """Let the worker that waits load what a run of an engine needs; start one if there is none."""
+        """Let the waiting worker load an engine; start one if there is none."""
         if self._process is None:
             program, *words = self.command_for(engine, device)
             process = QProcess(self)
@@ -280,31 +280,31 @@ class Standby(QObject):
 
     def _hold(self, process: QProcess, has_nothing_to_load: bool) -> None:
         process.setParent(self)
-        self._heard = process.finished.connect(self._let_go), process.errorOccurred.connect(self._miss)
+        self._connections = process.finished.connect(self._release), process.errorOccurred.connect(self._miss)
         self._process, self._has_nothing_to_load = process, has_nothing_to_load
 
     def _miss(self, error: QProcess.ProcessError) -> None:
         if error == QProcess.ProcessError.FailedToStart:
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
-        """Forget a worker that has ended by itself."""
+    def _release(self) -> None:
+        """Forget a worker that has ended."""
         if self._process is not None:
             self._process.deleteLater()
             self._process = None
 
     def take(self) -> tuple[QProcess | None, bool]:
-        """Return the worker that waits, if there is one, and whether it takes up a job at once.
+        """Return the waiting worker, if there is one, and whether it takes up a job at once.
 
-        That is one that has done a job and was not told since to prepare another.
+        A worker does so if it has finished a job and has not been told to prepare another.
         """
         process, self._process = self._process, None
         if process is not None:
-            _unheard(self._heard)
+            _disconnect(self._connections)
         return process, self._has_nothing_to_load
 
     def leave(self) -> None:
-        """End the worker that waits."""
+        """End the waiting worker."""
         process, _ = self.take()
         if process is not None:
             _end_at_once(process)

@@ -261,7 +261,7 @@ def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Itera
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
-    made.leaving.asks = False
+    made.leaving.asks_first = False
     made.close()
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
@@ -361,7 +361,7 @@ def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
     window.resize(1280, 800)
     window.show()
     yield window
-    window.leaving.asks = False
+    window.leaving.asks_first = False
     window.close()
     destroy(window)
 

@@ -416,7 +416,7 @@ def test_the_annealing_is_watched_while_it_goes_on(
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
     assert page.rows_panel.view.scheme == "clustalx"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
-    assert f"Being merged: {len(half)} merges" in page.bar.words.text()
+    assert f"Merging: {len(half)} merges" in page.bar.words.text()
     assert not page.bar.isEnabled()
 
 

@@ -178,14 +178,14 @@ def test_a_tree_stands_beside_its_rows(
         path = tmp_path / f"tree{ending}"
         monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, path=path: (str(path), ""))
         if ending in PICTURES:
-            pane.picture_asked.emit()
+            pane.picture_requested.emit()
             sheet = real_window.sheets.sheet
             assert isinstance(sheet, SizedPictureSheet)
             sheet.width_box.setValue(90)
             sheet.path.setText(str(path))
             sheet.export_button.click()
         else:
-            pane.export_asked.emit()
+            pane.export_requested.emit()
         qtbot.waitUntil(path.exists)
         qtbot.waitUntil(lambda: real_window.controller.files.is_idle and real_window.controller.queue.current is None)
         assert path.read_bytes().startswith(begin)

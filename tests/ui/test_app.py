@@ -161,7 +161,7 @@ def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypat
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
     folder = tmp_path / "clalign"
     folder.mkdir(mode=0o755)
-    monkeypatch.setattr("clalign.ui.shell.single_instance.LONGEST_PATH", 4096)
+    monkeypatch.setattr("clalign.ui.shell.single_instance.MAX_SOCKET_BYTES", 4096)
     assert server_name(settings).startswith(str(tmp_path / "none"))
     folder.chmod(0o700)
     assert server_name(settings).startswith(str(folder))

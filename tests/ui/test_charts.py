@@ -22,7 +22,7 @@ from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.views.alignment.alignment_painter import LinePainter
 from clalign.ui.views.charts.drawing_painter import paint_shapes
 from clalign.ui.views.charts.histogram_plot import (
-    HIGHEST_CURVE,
+    MAX_CURVE_RATIO,
     CountAxis,
     ScorePlot,
 )
@@ -107,7 +107,7 @@ def test_a_curve_far_above_the_bars_leaves_them_to_be_seen(view: HistogramView) 
                            calibration=Calibration("exponential", -30.0, 0.7))  # fmt: skip
     view.plot.set_log(False)
     view.show_histogram(few, "")
-    assert few.curve("calibration")[1].max() > HIGHEST_CURVE * few.counts.max()
+    assert few.curve("calibration")[1].max() > MAX_CURVE_RATIO * few.counts.max()
     assert view.plot.view.viewRange()[1][1] < 2 * few.counts.max()
 
 
@@ -172,7 +172,7 @@ def test_a_zoom_is_bounded_and_taken_back(view: HistogramView) -> None:
 @pytest.mark.parametrize("compact", [True, False])
 @pytest.mark.parametrize(
     ("kind", "n_random", "why"),
-    [("msv", 0.0, "No sequence has a score."), ("forward", 9.0, "No sequence came as far as Forward.")],
+    [("msv", 0.0, "No sequence has a score."), ("forward", 9.0, "No sequence reached Forward.")],
 )
 def test_no_bars_stay_where_nothing_has_a_score(
     qtbot: Any, compact: bool, kind: str, n_random: float, why: str

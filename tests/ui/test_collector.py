@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QObject
 
-from clalign.ui.shell.collector import MOST, YOUNG, Collector
+from clalign.ui.shell.collector import MAX_OBJECTS, YOUNG, Collector
 from clalign.ui.shell.main_window import MainWindow
 
 
@@ -46,7 +46,7 @@ def test_a_sweep_does_not_look_at_what_has_settled(collector: Collector) -> None
 def test_a_million_objects_are_not_looked_through_again(collector: Collector) -> None:
     collector.sweep()
     before = gc.get_freeze_count()
-    kept: list[list[int]] = [[] for _ in range(MOST + 1)]
+    kept: list[list[int]] = [[] for _ in range(MAX_OBJECTS + 1)]
     collector.sweep()
     assert gc.get_freeze_count() - before > len(kept)
     knot = weakref.ref(Knot())

@@ -162,12 +162,12 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
         assert command.text in shown
         assert action.toolTip()
         if not action.isEnabled():
-            assert action.toolTip() == command.why_not(window.controller) != ""
+            assert action.toolTip() == command.objection(window.controller) != ""
         assert command.menu in (*MENUS, "")
     assert not window.actions_.by_id["hits.export_hits"].isEnabled()
 
 
-QUIET = ("window.quit", "sources.open_files", "jobs.merge_parts", "locating.ask_for_page", "window.full_screen")
+QUIET = ("window.quit", "sources.open_files", "jobs.merge_parts", "locating.locate_for_page", "window.full_screen")
 
 
 @pytest.mark.thorough

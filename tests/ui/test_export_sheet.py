@@ -67,7 +67,7 @@ def test_significant_hits_are_offered_where_hits_are_judged(qtbot: Any, tmp_path
         assert offered[words].isEnabled() == (number != 0)
         if number != 0:
             offered[words].click()
-            with qtbot.waitSignal(sheet.export_asked) as asked:
+            with qtbot.waitSignal(sheet.export_requested) as asked:
                 sheet.export_button.click()
             assert asked.args[2] == "significant"
     sheet = ExportSheet(ExportChoices("hits", {"all": 9, "filtered": 9, "selected": 1}, tmp_path, forms))

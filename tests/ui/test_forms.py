@@ -15,8 +15,8 @@ from clalign.ui import formatting
 from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_offers
 from clalign.ui.models import device_words
-from clalign.ui.models.data_tree import distinct_names
-from clalign.ui.models.file_names import names_apart
+from clalign.ui.models.data_tree import distinct_titles
+from clalign.ui.models.file_names import distinct_names
 from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
@@ -264,12 +264,12 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     before = sheet.estimate.text()
     assert "kernel" not in before
     sheet.form.set_values({"without_filters": True})
-    sheet.ask_foreseen()
+    sheet.request_forecast()
     qtbot.waitUntil(lambda: "kernel" in sheet.estimate.text())
     assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s to prepare 7 kernels, once"
     sheet.form.set_values({"without_filters": False})
     assert sheet.estimate.text() == before, "what was told was of other options"
-    sheet.ask_foreseen()
+    sheet.request_forecast()
     qtbot.waitUntil(lambda: loaded.controller.inspector.is_idle)
     assert sheet.estimate.text() == before, "all are kept"
 
@@ -303,11 +303,11 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     inspector = loaded.controller.inspector
     qtbot.waitUntil(lambda: inspector.is_idle)
     manners(lingers=600)
-    sheet.ask_foreseen()
+    sheet.request_forecast()
     asked = inspector.foreseeing
     qtbot.waitUntil(lambda: asked.pid > 0)
     pid = asked.pid
-    sheet.ask_foreseen()
+    sheet.request_forecast()
     assert inspector.foreseeing is asked, "of the same spec it is asked once"
     if how == "another wish":
         inspector.foresee("search", {}, lambda found: None)
@@ -334,13 +334,13 @@ def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
     before = sheet.estimate.text()
     manners(fault=True)
     told: list[str] = []
-    inspector.fault_met.connect(lambda message, *_: told.append(message))
-    sheet.ask_foreseen()
+    inspector.fault_found.connect(lambda message, *_: told.append(message))
+    sheet.request_forecast()
     assert not inspector.is_idle
     qtbot.waitUntil(lambda: inspector.is_idle)
     assert not told
     assert sheet.estimate.text() == before
-    sheet.ask_foreseen()
+    sheet.request_forecast()
     assert inspector.is_idle, "it is not asked again"
 
 
@@ -350,13 +350,13 @@ def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> N
         *(Source(f"/r/{n}.clalign", "run", report={"title": "x x y"}) for n in (1, 2)),
         Source("/c/alone.fa", "sequences"), *(Source(f"/{n}/d/deep.hmm", "profiles") for n in "ab"),
     ]  # fmt: skip
-    found = distinct_names(sources)
+    found = distinct_titles(sources)
     names = [found[source.path] for source in sources]
     assert names == ["globins.fa – a", "globins.fa – b", "x x y (1)", "x x y (2)", "alone.fa",
                      f"deep.hmm – {Path('a', 'd')}", f"deep.hmm – {Path('b', 'd')}"]  # fmt: skip
-    shown = names_apart(["/x.fa", "/a/x.fa", "/a//x.fa", "x.fa"])
+    shown = distinct_names(["/x.fa", "/a/x.fa", "/a//x.fa", "x.fa"])
     assert shown == {"/x.fa": f"x.fa – {Path('/')}", **dict.fromkeys(("/a/x.fa", "/a//x.fa"), f"x.fa – {Path('/a')}"),
                      "x.fa": "x.fa – ."}  # fmt: skip
-    looks = {Source(f"/a/{name}").looks_like for name in ("a.hmm", "b.HMM.gz", "c.h3m", "d.hmm2.zst")}
+    looks = {Source(f"/a/{name}").kind_by_name for name in ("a.hmm", "b.HMM.gz", "c.h3m", "d.hmm2.zst")}
     assert looks == {"profiles"}
-    assert {Source(f"/a/{name}").looks_like for name in ("a.fa", "b.hmm.fasta", "c.gz", "hmm")} == {"sequences"}
+    assert {Source(f"/a/{name}").kind_by_name for name in ("a.fa", "b.hmm.fasta", "c.gz", "hmm")} == {"sequences"}

@@ -35,7 +35,7 @@ def test_the_funnel_counts_what_passed_and_what_was_stopped(hmmer3_run: Callable
         ("all", 1000, 0), ("msv", 30, 970), ("bias", 24, 6), ("viterbi", 12, 12), ("forward", 8, 4), ("reported", 5, 3),
     ]  # fmt: skip
     assert steps[1].expected == "expected 20 (P ≤ 0.02)"
-    assert steps[1].verdict == "as chance has it"
+    assert steps[1].verdict == "as expected by chance"
     assert steps[3].mark == "note"
     assert steps[3].by_chance == pytest.approx(1.0)
     assert "members of the family" in steps[4].verdict

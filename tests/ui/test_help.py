@@ -86,7 +86,7 @@ def test_a_report_holds_versions_doctor_messages_and_log(
     monkeypatch.setattr(help_controller, "own_command", lambda *_: answer)
     target = tmp_path / "report.txt"
     monkeypatch.setattr("PySide6.QtWidgets.QFileDialog.getSaveFileName", lambda *_: (str(target), ""))
-    window.controller.say("caution", "Something odd happened.")
+    window.controller.show_text("caution", "Something odd happened.")
     window.controller.help.report_problem()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ReportSheet)
@@ -106,7 +106,7 @@ def test_a_report_holds_versions_doctor_messages_and_log(
 
 @pytest.mark.thorough
 def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
-    window.controller.say("good", "This was written.")
+    window.controller.show_text("good", "This was written.")
     window.messages.close_all()
     window.controller.help.messages()
     sheet = window.sheets.sheet
@@ -191,8 +191,8 @@ def test_changes_of_notes_are_taken_back_and_done_again(qtbot: Any, page: Result
 @pytest.mark.thorough
 def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press: Any) -> None:
     asked: list[str] = []
-    window.tour.show_asked.disconnect()
-    window.tour.show_asked.connect(asked.append)
+    window.tour.show_requested.disconnect()
+    window.tour.show_requested.connect(asked.append)
     window.start.tour.click()
     for step in STEPS:
         assert not step.command or step.command in window.actions_.by_id

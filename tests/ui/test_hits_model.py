@@ -87,7 +87,7 @@ def test_a_column_without_an_order_restores_the_first_one(qtbot: Any, model: Hit
 def test_filter_and_threshold_together(qtbot: Any, checked_model: HitsModel) -> None:
     model = checked_model
     model.set_filter("kinase len>200")
-    model.set_least_score(30.0)
+    model.set_min_score(30.0)
     settled(qtbot, model)
     rows = [model.row_at(place) for place in range(model.n_shown)]
     assert 0 < len(rows) < 200

@@ -200,7 +200,7 @@ def test_only_ticked_rungs_are_asked_for(qtbot: Any, window: MainWindow, ladder_
     box = table.visualRect(table.model().index(2, 0))
     QTest.mouseClick(table.viewport(), LEFT, pos=box.topLeft() + QPoint(12, box.height() // 2))
     names = [rung.name for rung in LADDER.rungs][1:3]
-    assert ladder_page.view.wanted() == names
+    assert ladder_page.view.chosen_names() == names
     QTest.mouseClick(ladder_page.with_experiments, LEFT, pos=QPoint(8, ladder_page.with_experiments.height() // 2))
     press(ladder_page, "Run")
     assert window.controller.queue.current.spec["variants"] == names
@@ -320,7 +320,7 @@ def test_the_dock_shows_all_that_is_known_about_a_rung(
 
 
 def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: ComparisonPage, press: Press) -> None:
-    assert comparison_page.asked()[0]["devices"] == ["0:0", "1:0"]
+    assert comparison_page.job_request()[0]["devices"] == ["0:0", "1:0"]
     assert not comparison_page.ticks["2:0"].isEnabled()
     assert "3 of 512" in comparison_page.ticks["2:0"].toolTip()
     press(comparison_page, "Compare devices")
@@ -342,7 +342,7 @@ def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: C
     comparison_page.residues.setText("many")
     assert "Give a number of residues" in comparison_page.run_button.toolTip()
     comparison_page.residues.setText("20,000")
-    job, problem = comparison_page.asked()
+    job, problem = comparison_page.job_request()
     assert (job["nodes"], job["residues"], problem) == (200, 20000, "")
     tick = comparison_page.ticks["1:0"]
     QTest.mouseClick(tick, LEFT, pos=QPoint(8, tick.height() // 2))
@@ -520,12 +520,12 @@ def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
 
 def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> None:
     ladder = LabView(LADDER)
-    ladder.want_all(False)
+    ladder.tick_all(False)
     ladder.begin()
     ladder.add_row(fake.rung("basic", 1.0, 1.0))
     ladder.add_row(fake.rung("something new", 2.0, 2.0))
     assert ladder.n_done == 2
-    assert ladder.wanted() == ["something new"]
+    assert ladder.chosen_names() == ["something new"]
     assert dict(LADDER.experiments[0].facts(ladder.rows[0]))["Occupancy"] == f"50{formatting.THIN}%"
     assert ladder.tables["rows"].tsv().count("\n") == len(LADDER.known) + 2
 

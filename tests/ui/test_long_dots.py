@@ -17,7 +17,7 @@ from clalign.ui.engines.pairwise.dot_painter import DotStyle, dot_image, is_coar
 from clalign.ui.engines.pairwise.dot_plot import LEVELS, MAX_DOTS, DotPlot, dotted
 from clalign.ui.engines.pairwise.dot_view import DotPlotView
 from clalign.ui.engines.pairwise.dot_words import shared_words, word_length, words_of
-from clalign.ui.engines.pairwise.pictures import MAX_IN_ONE, DotPicture, too_long
+from clalign.ui.engines.pairwise.pictures import MAX_COLUMNS, DotPicture, too_long
 from clalign.values.alphabets import encode
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
@@ -160,7 +160,7 @@ def test_the_view_asks_for_smaller_dots_once(plot: DotPlot, qtbot: Any) -> None:
     view.show()
     view.show_plot(plot)
     asked: list[Any] = []
-    view.canvas.closer_asked.connect(asked.append)
+    view.canvas.closer_requested.connect(asked.append)
     view.canvas.zoom(1 / 30, QPointF(view.canvas.frame.center()))
     view.canvas.repaint()
     qtbot.waitUntil(lambda: len(asked) == 1)
@@ -169,7 +169,7 @@ def test_the_view_asks_for_smaller_dots_once(plot: DotPlot, qtbot: Any) -> None:
     view.show_part(plot.closer(*asked[0], no_check))
     assert view.canvas.seen is view.canvas.part
     assert view.place.text() != words
-    view.canvas._ask_closer()
+    view.canvas._request_closer()
     assert len(asked) == 1
     view.canvas.zoom(0)
     assert view.canvas.seen is plot
@@ -215,7 +215,7 @@ def test_names_and_numbers_stand_within_the_plot(text_font: QFont) -> None:
 @pytest.mark.parametrize(("ending", "is_refused"), [("svg", True), ("PNG", True), ("pdf", False)])
 def test_a_picture_that_nobody_could_open_is_refused(ending: str, is_refused: bool) -> None:
     class Part:
-        states = "M" * (MAX_IN_ONE // 2 + 1)
+        states = "M" * (MAX_COLUMNS // 2 + 1)
 
     class Long:
         domains = (Part, Part)

@@ -147,7 +147,7 @@ def test_a_picture_of_a_million_columns_is_refused_and_said_why(
     page.hits.table.choose_row(0)
     page.show_tab("alignment")
     qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard))
-    page.hit.alignment_picture_asked.emit()
+    page.hit.alignment_picture_requested.emit()
     sheet = window.findChild(SizedPictureSheet)
     sheet.path.setText(str(tmp_path / "picture.svg"))
     assert not sheet.export_button.isEnabled()

@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 import clalign
-from clalign.ui.shell.app import tell_faults
+from clalign.ui.shell.app import show_faults
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.results_page import ResultsPage
 
@@ -246,7 +246,7 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
     qtbot: Any, window: MainWindow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    tell_faults(window)
+    show_faults(window)
     try:
         1 / 0  # noqa: B018
     except ZeroDivisionError as error:
@@ -268,7 +268,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
         qtbot.waitUntil(page.places[tab].isVisible)
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
-    window.controller.say_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
+    window.controller.show_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
     qtbot.waitUntil(lambda: window.messages.isVisible() and window.messages.height() > 100)
     middle = window.centralWidget()
     for holder in (window.center.parentWidget(), middle):

@@ -158,7 +158,7 @@ def test_without_statistics_there_is_no_curve_and_no_line(
     assert view.thresholds["report"] == -np.inf
     assert view.tag("report", True) == ""
     assert "No E-values" in view.statistics_words()
-    assert view.summary().startswith("5 hits for query 1 of 2 (the most that were asked for)")
+    assert view.summary().startswith("5 hits for query 1 of 2 (the requested maximum)")
 
 
 def test_given_pairs_have_no_histogram_and_say_so(view_of: Callable[[str], PairRunView]) -> None:

@@ -19,7 +19,7 @@ from clalign.jobs import QuietContext
 from clalign.ui import formatting, theme
 from clalign.ui.engines.pairwise.card import PairCard
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
-from clalign.ui.engines.pairwise.dot_painter import USABLE, axes_room, frame_of
+from clalign.ui.engines.pairwise.dot_painter import MIN_SIDE, axes_room, frame_of
 from clalign.ui.engines.pairwise.dot_plot import bare_plot, read_dot_plot
 from clalign.ui.engines.pairwise.dot_view import DotPlotView
 from clalign.ui.engines.pairwise.page import PairPage
@@ -227,7 +227,7 @@ def test_the_alignment_has_room_in_a_small_window(
     """Also below two warnings, and with the dot plot under it."""
     page = opened("dna")
     for text in ("One thing is odd.", "Another thing is odd."):
-        window.messages.say("caution", text)
+        window.messages.notify("caution", text)
     page.hits.table.choose_row(0)
     qtbot.waitUntil(lambda: page.run.hit is not None)
     page.show_tab("alignment")
@@ -260,15 +260,15 @@ def test_a_dot_plot_has_the_same_scale_along_both_sides(size: tuple[int, int], l
 def test_a_dot_plot_keeps_a_usable_width_where_there_is_little_height() -> None:
     area = QRectF(0, 0, 700, 200)
     frame = frame_of(area, QRectF(0, 0, 245, 245))
-    assert (frame.width(), frame.height()) == (USABLE, area.marginsRemoved(axes_room()).height())
+    assert (frame.width(), frame.height()) == (MIN_SIDE, area.marginsRemoved(axes_room()).height())
 
 
 def test_it_is_said_which_dots_are_shown(qtbot: Any) -> None:
     view = DotPlotView()
     qtbot.addWidget(view)
-    assert view.least_words.text() == f"≥ {formatting.percent(60 / 255)}"
+    assert view.level_words.text() == f"≥ {formatting.percent(60 / 255)}"
     view.least.setValue(128)
-    assert view.least_words.text() == f"≥ {formatting.percent(0.5)}"
+    assert view.level_words.text() == f"≥ {formatting.percent(0.5)}"
 
 
 def test_a_click_in_the_dot_plot_moves_the_alignment(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
@@ -391,7 +391,7 @@ def test_a_hit_and_a_named_target_are_explained(
     assert columns[-1].split()[-1] == str(hit.raw)
     sheet.copy()
     assert f"Score:    {hit.raw} = " in QGuiApplication.clipboard().text()
-    window.controller.explanations.ask_name()
+    window.controller.explanations.explain_named()
     asked = window.sheets.sheet
     assert isinstance(asked, NameSheet)
     asked.name_given.emit("t0")

@@ -355,7 +355,7 @@ def test_a_picture_that_takes_long_can_be_given_up(
     page, view = shown
     kept, asked = view.picture, threading.Event()
 
-    def never(path: Path, wish: Asked, context: JobContext) -> None:
+    def never(path: Path, request: Asked, context: JobContext) -> None:
         asked.set()
         while True:
             context.check()
@@ -413,12 +413,12 @@ def test_pictures_are_copied_and_saved(
     _, view = shown
     for kind in KINDS:
         view.show_kind(kind)
-        qtbot.waitUntil(lambda kind=kind: view.picture is not None and view.wish.kind == kind)
-    view.copy_asked.emit()
+        qtbot.waitUntil(lambda kind=kind: view.picture is not None and view.request.kind == kind)
+    view.copy_requested.emit()
     data = QGuiApplication.clipboard().mimeData()
     assert data.hasImage()
     assert b"Made-3" in bytes(data.data("image/svg+xml").data())
-    view.picture_asked.emit()
+    view.picture_requested.emit()
     sheet = window.findChild(SizedPictureSheet)
     path = tmp_path / "p.svg"
     sheet.path.setText(str(path))
@@ -474,7 +474,7 @@ def test_a_picture_of_one_query_is_offered(qtbot: Any, window: MainWindow, pair_
     page.show_tab("pictures")
     view = page.findChild(PicturesView)
     qtbot.waitUntil(lambda: view.picture is not None)
-    assert view.kinds.currentData() == view.wish.kind == "score-coverage"  # the first one would be of one query
+    assert view.kinds.currentData() == view.request.kind == "score-coverage"  # the first one would be of one query
     view.choose_kind("coverage")
     qtbot.waitUntil(view.empty.one.isVisible)
     assert view.picture is None

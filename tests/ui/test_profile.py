@@ -19,16 +19,16 @@ from clalign.ui.engines.plan7.logo_painter import MARGIN
 from clalign.ui.engines.plan7.logo_sheet import LogoSheet
 from clalign.ui.engines.plan7.logo_view import LogoView
 from clalign.ui.engines.plan7.profile_nodes import (
+    disfavored_residues,
     emissions,
     lane_sentences,
     lane_steps,
-    least_liked,
     node_facts,
     node_title,
     shown_profile,
     statistics_words,
 )
-from clalign.ui.engines.plan7.profile_view import LeastLikedSheet, ProfileView
+from clalign.ui.engines.plan7.profile_view import DisfavoredSheet, ProfileView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.profile_logo import HEIGHT_MODES
@@ -96,7 +96,7 @@ def test_a_node_in_words() -> None:
 
 def test_what_a_model_likes_least_is_dearest_first() -> None:
     shown = shown_profile(example("globins4"))
-    rows = least_liked(shown, 50)
+    rows = disfavored_residues(shown, 50)
     costs = [row["cost"] for row in rows]
     assert costs == sorted(costs, reverse=True)
     best = shown.logo.scores.max(axis=1)
@@ -196,7 +196,7 @@ def test_likes_least_leads_to_a_node(opened: ProfileView, press: Press) -> None:
     window = opened.window()
     press(opened, "Likes least…")
     sheet = window.sheets.sheet
-    assert isinstance(sheet, LeastLikedSheet)
+    assert isinstance(sheet, DisfavoredSheet)
     node = sheet.table.model().rows[0]["node"]
     place = sheet.table.visualRect(sheet.table.model().index(0, 1)).center()
     QTest.mouseClick(sheet.table.viewport(), LEFT, pos=place)

@@ -70,16 +70,16 @@ def test_a_long_question_ends_when_it_is_forgotten_or_its_reader_closes(qtbot: A
     came: list[Any] = []
     for end in (lambda: reader.forget(("run", "dots")), lambda: reader.forget_all("run")):
         started = threading.Event()
-        reader.ask_long(("run", "dots"), endless(started), came.append)
+        reader.ask_slowly(("run", "dots"), endless(started), came.append)
         assert started.wait(60)
         end()
         qtbot.waitUntil(lambda: reader.is_idle)
     for _ in range(2):
-        reader.ask_long("other", lambda context: context.check(), came.append)
+        reader.ask_slowly("other", lambda context: context.check(), came.append)
     qtbot.waitUntil(lambda: reader.is_idle)
     assert came == [None, None], "what was forgotten is not answered"
     started = threading.Event()
-    reader.ask_long("key", endless(started), came.append)
+    reader.ask_slowly("key", endless(started), came.append)
     assert started.wait(60)
     reader.close()
     assert len(came) == 2

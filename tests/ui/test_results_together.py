@@ -24,7 +24,7 @@ from clalign.ui.engines.plan7.page import SearchPage
 from clalign.ui.models.alignment.rows_view import RowsView
 from clalign.ui.models.charts import architectures
 from clalign.ui.models.charts.architectures import (
-    Asked,
+    ArchitectureRequest,
     question,
     shown_words,
 )
@@ -62,11 +62,11 @@ def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
 
 
 def test_architectures_are_read_with_their_colors(families: Path) -> None:
-    made = question(families, Asked("all"))(QuietContext())
+    made = question(families, ArchitectureRequest("all"))(QuietContext())
     assert made.rule == "all"
     by_name = {one.name: one for one in made.found}
     assert by_name["SEQ_0014"].words == "Made-3~Other~Made-3~Other" or by_name["SEQ_0014"].words.count("Other") == 2
-    best = question(families, Asked("best"))(QuietContext())
+    best = question(families, ArchitectureRequest("best"))(QuietContext())
     found = {one.name: one for one in best.found}["SEQ_0014"]
     assert [domain.family for domain in found.domains].count("Made-3") < by_name["SEQ_0014"].words.count("Made-3")
     assert set(made.colors) == {"Made-3", "Other"}
@@ -154,7 +154,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
 def test_many_sequences_are_looked_through_beside_the_window(
     qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(architectures, "FEW", 0)
+    monkeypatch.setattr(architectures, "MAX_QUICK", 0)
     together.show_tab("domains")
     view: Any = together.places["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
@@ -211,8 +211,8 @@ def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: 
     aligned: Any = together.places["aligned"].content
     qtbot.waitUntil(lambda: aligned.panel is not None)
     asked: list[Any] = []
-    domains.asked.connect(lambda _: asked.append(domains))
-    aligned.asked.connect(lambda _: asked.append(aligned))
+    domains.requested.connect(lambda _: asked.append(domains))
+    aligned.requested.connect(lambda _: asked.append(aligned))
     together.run.set_profile(1)
     qtbot.waitUntil(lambda: asked == [aligned] and together.run.hits.counted == (1, together.run.hits.n_all))
     together.run.set_profile(0)
@@ -237,8 +237,8 @@ def test_a_long_list_empties_itself_beside_the_window() -> None:
             assert threading.current_thread() is not threading.main_thread()
             ended.set()
 
-    many = LongList([Last(), *map(float, range(long_list.FEW))])
-    assert many[-1] == long_list.FEW - 1
+    many = LongList([Last(), *map(float, range(long_list.MAX_AT_ONCE))])
+    assert many[-1] == long_list.MAX_AT_ONCE - 1
     del many
     assert ended.wait(60)
 
@@ -372,7 +372,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
 @pytest.mark.thorough(ending=[".svg"])
 @pytest.mark.parametrize("ending", [".svg", ".pdf", ".png"])
 def test_pictures_are_saved(qtbot: Any, families: Path, tmp_path: Path, ending: str) -> None:
-    made = question(families, Asked("best"))(QuietContext())
+    made = question(families, ArchitectureRequest("best"))(QuietContext())
     matrix = HeatMap(read_overview(families).matrix)
     pictures = (
         ArchitecturePicture(made.found, made.colors, "Domains"),

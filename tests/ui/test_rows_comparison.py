@@ -140,7 +140,7 @@ def test_the_other_one_follows_the_order_and_the_next_difference(
 
 @pytest.mark.thorough
 def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) -> None:
-    pane.close_asked.emit()
+    pane.close_requested.emit()
     assert panel.panes.comparison is None
     assert AGREEMENT not in panel.view.values
     assert AGREEMENT not in panel.view.column_notes()

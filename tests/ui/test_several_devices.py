@@ -78,7 +78,7 @@ def test_the_strip_tells_of_each_device(qtbot: Any) -> None:
     item.take_progress(progress(PARTS), 0.0)
     row.show_item(item)
     card, host, late = item.device_lines()
-    assert card == ("Card", f"75{formatting.THIN}% of what is done", formatting.rate(90.0), "3.00 billion cells")
+    assert card == ("Card", f"75{formatting.THIN}% of the finished work", formatting.rate(90.0), "3.00 billion cells")
     assert host[0] == "Host"
     assert late == ("Late", "nothing yet", "", "")
     assert table.isVisible()
@@ -96,7 +96,12 @@ def test_many_devices_are_summed_up() -> None:
     item.take_progress(progress(many), 0.0)
     lines = item.device_lines()
     assert len(lines) == DEVICE_LINES
-    assert lines[-1] == ("7 more", f"70{formatting.THIN}% of what is done", formatting.rate(70.0), "7.00 billion cells")
+    assert lines[-1] == (
+        "7 more",
+        f"70{formatting.THIN}% of the finished work",
+        formatting.rate(70.0),
+        "7.00 billion cells",
+    )
 
 
 @pytest.mark.parametrize(("before", "number", "after"), [("auto", "1:0", "1:0"), ("1:0", "0:0", "0:0,1:0")])

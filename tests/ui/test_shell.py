@@ -85,9 +85,9 @@ def test_a_new_window_fits_its_screen(window: MainWindow) -> None:
 
 def test_messages_take_one_line(window: MainWindow, press: Any) -> None:
     bar = window.messages
-    bar.say("stop", "This could not be read.")
-    bar.say("good", "That was written.")
-    bar.say("note", "Something else.")
+    bar.notify("stop", "This could not be read.")
+    bar.notify("good", "That was written.")
+    bar.notify("note", "Something else.")
 
     def shown() -> list[str]:
         return [row.accessibleName() for row in bar.findChildren(QFrame) if row.isVisible() and row.accessibleName()]
@@ -96,7 +96,7 @@ def test_messages_take_one_line(window: MainWindow, press: Any) -> None:
     press(bar, "2 more")
     assert shown() == ["Something else.", "That was written.", "This could not be read."]
     assert [text for _, _, text in bar.history] == ["This could not be read.", "That was written.", "Something else."]
-    bar.say("stop", "Nor could that.")
+    bar.notify("stop", "Nor could that.")
     press(bar, "Close all")
     assert not bar.isVisible()
 
@@ -104,7 +104,7 @@ def test_messages_take_one_line(window: MainWindow, press: Any) -> None:
 @pytest.mark.thorough
 def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, window: MainWindow) -> None:
     for text in ("One.", "Two."):
-        window.messages.say("stop", text)
+        window.messages.notify("stop", text)
     for _ in range(2):
         close = [b for b in window.messages.findChildren(IconButton) if b.isVisible()][-1]
         close.setFocus()
@@ -117,8 +117,8 @@ def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, wind
 def test_enter_opens_the_example_in_focus(qtbot: Any, window: MainWindow) -> None:
     card = window.start.findChildren(ExampleCard)[0]
     asked: list[Any] = []
-    window.start.example_asked.disconnect()
-    window.start.example_asked.connect(lambda *what: asked.append(what))
+    window.start.example_requested.disconnect()
+    window.start.example_requested.connect(lambda *what: asked.append(what))
     card.setFocus()
     QTest.keyClick(card, Qt.Key.Key_Return)
     assert asked == [(card.name, card.example)]

@@ -50,7 +50,7 @@ def safe_window(qtbot: Any, settings: Settings, worker: list[str], files: dict[s
     window = app.open_window(settings, worker, named, safe_mode=True)
     qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     yield window
-    window.leaving.asks = False
+    window.leaving.asks_first = False
     window.close()
     window.deleteLater()
 
@@ -176,7 +176,7 @@ def test_a_measurement_that_does_not_stop_by_itself_is_stopped(
     press(page, "Stop")
     qtbot.waitUntil(lambda: window.controller.queue.current is None)
     assert jobs[0].state == "stopped"
-    assert jobs[0].line() == "Stopped; what was measured so far is kept"
+    assert jobs[0].line() == "Stopped; the measurements so far are kept"
     assert not [message for message in window.messages.messages if message.severity == "stop"]
     assert page.run_button.isVisible()
 

@@ -300,22 +300,22 @@ class Language:
             if isinstance(widget, ElidedButton):  # the name of a file, which nobody translates
                 continue
             if isinstance(widget, ElidedLabel | QAbstractButton | QLabel):
-                say = filled(widget) if isinstance(widget, QCheckBox) else widget.setText
-                before.append((say, widget.text, widget.text()))
+                show_text = filled(widget) if isinstance(widget, QCheckBox) else widget.setText
+                before.append((show_text, widget.text, widget.text()))
             elif isinstance(widget, QTabBar):
                 for place in range(widget.count()):
-                    say, said = partial(widget.setTabText, place), partial(widget.tabText, place)
-                    before.append((say, said, said()))
+                    show_text, said = partial(widget.setTabText, place), partial(widget.tabText, place)
+                    before.append((show_text, said, said()))
             elif isinstance(widget, QHeaderView) and widget.model() is not None and widget.count():
                 widget.headerDataChanged(widget.orientation(), 0, widget.count() - 1)
-        before = [(say, said, text, of_length(text, share)) for say, said, text in before if text]
-        for say, _, _, other in before:
-            say(other)
+        before = [(show_text, said, text, of_length(text, share)) for show_text, said, text in before if text]
+        for show_text, _, _, other in before:
+            show_text(other)
         yield
         self.share = 1.0
-        for say, said, text, other in before:
+        for show_text, said, text, other in before:
             if said() == other:
-                say(text)
+                show_text(text)
 
 
 def filled(box: QCheckBox) -> Callable[[str], None]:
@@ -365,7 +365,7 @@ class Walk:
         self.look(name)
         self.window.sheets.close_sheet()
 
-    def told(self) -> str:
+    def error_text(self) -> str:
         """Return everything that was wrong, a line each."""
         return "\n".join(f"{where}: {fault}" for fault, where in self.found.items())
 
@@ -424,7 +424,7 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
     window.sheets.close_sheet()
     window.start_tour()
     walk.look("tour")
-    assert not walk.found, walk.told()
+    assert not walk.found, walk.error_text()
 
 
 def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[..., Path]) -> None:
@@ -450,7 +450,7 @@ def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[
     controller.library.compare(paths)
     qtbot.waitUntil(lambda: walk.window.sheets.sheet is not None)
     walk.look("comparison of runs")
-    assert not walk.found, walk.told()
+    assert not walk.found, walk.error_text()
 
 
 def look_at_results(qtbot: Any, walk: Walk, path: Path) -> Any:
@@ -473,17 +473,19 @@ def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     page = look_at_results(qtbot, walk, families)
     controller = walk.window.controller
     walk.look_at_sheet("export of hits", controller.hits.export_hits)
-    walk.look_at_sheet("name of a sequence", controller.explanations.ask_name)
-    walk.window.messages.say("stop", "The run could not be read, and this is why, in a sentence that is rather long.")
-    walk.window.messages.say("good", "Written to a file.", ("Show", lambda: None))
+    walk.look_at_sheet("name of a sequence", controller.explanations.explain_named)
+    walk.window.messages.notify(
+        "stop", "The run could not be read, and this is why, in a sentence that is rather long."
+    )
+    walk.window.messages.notify("good", "Written to a file.", ("Show", lambda: None))
     page.show_tab("hits")
     walk.look("messages over hits")
-    assert not walk.found, walk.told()
+    assert not walk.found, walk.error_text()
 
 
 def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path]) -> None:
     look_at_results(qtbot, walk, pair_runs["proteins"])
-    assert not walk.found, walk.told()
+    assert not walk.found, walk.error_text()
 
 
 def test_alignments(qtbot: Any, walk: Walk, tmp_path: Path) -> None:
@@ -502,4 +504,4 @@ def test_alignments(qtbot: Any, walk: Walk, tmp_path: Path) -> None:
     controller.alignments.panel.start_finding()
     walk.look("alignment with the field to find in it")
     walk.look_at_sheet("picture of an alignment", controller.alignments.export_picture)
-    assert not walk.found, walk.told()
+    assert not walk.found, walk.error_text()

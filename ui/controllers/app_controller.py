@@ -1,4 +1,4 @@
-"""What the commands do: the verbs of the window, between models and views."""
+"""The commands of the window: between models and views."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 class AppController(AppContext):
-    """Opens and closes runs, and joins the controllers; each knows those before it."""
+    """Opens and closes runs, and connects the controllers, each of which knows those before it."""
 
-    hit_menu_asked = Signal(QPoint)
+    hit_menu_requested = Signal(QPoint)
 
     def __init__(self, window: Workbench, settings: Settings, worker: list[str]) -> None:
         super().__init__(window, settings, worker)
@@ -61,8 +61,8 @@ class AppController(AppContext):
         self.devices = DeviceController(self)
         self.labs = LabController(self, self.sources)
         self.library = LibraryController(self)
-        self.library.run_asked.connect(self.show_run)
-        self.library.deleting.connect(self._let_go)
+        self.library.run_requested.connect(self.show_run)
+        self.library.deleting.connect(self._release)
         self.library.renamed.connect(self._note_name)
         self.help = HelpController(self)
         self.session = SessionController(self)
@@ -79,23 +79,23 @@ class AppController(AppContext):
         self.queue.job_ended.connect(self._note_run_end)
 
     def _connect_session(self) -> None:
-        self.session.open_asked.connect(self.sources.open_quietly)
-        self.session.run_asked.connect(self.show_run)
-        self.session.report_asked.connect(self.help.report_problem)
-        self.session.close_asked.connect(self.window.close)
+        self.session.open_requested.connect(self.sources.open_quietly)
+        self.session.run_requested.connect(self.show_run)
+        self.session.report_requested.connect(self.help.report_problem)
+        self.session.close_requested.connect(self.window.close)
 
     def form_of(self, engine: Engine | None) -> FormController | None:
-        """Return what prepares the runs of an engine, if the window can."""
+        """Return the controller that prepares runs of an engine; None if the window has none."""
         entry = PARTS.get(engine.name) if engine is not None else None
         return self.forms.get(entry.known_as) if entry is not None else None
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file."""
+        """Return the actions for an opened file."""
         own = [offer for form in self.forms.values() for offer in form.offers(source)]
         return [*self.alignments.offers(source), *own]
 
     def current_spec(self) -> Spec | None:
-        """Return what was asked of the run in view, or what a sheet would start."""
+        """Return the spec of the run in view, or the one that a sheet would start."""
         spec = super().current_spec()
         found = (form.current_spec() for form in self.forms.values())
         return spec or next((spec for spec in found if spec is not None), None)
@@ -118,7 +118,7 @@ class AppController(AppContext):
         self.update_actions()
 
     def show_tab(self, name: str) -> None:
-        """Show a part of the results."""
+        """Show a tab of the results."""
         if self.page is not None:
             self.page.show_tab(name)
 
@@ -131,19 +131,19 @@ class AppController(AppContext):
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:
-            self.say("note", "The job goes on. Stop it first to close its results.")
+            self.notify("note", "The job is still running. Stop it first to close its results.")
             return
         self.show_start()
         self._drop_page(path)
         self.workspace.remove(path)
 
-    def _let_go(self, path: str) -> None:
-        """Close a run that is about to be deleted."""
+    def _release(self, path: str) -> None:
+        """Close a run before it is deleted."""
         self._drop_page(path)
         self.workspace.remove(path)
 
     def _note_name(self, path: str) -> None:
-        """Take over that a run was renamed."""
+        """Show the new name of a run."""
         if path in self.pages:
             self.pages[path].run.note_change()
 
@@ -174,7 +174,7 @@ class AppController(AppContext):
         except ClalignError as error:
             self.sources.refuse(str(error))
             return
-        page = self._made_page(path, engine, item is not None)
+        page = self._make_page(path, engine, item is not None)
         run = page.run
         self._connect_page(page)
         self.pages[path] = page
@@ -187,7 +187,7 @@ class AppController(AppContext):
         self.sources.add_recent(path, "run")
         run.begin()
 
-    def _made_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
+    def _make_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
@@ -202,8 +202,8 @@ class AppController(AppContext):
             self.show_run(path)
 
     def _connect_page(self, page: ResultsPage) -> None:
-        page.action_asked.connect(lambda command: attrgetter(command)(self)())
-        page.verify_asked.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
+        page.action_requested.connect(lambda command: attrgetter(command)(self)())
+        page.verify_requested.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
         page.scheme_chosen.connect(self.set_scheme)
         page.set_log(self.settings.preferences.log_counts)
         page.set_scheme(self.settings.preferences.scheme)
@@ -212,7 +212,7 @@ class AppController(AppContext):
         self.explanations.connect_page(page)
         self.results.connect_page(page)
         self.pictures.connect_page(page)
-        page.hit_menu_asked.connect(self.hit_menu_asked)
+        page.hit_menu_requested.connect(self.hit_menu_requested)
         page.run.hit_changed.connect(self.update_actions)
         page.run.hit_changed.connect(lambda: self._show_details(page))
         page.tabs.currentChanged.connect(lambda _: self._show_details(page))
@@ -221,10 +221,10 @@ class AppController(AppContext):
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
         page.run.refused.connect(self.update_actions)
         page.run.refused.connect(lambda: self._show_details(page))
-        page.run.trouble.connect(lambda text: self.say("stop", text))
+        page.run.problem_found.connect(lambda text: self.notify("stop", text))
 
     def _show_details(self, page: ResultsPage) -> None:
-        """Show the hit in the dock, or the profile where the page shows the hit itself."""
+        """Show the hit in the dock, or the profile if the page shows the hit itself."""
         if self.page is not page:
             return
         if page.run.refusal:
@@ -249,23 +249,23 @@ class AppController(AppContext):
             self.workspace.change(path, report=report)
 
     def search_wider(self) -> None:
-        """Open the sheet with the files of the run in view and a higher limit."""
+        """Open the sheet with the files of the run in view and a higher E-value limit."""
         form = self.form_of(self.page.run.engine) if self.page is not None else None
         if form is not None and self.page is not None:
             form.search_wider(self.page.run)
 
     def edit_run(self) -> None:
-        """Open the sheet as it was for the run in view."""
+        """Open the sheet with the files and options of the run in view."""
         form = self.form_of(self.page.run.engine) if self.page is not None else None
         if form is not None and self.page is not None:
             form.edit_run(self.page.run)
 
     def open_example(self, name: str, example: Any) -> None:
-        """Open a bundled example: its files fill a sheet in."""
+        """Open a bundled example and fill a sheet in with its files."""
         self.forms[name].open_example(example)
 
     def close_source(self, path: str) -> None:
-        """Close a file; a run's results with it."""
+        """Close a file, and the results of a run with it."""
         if path in self.pages:
             self.show_run(path)
             self.close_page()
@@ -278,7 +278,7 @@ class AppController(AppContext):
         self.update_actions()
 
     def open_again(self) -> None:
-        """Open the run in view anew, after it could not be read."""
+        """Reopen the run in view after a read error."""
         if self.page is not None:
             path = str(self.page.run.path)
             self.show_start()
@@ -286,7 +286,7 @@ class AppController(AppContext):
             self.open_run_page(path)
 
     def _note_run_end(self, item: JobItem) -> None:
-        """Take over that a job ended."""
+        """Update the run of a job that ended."""
         self.sources.look_again()
         if (item.is_search or item.kind == "merge") and Path(item.run).exists():
             self.sources.add_recent(item.run, "run")
@@ -304,7 +304,7 @@ class AppController(AppContext):
             self.queue.stop(self.queue.current)
 
     def pause_job(self) -> None:
-        """Let the running job wait, or go on."""
+        """Pause or continue the running job."""
         if self.queue.current is not None:
             self.queue.pause(self.queue.current)
 
@@ -327,12 +327,12 @@ class AppController(AppContext):
         self.window.sheets.open_sheet(sheet)
 
     def focus_data(self) -> None:
-        """Go to the opened files."""
+        """Focus the list of opened files."""
         self.window.show_dock("data")
         self.window.data.tree.setFocus()
 
     def leave(self) -> None:
-        """End everything that runs, when the window closes."""
+        """End everything that runs when the window closes."""
         self.session.leave()
         self.help.leave()
         self.queue.leave()

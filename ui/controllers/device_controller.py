@@ -1,4 +1,4 @@
-"""What is done with devices: choose, test, look for them again."""
+"""Actions on devices: choose, test, tune, and find them again."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class DeviceController(Controller):
         app.queue.job_ended.connect(self._end_tuning)
 
     def choose_device(self, number: str) -> None:
-        """Choose what searches run on; of a cluster ask for the address."""
+        """Choose the device of searches; ask for the address of a cluster."""
         if number == device_words.CLUSTER:
-            self._ask_for_cluster()
+            self._choose_cluster()
             return
         self._app.workspace.choose_device(number)
         self._app.settings.change(device=number)
         if self._app.workspace.device.kind == "reference" and number == "reference":
-            self._app.say("caution", REFERENCE_WORDS)
+            self._app.notify("caution", REFERENCE_WORDS)
 
-    def _ask_for_cluster(self) -> None:
+    def _choose_cluster(self) -> None:
         from ..views.widgets.small_sheets import ClusterSheet
 
         sheet = ClusterSheet(self._app.workspace.cluster)
@@ -42,11 +42,11 @@ class DeviceController(Controller):
         self._app.window.sheets.open_sheet(sheet)
 
     def toggle_device(self, number: str) -> None:
-        """Let searches run on one device more, or without it."""
+        """Add a device to those of searches, or remove it."""
         self.choose_device(self._app.workspace.words_with(number))
 
     def focus_devices(self) -> None:
-        """Go to the device list."""
+        """Focus the list of devices."""
         self._app.window.show_dock("device")
         self._app.window.devices.view.setFocus()
 
@@ -57,22 +57,22 @@ class DeviceController(Controller):
         self._app.inspector.find_devices(refresh=True)
 
     def self_test(self) -> None:
-        """Test the chosen device and show what comes of it."""
+        """Test the chosen device and show the result."""
         self.show_device(self._app.workspace.device.id, test=True)
 
     def device_details(self) -> None:
-        """Show all that is known about the chosen device."""
+        """Show all facts about the chosen device."""
         self.show_device(self._app.workspace.device.id)
 
     def show_device(self, number: str, test: bool = False) -> None:
-        """Show a device, and test it if asked."""
+        """Show a device, and test it on request."""
         from ..views.widgets.small_sheets import DeviceSheet
 
         space = self._app.workspace
         device = next((d for d in space.devices if d.id == number), space.device)
         sheet = DeviceSheet(device)
-        sheet.test_asked.connect(self._test_device)
-        sheet.tune_asked.connect(self._submit_tuning)
+        sheet.test_requested.connect(self._test_device)
+        sheet.tune_requested.connect(self._submit_tuning)
         self._app.inspector.device_tested.connect(sheet.show_test)
         self._app.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
         self._app.window.sheets.open_sheet(sheet)
@@ -88,11 +88,11 @@ class DeviceController(Controller):
         self._app.inspector.test_device(number)
 
     def tune(self) -> None:
-        """Find the fastest choices for the chosen device."""
+        """Find the fastest kernel choices for the chosen device."""
         self._submit_tuning(self._app.workspace.device.id, False)
 
     def forget_tuning(self) -> None:
-        """Go back to the built-in choices for the chosen device."""
+        """Restore the built-in choices for the chosen device."""
         self._submit_tuning(self._app.workspace.device.id, True)
 
     def _submit_tuning(self, number: str, reset: bool) -> None:
@@ -110,15 +110,15 @@ class DeviceController(Controller):
             sheet.add_trial(value["row"])
 
     def _end_tuning(self, item: JobItem) -> None:
-        """Say what a tuning has found."""
+        """Show the result of a tuning."""
         if (item.kind, item.state) != ("tune", "done"):
             return
         value = item.result
         if item.spec["reset"]:
-            self._app.say("good", f"{value['device']} has the built-in choices again.")
+            self._app.notify("good", f"{value['device']} uses the built-in choices again.")
             return
         undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
-        self._app.say("good", device_words.tuning(value), undo)
+        self._app.notify("good", device_words.tuning(value), undo)
 
     def _renew_device(self, sheet: DeviceSheet) -> None:
         device = next((d for d in self._app.workspace.devices if d.id == sheet.device_id), None)
@@ -126,7 +126,7 @@ class DeviceController(Controller):
             sheet.show_device(device)
 
     def show_device_summary(self) -> None:
-        """Say in the status bar how many devices are ready."""
+        """Show the number of ready devices in the status bar."""
         space = self._app.workspace
         if space.devices_known:
             self._app.window.device_words.setText(device_words.summary(space.devices, space.devices_sought))

@@ -1,4 +1,4 @@
-"""Help in the window: documents, tour, what was said, and a report of a problem."""
+"""Help in the window: documents, tour, past messages, and problem reports."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class HelpController(Controller):
-    """Shows the documents, and collects what a report needs."""
+    """Shows the documents and collects the parts of a report."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._page: HelpPage | None = None
         self._doctor: QProcess | None = None
         self.log_file = log.log_folder() / "window.log"
-        app.window.messages.told.connect(self._note_message)
+        app.window.messages.message_added.connect(self._note_message)
         app.queue.job_added.connect(lambda item: log.LOG.info("job begun: %s %s", item.kind, item.title))
         app.queue.job_ended.connect(self._note_end)
 
@@ -43,7 +43,7 @@ class HelpController(Controller):
     # --- documents ---
 
     def show(self, document: str = "") -> None:
-        """Show the help, from a document on if one is named."""
+        """Show the help, at a document if one is named."""
         from ..models.help_pages import HelpPages
         from ..views.help_page import HelpPage
 
@@ -61,17 +61,17 @@ class HelpController(Controller):
             self._app.show_start()
 
     def messages(self) -> None:
-        """Show all that was said since the window was opened."""
+        """Show all messages since the window was opened."""
         from ..views.widgets.small_sheets import TextSheet
 
         said = reversed(self._app.window.messages.history)
         rows = [(formatting.moment(when), text) for when, _, text in said]
-        self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "Nothing was said yet.")])]))
+        self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "There are no messages yet.")])]))
 
     # --- a report ---
 
     def report_problem(self) -> None:
-        """Open the sheet that puts a report into a file."""
+        """Open the sheet that writes a report to a file."""
         from ..views.results.report_sheet import ReportSheet
 
         sheet = ReportSheet()
@@ -82,11 +82,11 @@ class HelpController(Controller):
         process.errorOccurred.connect(lambda _: self._take_doctor(sheet, process))
         command = own_command("doctor")
         process.start(command[0], command[1:])
-        sheet.save_asked.connect(lambda: self._save(sheet))
+        sheet.save_requested.connect(lambda: self._save(sheet))
         sheet.destroyed.connect(lambda: self.leave() if self._doctor is process else None)
 
     def leave(self) -> None:
-        """Wait no longer for what is told of the installation."""
+        """Stop waiting for the state of the installation."""
         process, self._doctor = self._doctor, None
         if process is not None:
             process.blockSignals(True)
@@ -100,7 +100,7 @@ class HelpController(Controller):
         sheet.show_report(self.report(f"{text}\n{notes}".strip() or f"(no answer: {process.errorString()})"))
 
     def report(self, doctor: str) -> str:
-        """Return versions, the state of the installation, what was said, and the end of the log."""
+        """Return versions, the state of the installation, past messages, and the end of the log."""
         said = [
             f"{time.strftime('%H:%M:%S', time.localtime(when))} {severity}: {text}"
             for when, severity, text in self._app.window.messages.history

@@ -1,4 +1,4 @@
-"""What is done with hits: copy, export, filter, sort, check."""
+"""Actions on hits: copy, export, filter, sort, verify."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 def _words_of_one(run: RunView) -> str:
-    """Return what to do for an export of one query, where hits of several are chosen; empty where only one has any."""
+    """Return the hint for an export of one query when hits of several are chosen; empty if only one has any."""
     noun = run.noun.lower()
     if len(run.query_hits) < 2:
         return ""
     if run.shows_all:
-        return f"It holds hits of one {noun}: choose one in the box above the hits first."
-    return f"It holds hits of one {noun}: take those shown in the table, or save the alignment of All aligned (Ctrl+S)."
+        return f"This format holds the hits of one {noun}: choose one in the box above the hits first."
+    return f"This format holds the hits of one {noun}: choose those in the table, or save All aligned (Ctrl+S)."
 
 
 def _ids(page: ResultsPage, which: str) -> list[int] | None:
-    """Return the ids of some of the hits, as the export sheet calls them; None for what needs none."""
+    """Return the ids of the hits of a choice of the export sheet; None where the exporter finds them itself."""
     if which in ("all", "significant"):
         return None
     return page.run.hits.ids(page.hits.table.chosen_ranges() if which == "selected" else None)
 
 
 def _with_queries(path: Path, which: str, hits: list[int] | None) -> tuple[str, int]:
-    """Return which hits these are, and how many queries have found them; made in the reader's thread."""
+    """Return ids of hits and the number of queries that found them; called in the reader's thread."""
     with open_run(path) as run:
         return which, HitQueries(run.connection, hits, which == "significant").n_with_hits(by_target=False)
 
 
 class HitController(Controller):
-    """Works on the results in view."""
+    """Acts on the results in view."""
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
@@ -86,8 +86,8 @@ class HitController(Controller):
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
-        sheet.queries_asked.connect(lambda which: self._count_queries(page, sheet, which))
-        sheet.export_asked.connect(lambda *asked: self._export(page, sheet, *asked))
+        sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
+        sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
     def _export(self, page: ResultsPage, sheet: ExportSheet, what: str, path: str, which: str) -> None:
@@ -104,7 +104,7 @@ class HitController(Controller):
         self._jobs.export(str(page.run.path), what, path, _ids(page, which), **shape)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
-        """Tell the sheet how many queries have found some of the hits."""
+        """Show in the sheet how many queries found some hits."""
         path, reader = page.run.path, self._app.reader
         if which in ("filtered", "selected") and not page.run.shows_all:
             sheet.take_queries((which, 1))
@@ -126,32 +126,32 @@ class HitController(Controller):
             QGuiApplication.clipboard().setText(as_python(spec))
 
     def filter_hits(self) -> None:
-        """Go to the filter box."""
+        """Focus the filter box."""
         if self._app.page is not None:
             self._app.page.tabs.setCurrentIndex(0)
             self._app.page.hits.filter_box.setFocus()
             self._app.page.hits.filter_box.selectAll()
 
     def edit_note(self) -> None:
-        """Write beside the selected hit."""
+        """Edit the note of the selected hit."""
         if self._app.page is not None:
             self._app.page.show_tab("hits")
             self._app.page.hits.table.edit_note()
 
     def note_change(self, page: ResultsPage, profile: int, target: int, before: str, after: str) -> None:
-        """Remember that a note was changed."""
+        """Record a change of a note for undo."""
         if before != after:
             self._app.notes.push(NoteChange(str(page.run.path), profile, target, before, after))
 
     def undo_note(self) -> None:
-        """Take back the last change of a note."""
+        """Undo the last change of a note."""
         change = self._app.notes.command(self._app.notes.index() - 1)
         assert isinstance(change, NoteChange)
         if self._put_note(change, change.before):
             self._app.notes.undo()
 
     def redo_note(self) -> None:
-        """Do again what was taken back."""
+        """Redo the last undone change of a note."""
         change = self._app.notes.command(self._app.notes.index())
         assert isinstance(change, NoteChange)
         if self._put_note(change, change.after):
@@ -160,7 +160,7 @@ class HitController(Controller):
     def _put_note(self, change: NoteChange, text: str) -> bool:
         page = self._app.pages.get(change.run)
         if page is None:
-            self._app.say("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
+            self._app.notify("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
             return False
         return page.run.hits.put_note(change.profile, change.row, text)
 
@@ -180,12 +180,12 @@ class HitController(Controller):
                 table.sort_column(place)
 
     def choose_columns(self) -> None:
-        """Offer the columns of the table."""
+        """Open the menu of columns."""
         if self._app.page is not None:
             header = self._app.page.hits.table.horizontalHeader()
             self._app.page.hits.table.column_menu().popup(header.mapToGlobal(header.rect().bottomLeft()))
 
     def choose_node(self, node: int) -> None:
-        """Say what is known of a node of the alignment beside the results."""
+        """Show a node of the alignment beside the results."""
         if self._app.page is not None:
             self._app.page.node_chosen.emit(node)

@@ -23,7 +23,7 @@ from ..models.laboratory.documents import (
 )
 from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
-from ..services.picture_files import ask_picture_file
+from ..services.picture_files import export_picture_file
 from ..services.source_controller import SourceController
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class LabController(Controller):
-    """Between the laboratory's pages and their jobs.
+    """Connects the pages of the laboratory with their jobs and files.
 
     The job of a ladder has the name of the document that it makes.
     """
@@ -69,9 +69,9 @@ class LabController(Controller):
             return self.pages[kind]
         view, page = self._new(kind)
         self.views[kind], self.pages[kind] = view, page
-        page.run_asked.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
-        page.stop_asked.connect(lambda: self._stop(view.of.job))
-        page.action_asked.connect(lambda name: self._act(kind, name))
+        page.run_requested.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
+        page.stop_requested.connect(lambda: self._stop(view.of.job))
+        page.action_requested.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
         view.changed.connect(lambda: self._renew_facts(kind))
         self._app.window.center.addWidget(page)
@@ -79,7 +79,7 @@ class LabController(Controller):
         return page
 
     def _new(self, kind: str) -> tuple[LabView, LabPage]:
-        """Return a view and its page."""
+        """Create a view and its page."""
         from clalign.labs.ladder import Ladder
 
         from ..models.laboratory.lab_view import LabView
@@ -90,7 +90,7 @@ class LabController(Controller):
             from ..views.laboratory.rung_page import RungPage
 
             ladder = RungPage(view, space)
-            ladder.ladder_asked.connect(self.open)
+            ladder.ladder_requested.connect(self.open)
             return view, ladder
         if kind == COMPARISON:
             from ..views.laboratory.comparison_page import ComparisonPage
@@ -101,13 +101,13 @@ class LabController(Controller):
         return view, SynchronizationPage(view, space)
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
-        """Show all that is known about a row in the dock."""
+        """Show all facts about a row in the dock."""
         self._chosen.pop(kind, None)
         if row is not None:
             self._chosen[kind] = row
         details, view = self._app.window.details, self.views[kind]
         if row is None:
-            details.show_facts(f"Select a {view.of.noun}", [], "Everything that is known about it is shown here.")
+            details.show_facts(f"Select a {view.of.noun}", [], "Its details appear here.")
             return
         facts = view.main.facts(row)
         if kind == COMPARISON:
@@ -119,7 +119,7 @@ class LabController(Controller):
         details.show_facts(view.main.row_title(row), facts, row.get("error") or row.get("text") or "")
 
     def _renew_facts(self, kind: str) -> None:
-        """Show what is known now about the row that was chosen, if the dock still shows it."""
+        """Update the facts about the chosen row if the dock shows it."""
         chosen = self._chosen.get(kind)
         shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
         if chosen is not None and shown:
@@ -155,13 +155,13 @@ class LabController(Controller):
             view.add_row(row)
 
     def _forget(self, item: JobItem) -> None:
-        """Let a page know that its waiting job was taken out."""
+        """Update a page whose waiting job was removed."""
         view = self._view_of(item)
         if view is not None and view.is_live:
             view.end()
 
     def _end(self, item: JobItem) -> None:
-        """Take over how a job of the laboratory ended."""
+        """Show and keep the result of a job of the laboratory."""
         view, kind = self._view_of(item), _document_of(item)
         if view is None:
             return
@@ -170,7 +170,7 @@ class LabController(Controller):
             view.take(document, kept=False)
             self._keep(kind, document)
             if self.page is not self.pages[kind]:
-                self._app.say("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
+                self._app.notify("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
         else:
             view.end()
         if item.state in ("done", "stopped"):
@@ -180,7 +180,7 @@ class LabController(Controller):
 
     @property
     def folder(self) -> Path:
-        """Where results are kept unasked."""
+        """The folder in which results are kept automatically."""
         return self._app.settings.data / "laboratory"
 
     def _keep(self, kind: str, document: dict[str, Any]) -> None:
@@ -189,37 +189,37 @@ class LabController(Controller):
             write_document(document, path)
         except OSError as error:
             text = f"The result could not be kept in {self.folder} because: {error.strerror}. Save it elsewhere."
-            self._app.say("caution", text)
+            self._app.notify("caution", text)
             return
         self._sources.add_recent(str(path), kind)
 
     def _show_kept(self, kind: str) -> None:
-        """Begin with what was measured last."""
+        """Show the last result."""
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
                 self.views[kind].take(read_document(str(files[-1])), kept=True)
             except ClalignError as error:
-                self._app.say("caution", str(error))
+                self._app.notify("caution", str(error))
 
     def open_document(self, path: str) -> None:
-        """Show a result that was saved; a comparison of another machine is added to the one shown."""
+        """Show a saved result; add a comparison of another machine to the one in view."""
         try:
             document = read_document(path)
         except ClalignError as error:
-            self._app.say("stop", str(error))
+            self._app.notify("stop", str(error))
             return
         kind = document["kind"]
         self._made(kind)
         view = self.views[kind]
         if view.is_live:
-            self._app.say("note", "The job goes on. Stop it first to show another result.")
+            self._app.notify("note", "The job is still running. Stop it first to show another result.")
             return
         if kind == COMPARISON and view.document and self.page is self.pages[kind]:
             try:
                 document = with_other_machine(view.document, path)
             except ClalignError as error:
-                self._app.say("stop", str(error))
+                self._app.notify("stop", str(error))
                 return
         view.take(document, kept=True)
         self._sources.add_recent(path, kind)
@@ -229,37 +229,37 @@ class LabController(Controller):
         if name == "copy":
             self.pages[kind].in_view.table.copy()
         else:
-            {"open": self._ask_open, "save": self._ask_save, "picture": self._ask_picture}[name](kind)
+            {"open": self._open_file, "save": self._save_file, "picture": self._save_picture}[name](kind)
 
-    def _ask_open(self, kind: str) -> None:
+    def _open_file(self, kind: str) -> None:
         title = f"Open: {_laboratory(kind).title}"
         path, _ = QFileDialog.getOpenFileName(self._app.window, title, "", "Results (*.json);;All files (*)")
         if path:
             self.open_document(path)
 
-    def _ask_save(self, kind: str) -> None:
+    def _save_file(self, kind: str) -> None:
         window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
         title = f"Save: {_laboratory(kind).title}"
         path, _ = QFileDialog.getSaveFileName(window, title, proposed, "Results (*.json)")
         if path:
             self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
 
-    def _ask_picture(self, kind: str) -> None:
+    def _save_picture(self, kind: str) -> None:
         from ..views.charts.figure_view import chart_picture
 
         chart = self.pages[kind].in_view.figure.chart
         if chart is None:
-            self._app.say("note", "There is no chart in view yet.")
+            self._app.notify("note", "There is no chart yet.")
             return
-        ask_picture_file(self._app, kind, lambda: chart_picture(chart))
+        export_picture_file(self._app, kind, lambda: chart_picture(chart))
 
     def _write(self, write: Callable[[], None], path: str) -> None:
         try:
             write()
         except OSError as error:
-            self._app.say("stop", f"{path} could not be written because: {error.strerror}.")
+            self._app.notify("stop", f"{path} could not be written because: {error.strerror}.")
             return
-        self._app.say("good", f"Written to {formatting.short_path(path)}.")
+        self._app.notify("good", f"Written to {formatting.short_path(path)}.")
 
 
 def _document_of(item: JobItem) -> str:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..views.library_page import LibraryPage
 
 MAX_LINES = 2000
-"""Of a comparison that is shown; the file has all."""
+"""Lines of a comparison in the window; the file has all."""
 
 
 def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
-    """Return the runs of a folder, and others that lie elsewhere, the newest first."""
+    """Return the runs of a folder and others outside of it, the newest first."""
     found = {entry.path: entry for entry in library.listed(folder)}
     for name in others:
         path = Path(name)
@@ -35,9 +35,9 @@ def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
 
 
 class LibraryController(Controller):
-    """Keeps the page of the library."""
+    """Shows the page of the library and acts on its runs."""
 
-    run_asked = Signal(str)
+    run_requested = Signal(str)
     renamed = Signal(str)
     deleting = Signal(str)
     """A run is about to be deleted: nobody may hold it."""
@@ -60,14 +60,14 @@ class LibraryController(Controller):
         if self._page is None:
             self._page = LibraryPage()
             self._page.search_changed.connect(lambda _: self._show_entries())
-            self._page.action_asked.connect(self._act)
+            self._page.action_requested.connect(self._act)
             self._app.window.center.addWidget(self._page)
         self._app.show_page(self._page, "Library of runs")
         self._app.window.details.show_source(None)  # what it showed belongs to another page
         self._read()
 
     def refresh(self) -> None:
-        """Look at the runs again, if they are in view."""
+        """List the runs again if they are in view."""
         if self.is_shown:
             self._read()
 
@@ -83,7 +83,7 @@ class LibraryController(Controller):
 
     def _take(self, answer: Any) -> None:
         if isinstance(answer, Exception):
-            self._app.say("stop", f"The runs could not be listed because: {answer}.")
+            self._app.notify("stop", f"The runs could not be listed because: {answer}.")
             return
         self._entries = answer
         self._show_entries()
@@ -101,14 +101,14 @@ class LibraryController(Controller):
 
     def open(self, paths: list[str]) -> None:
         """Show the results of a run."""
-        self.run_asked.emit(paths[0])
+        self.run_requested.emit(paths[0])
 
     def reveal(self, paths: list[str]) -> None:
         """Open the folder of a run."""
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(paths[0]).absolute().parent)))
 
     def rename(self, paths: list[str]) -> None:
-        """Ask for another name of a run."""
+        """Ask for a new name of a run."""
         from ..views.library_page import NameRunSheet
 
         path = Path(paths[0])
@@ -119,16 +119,16 @@ class LibraryController(Controller):
     def _rename(self, path: Path, name: str) -> None:
         self._app.window.sheets.close_sheet()
 
-        def tell(answer: Any) -> None:
+        def finish(answer: Any) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", f"The run could not be renamed. {answer}")
+                self._app.notify("stop", f"The run could not be renamed. {answer}")
             self.renamed.emit(str(path))
             self.refresh()
 
-        self._app.reader.ask((id(self), "rename"), lambda: library.rename(path, name), tell)
+        self._app.reader.ask((id(self), "rename"), lambda: library.rename(path, name), finish)
 
     def delete(self, paths: list[str]) -> None:
-        """Ask whether runs shall be deleted."""
+        """Ask for confirmation to delete runs."""
         from ..views.library_page import DeleteRunsSheet
 
         found = [library.look_at(Path(path)) for path in paths if Path(path).exists()]
@@ -140,26 +140,26 @@ class LibraryController(Controller):
         self._app.window.sheets.close_sheet()
         for path in paths:
             if self._app.queue.of_run(path) is not None:
-                self._app.say("stop", f"{Path(path).name}: a job works on it. Stop that first.")
+                self._app.notify("stop", f"{Path(path).name}: a job works on it. Stop that first.")
                 continue
             self.deleting.emit(path)
             try:
                 library.delete(Path(path))
             except ClalignError as error:
-                self._app.say("stop", str(error))
+                self._app.notify("stop", str(error))
                 continue
             self._app.settings.forget(path)
         self._app.window.show_recent()
         self.refresh()
 
     def compare(self, paths: list[str]) -> None:
-        """Show which hits two runs share."""
+        """Show the hits that two runs share."""
         first, second = (Path(path) for path in paths)
         names = library.look_at(first).name, library.look_at(second).name
 
         def show(answer: Any) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", f"The runs could not be compared. {answer}")
+                self._app.notify("stop", f"The runs could not be compared. {answer}")
             else:
                 self._show_comparison(names, answer)
 
@@ -172,7 +172,7 @@ class LibraryController(Controller):
         if len(pairs) > MAX_LINES:
             lines.append(f"… and {formatting.count(len(pairs) - MAX_LINES)} more, in the file")
         sheet = RunsComparedSheet(names, library.counts(pairs), lines)
-        sheet.save_asked.connect(lambda: self._save(pairs))
+        sheet.save_requested.connect(lambda: self._save(pairs))
         self._app.window.sheets.open_sheet(sheet)
 
     def _save(self, pairs: list[library.HitPair]) -> None:

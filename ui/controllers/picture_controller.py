@@ -1,4 +1,4 @@
-"""Pictures of a run's hits: reads what they show, chooses hits in the table, saves and copies them."""
+"""Pictures of the hits of a run: reads their data, selects hits in the table, saves and copies."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from clalign.formats.taxonomy import column_named, read_taxonomy
 from clalign.values.species import SpeciesRule, Taxonomy
 
 from .. import formatting
-from ..formatting import told
+from ..formatting import error_text
 from ..services.app_context import AppContext, Controller
-from ..services.picture_files import ask_picture_file, copy_picture
+from ..services.picture_files import copy_picture, export_picture_file
 
 if TYPE_CHECKING:
     from ..models.results.run_view import RunView
     from ..views.charts.pictures_view import PicturesView
     from ..views.results.results_page import ResultsPage
 
-OF_ALL = "score-coverage"
+ALL_QUERIES_KIND = "score-coverage"
 """What is shown first of a run of many queries, when all of them are in view."""
 
 TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
 
 
 def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
-    """Return heading and text where a run without hits in view gives nothing to be drawn."""
+    """Return heading and text for a run without hits to draw; None if there are some."""
     if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
         return None
-    higher = "No hits to be drawn", "Choose another one above, or search with a higher limit."
+    higher = "No hits to draw", "Choose another one above, or search with a higher limit."
     return run.unsearched_words() or higher
 
 
 class PictureController(Controller):
-    """What the tab Pictures asks for."""
+    """Serves the requests of the tab Pictures."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -50,37 +50,37 @@ class PictureController(Controller):
         self._latest: WeakKeyDictionary[PicturesView, Asked] = WeakKeyDictionary()
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what a page asks for, as soon as it has pictures."""
+        """Connect a page as soon as it has pictures."""
         page.pictures_made.connect(lambda view: self._connect(page, view))
 
     def _connect(self, page: ResultsPage, view: PicturesView) -> None:
-        view.asked.connect(lambda wish: self.read(page, view, wish))
-        view.taxonomy_asked.connect(lambda: self._choose_taxonomy(view))
-        view.numbers_asked.connect(lambda: self._save_numbers(page, view))
-        view.picture_asked.connect(lambda: self._save(page, view))
-        view.copy_asked.connect(lambda: self._copy(view))
+        view.requested.connect(lambda request: self.read(page, view, request))
+        view.taxonomy_requested.connect(lambda: self._choose_taxonomy(view))
+        view.numbers_requested.connect(lambda: self._save_numbers(page, view))
+        view.picture_requested.connect(lambda: self._save(page, view))
+        view.copy_requested.connect(lambda: self._copy(view))
         view.hits_picked.connect(lambda hits: self.choose_hits(page, view, hits))
-        view.table_asked.connect(lambda: page.show_tab("hits"))
+        view.table_requested.connect(lambda: page.show_tab("hits"))
         view.waiting.stopped.connect(lambda: self._stop(page, view))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
     def _stop(self, page: ResultsPage, view: PicturesView) -> None:
-        """Read no more; the picture that was there stays, if there was one."""
+        """Stop reading; the last picture stays."""
         self._app.files.forget((str(page.run.path), "picture"))
         self._latest.pop(view, None)
-        view.give_up()
+        view.stop_waiting()
 
     @staticmethod
-    def _asked(page: ResultsPage, wish: Asked) -> Asked:
+    def _asked(page: ResultsPage, request: Asked) -> Asked:
         query = None if page.run.shows_all else page.run.profile
-        return Asked(wish.kind, query, wish.taxonomy, wish.column)
+        return Asked(request.kind, query, request.taxonomy, request.column)
 
-    def read(self, page: ResultsPage, view: PicturesView, wish: Asked) -> None:
-        """Read what a picture shows, and show it."""
-        run, asked = page.run, self._asked(page, wish)
+    def read(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
+        """Read the data of a picture and show it."""
+        run, asked = page.run, self._asked(page, request)
         if not run.cards:
             return
-        self._tell_species(page, view, wish)
+        self._apply_taxonomy(page, view, request)
         path, key = run.path, (str(run.path), "picture")
         if self._latest.get(view, asked) != asked:  # the same one is read to its end: a search adds hits all the time
             self._app.files.forget(key)
@@ -89,46 +89,46 @@ class PictureController(Controller):
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             if not view.is_chosen:  # nobody asked for this one
-                view.show_kind(OF_ALL)
+                view.show_kind(ALL_QUERIES_KIND)
                 return
             noun = run.noun.lower()
             view.waiting.end()
-            view.say(f"One {noun} at a time", f"Choose a {noun} to see its picture.", run)
+            view.show_text(f"One {noun} at a time", f"Choose a {noun} to see its picture.", run)
             return
 
         if not run.is_live:  # else it is read again and again
             view.waiting.begin()
 
         def take(answer: Any) -> None:
-            if not isValid(view) or view.wish != wish or self._asked(page, wish) != asked:
+            if not isValid(view) or view.request != request or self._asked(page, request) != asked:
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say("There is no picture", told(answer, "The hits could not be read"))
+                view.show_text("There is no picture", error_text(answer, "The hits could not be read"))
             elif not run.hits.n_all and not run.hits.is_busy and (why := _nothing(run, asked)):
-                view.say(*why)
+                view.show_text(*why)
             else:
                 view.show_picture(answer)
 
-        self._app.files.ask_long(key, lambda context: read_picture(path, asked, context), take)
+        self._app.files.ask_slowly(key, lambda context: read_picture(path, asked, context), take)
 
-    def _tell_species(self, page: ResultsPage, view: PicturesView, wish: Asked) -> None:
-        """Let all that tells species do so by the table that was chosen for the picture."""
+    def _apply_taxonomy(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
+        """Use the taxonomy of the picture in table and filters, too."""
         taxonomy, known = self._tables.get(view), page.run.hits.query.species
         if taxonomy is None:
             return
-        column = column_named(taxonomy, wish.column)
+        column = column_named(taxonomy, request.column)
         if known.taxonomy is not taxonomy or known.column != column:
-            page.run.hits.set_species(SpeciesRule(taxonomy, column, wish.taxonomy))
+            page.run.hits.set_species(SpeciesRule(taxonomy, column, request.taxonomy))
 
     def choose_hits(self, page: ResultsPage, view: PicturesView, hits: npt.NDArray[np.int64]) -> None:
-        """Select hits in the table, as far as it shows them."""
+        """Select hits in the table as far as it shows them."""
         n_picked, places = len(hits), page.run.hits.places_of(hits)
         are_alone = page.hits.choose_hits(hits, places)
         of = f"{formatting.count(len(places))} of " if len(places) < n_picked else ""
         done = "listed alone in the table, and selected" if are_alone else "selected in the table"
         others = "; the table does not show the others" if of else ""
-        view.say_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
+        view.show_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
 
     def _choose_taxonomy(self, view: PicturesView) -> None:
         path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of taxonomy", str(Path.home()), TAXONOMY_FILTER)
@@ -136,14 +136,14 @@ class PictureController(Controller):
             self.set_taxonomy(view, path)
 
     def set_taxonomy(self, view: PicturesView, path: str) -> None:
-        """Read a table of taxonomy and count by it, or say what is wrong with it."""
+        """Read a table of taxonomy and count by it, or show what is wrong with it."""
 
         def take(answer: Any) -> None:
             if not isValid(view):
                 return
             if isinstance(answer, Exception):
-                words = str(answer) if isinstance(answer, ClalignError) else told(answer, "It could not be read")
-                self._app.say("caution", f"The table of taxonomy is not used. {words}")
+                words = str(answer) if isinstance(answer, ClalignError) else error_text(answer, "It could not be read")
+                self._app.notify("caution", f"The table of taxonomy is not used. {words}")
                 return
             self._tables[view] = answer
             n = max(map(len, answer.of.values()))
@@ -153,13 +153,13 @@ class PictureController(Controller):
         self._app.files.ask((path, "taxonomy"), partial(read_taxonomy, path), take)
 
     def _stem(self, page: ResultsPage, view: PicturesView) -> str:
-        return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.wish.kind}"
+        return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.request.kind}"
 
     def _save_numbers(self, page: ResultsPage, view: PicturesView) -> None:
         proposed = str(self._app.export_folder / f"{self._stem(page, view)}.tsv")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save the numbers as", proposed, "Table (*.tsv)")
         if path:
-            write = partial(write_numbers, page.run.path, self._asked(page, view.wish), path)
+            write = partial(write_numbers, page.run.path, self._asked(page, view.request), path)
             self._app.write_file(path, "Table", write, self._app.files)
 
     def _save(self, page: ResultsPage, view: PicturesView) -> None:
@@ -167,7 +167,7 @@ class PictureController(Controller):
 
         picture = view.picture
         if picture is not None:
-            ask_picture_file(self._app, self._stem(page, view), lambda: DrawingPicture(picture.whole()))
+            export_picture_file(self._app, self._stem(page, view), lambda: DrawingPicture(picture.whole()))
 
     def _copy(self, view: PicturesView) -> None:
         from ..views.charts.drawing_painter import DrawingPicture

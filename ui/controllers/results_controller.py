@@ -1,4 +1,4 @@
-"""What all engines' results show of many hits together: architectures, hits as one alignment."""
+"""Results of many hits together, for all engines: architectures, overview, hits as one alignment."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from clalign.values.architectures import PlacedDomain
 from clalign.values.documents import Card
 
 from .. import formatting
-from ..formatting import told
+from ..formatting import error_text
 from ..models.alignment.row_measures import SPECIES, order_by_species
 from ..models.alignment.rows_view import RowsView
 from ..models.charts.architectures import (
+    ArchitectureRequest,
     Architectures,
-    Asked,
     Bars,
     question,
 )
@@ -33,14 +33,14 @@ from ..models.results.hit_pages import HitRow
 from ..services.alignment_controller import AlignmentController
 from ..services.app_context import AppContext, Controller
 from ..services.job_controller import JobController
-from ..services.picture_files import ask_picture_file
+from ..services.picture_files import export_picture_file
 
 if TYPE_CHECKING:
     from ..views.alignment.aligned_hits import AlignedHits
     from ..views.charts.architecture_view import ArchitectureView
     from ..views.charts.overview_view import OverviewView
     from ..views.results.results_page import ResultsPage
-    from ..views.widgets.parts import AskedView
+    from ..views.widgets.parts import LazyView
 
 CLANS_FILTER = "Tables of clans (*.tsv *.dat *.gz *.sto *.stk *.seed *.txt);;All files (*)"
 
@@ -49,12 +49,12 @@ MAX_DRAWN = 2000
 
 
 def _judges(page: ResultsPage) -> bool:
-    """Return whether hits are called significant."""
+    """Return whether the engine of a run calls hits significant."""
     return page.run.engine is not None and page.run.engine.judges
 
 
 def _load_parts() -> None:
-    """Load what some parts of results are made of, beside the window, which would stall for a third of a second."""
+    """Load the modules of some parts of results in a thread: the window would stall for a third of a second."""
     from ..views.alignment import aligned_hits
     from ..views.charts import (
         architecture_view,
@@ -69,9 +69,7 @@ def _load_parts() -> None:
 
 
 def names_with_query(names: Sequence[str], card: Card) -> dict[int, str]:
-    """Return what some rows are called where the first one may be the query: it is, and its hit by itself has no number
-    that tells it apart from it.
-    """
+    """Return new names of rows if the first one is the query: its own, and a number for its own hit."""
     head, _, ends = names[0].rpartition("/")
     if head != card["name"]:
         return {}
@@ -80,38 +78,38 @@ def names_with_query(names: Sequence[str], card: Card) -> dict[int, str]:
 
 
 class ResultsController(Controller):
-    """Reads what is shown of many hits together, and saves it."""
+    """Reads results of many hits together, and saves them."""
 
     def __init__(self, app: AppContext, jobs: JobController, alignments: AlignmentController) -> None:
         super().__init__(app)
         self._jobs, self._alignments = jobs, alignments
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what results ask for, as soon as they have a part that asks."""
+        """Connect the parts of a page as soon as it has them."""
         page.overview_made.connect(lambda view: self._connect_overview(page, view))
         page.domains_made.connect(lambda view: self._connect_domains(page, view))
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
         self._app.files.ask("parts of results", _load_parts, lambda answer: None)
 
-    def _stop(self, page: ResultsPage, view: AskedView, what: str) -> None:
-        """Read no more for a view; what it shows stays, if it shows anything."""
+    def _stop(self, page: ResultsPage, view: LazyView, what: str) -> None:
+        """Stop reading for a view; what it shows stays."""
         self._app.files.forget((str(page.run.path), what))
-        view.give_up()
+        view.stop_waiting()
 
     # --- overview ---
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
-        view.asked.connect(lambda _: self.read_overview(page, view))
+        view.requested.connect(lambda _: self.read_overview(page, view))
         view.query_chosen.connect(lambda number: self.show_query(page, number))
         view.hit_chosen.connect(lambda key: self.show_hit(page, key))
-        view.table_asked.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
-        view.matrix_asked.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
-        view.picture_asked.connect(lambda: self.draw_map(page, view))
+        view.table_requested.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
+        view.matrix_requested.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
+        view.picture_requested.connect(lambda: self.draw_map(page, view))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
     def read_overview(self, page: ResultsPage, view: OverviewView) -> None:
-        """Read what all queries of a run have found, and show it."""
+        """Read the hits of all queries of a run, and show them."""
 
         if not page.run.is_live:  # else it is read again and again
             view.waiting.begin()
@@ -121,13 +119,13 @@ class ResultsController(Controller):
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say("The queries cannot be shown", told(answer, "They could not be read"))
+                view.show_text("The queries cannot be shown", error_text(answer, "They could not be read"))
             else:
                 content, heat = answer
                 nouns = page.run.noun.lower(), page.run.nouns.lower()
                 view.show_content(content, heat, *nouns, _judges(page), page.run.empty_words()[0])
 
-        self._app.files.ask_long((str(page.run.path), "overview"), overview_question(page.run.path), take)
+        self._app.files.ask_slowly((str(page.run.path), "overview"), overview_question(page.run.path), take)
 
     def show_query(self, page: ResultsPage, number: int) -> None:
         """Show the hits of a query."""
@@ -145,47 +143,47 @@ class ResultsController(Controller):
         from ..views.charts.heat_map_view import HeatMapPicture
 
         if view.map.heat is None or not len(view.map.heat.matrix.hits):
-            self._app.say("note", "There are no hits to be drawn.")
+            self._app.notify("note", "There are no hits to draw.")
             return
         title = f"{page.run.title} – scores: {view.map.heat.matrix.scale}"
         picture = HeatMapPicture(view.map.heat, view.query_names, title)
-        ask_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
+        export_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
 
     # --- architectures ---
 
     def _connect_domains(self, page: ResultsPage, view: ArchitectureView) -> None:
-        view.speak_of(page.run.noun.lower())
-        view.asked.connect(lambda asked: self.read_architectures(page, view, asked))
-        view.clans_asked.connect(lambda: self._choose_clans(view))
-        view.table_asked.connect(lambda: self.save_architectures(page, view))
-        view.picture_asked.connect(lambda: self.draw_architectures(page, view))
+        view.set_nouns(page.run.noun.lower())
+        view.requested.connect(lambda request: self.read_architectures(page, view, request))
+        view.clans_requested.connect(lambda: self._choose_clans(view))
+        view.table_requested.connect(lambda: self.save_architectures(page, view))
+        view.picture_requested.connect(lambda: self.draw_architectures(page, view))
         view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
-        view.choice_asked.connect(lambda content: self.choose_architecture(page, view, content))
+        view.choice_requested.connect(lambda content: self.choose_architecture(page, view, content))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
-    def read_architectures(self, page: ResultsPage, view: ArchitectureView, asked: Asked) -> None:
+    def read_architectures(self, page: ResultsPage, view: ArchitectureView, request: ArchitectureRequest) -> None:
         """Read the architectures of a run and show them."""
         view.significant.setVisible(_judges(page))
         if not view.has_content:
-            view.say(f"Reading the {view.part}s", "Putting the hits of all queries on their sequences.")
+            view.show_text(f"Reading the {view.part}s", "Placing the hits of all queries on their sequences.")
 
         if not page.run.is_live:
             view.waiting.begin()
 
         def take(answer: Architectures | Exception) -> None:
-            if not isValid(view) or view.wish != asked:
+            if not isValid(view) or view.request != request:
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
-                view.say(f"The {view.part}s cannot be shown", told(answer, "They could not be read"))
+                view.show_text(f"The {view.part}s cannot be shown", error_text(answer, "They could not be read"))
             else:
                 view.show_content(answer, "" if page.run.is_complete else " so far")
 
-        self._app.files.ask_long((str(page.run.path), "architectures"), question(page.run.path, asked), take)
+        self._app.files.ask_slowly((str(page.run.path), "architectures"), question(page.run.path, request), take)
 
     def choose_architecture(self, page: ResultsPage, view: ArchitectureView, content: Architectures) -> None:
-        """Look through the architectures of many sequences for those that are chosen, and show them."""
+        """Search many architectures for the chosen ones, and show them."""
         choice = view.choice
 
         def take(answer: Any) -> None:
@@ -208,8 +206,8 @@ class ResultsController(Controller):
             is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
                 kind.startswith("GFF3") and "." not in Path(path).name
             )
-            what, wish = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.wish
-            self._jobs.export(str(page.run.path), what.name, path, None, overlaps=wish.rule, clans=wish.clans)
+            what, request = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.request
+            self._jobs.export(str(page.run.path), what.name, path, None, overlaps=request.rule, clans=request.clans)
 
     def draw_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Open the sheet that saves the sequences in view as a picture."""
@@ -220,14 +218,14 @@ class ResultsController(Controller):
         if len(view.canvas.shown) > MAX_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
-        ask_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
+        export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
-        """Show the hit that a domain is of beside the results."""
+        """Show the hit of a domain beside the results."""
         self.show_hit(page, domain.hit)
 
     def show_hit(self, page: ResultsPage, key: int) -> None:
-        """Show a hit, given its id in the run file, beside the results."""
+        """Show a hit by its id in the run file beside the results."""
         path = page.run.path
 
         def read() -> HitRow:
@@ -248,9 +246,9 @@ class ResultsController(Controller):
     # --- hits as one alignment ---
 
     def _connect_aligned(self, page: ResultsPage, view: AlignedHits) -> None:
-        view.asked.connect(lambda significant: self.align_hits(page, view, significant))
+        view.requested.connect(lambda significant: self.align_hits(page, view, significant))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "aligned"))
-        view.ask()  # it is looked at already
+        view.reload()  # it is looked at already
 
     def align_hits(self, page: ResultsPage, view: AlignedHits, significant: bool) -> None:
         """Read the hits of the query in view as one alignment, and show it."""
@@ -260,10 +258,10 @@ class ResultsController(Controller):
         if run.shows_all:
             view.waiting.end()
             view.close_view()
-            view.say(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
+            view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
             return
         if view.panel is None:
-            view.say("Aligning the hits", "From the paths that the search has found.")
+            view.show_text("Aligning the hits", "Using the paths found by the search.")
 
         if not run.is_live:
             view.waiting.begin()
@@ -274,14 +272,14 @@ class ResultsController(Controller):
             view.waiting.end()
             if isinstance(answer, Exception):
                 view.close_view()
-                view.say("The hits cannot be shown together", told(answer, "They could not be read"))
+                view.show_text("The hits cannot be shown together", error_text(answer, "They could not be read"))
                 return
             alignment, scores, by_species = answer
             if not alignment.n_rows:
                 view.close_view()
                 which = "significant hits" if significant and _judges(page) else "hits"
-                none = "No hits to be aligned", f"This {noun} has no {which}."
-                view.say(*(run.unsearched_words() or none))
+                none = "No hits to align", f"This {noun} has no {which}."
+                view.show_text(*(run.unsearched_words() or none))
                 return
             rows = RowsView(alignment, page)
             rows.input_words = "Best first"
@@ -291,7 +289,7 @@ class ResultsController(Controller):
             if by_species is not None:
                 rows.own_orders[SPECIES] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")
-            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths that were found")
+            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths of the search")
             self._alignments.connect_rows(panel)
             rows.begin()
             self._app.update_actions()
@@ -302,4 +300,4 @@ class ResultsController(Controller):
             alignment, scores = read_hit_alignment(path, number, significant, context)
             return alignment, scores, order_by_species(alignment, species)
 
-        self._app.files.ask_long((str(path), "aligned"), read, take)
+        self._app.files.ask_slowly((str(path), "aligned"), read, take)

@@ -1,4 +1,4 @@
-"""Opens again what was open, after a crash or when it is asked for."""
+"""Restores the last session after a crash or on request."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs a
 
 
 class SessionController(Controller):
-    """Keeps what is open, and opens it again."""
+    """Records what is open, and opens it again."""
 
-    open_asked = Signal(list)
-    run_asked = Signal(str)
-    report_asked = Signal()
-    close_asked = Signal()
+    open_requested = Signal(list)
+    run_requested = Signal(str)
+    report_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -37,7 +37,7 @@ class SessionController(Controller):
         self.session.keep(list(self._app.workspace.sources), str(page.run.path) if page is not None else "")
 
     def begin(self) -> None:
-        """Note that a window is open, and say so if the last one crashed."""
+        """Record that a window is open, and report a crash of the last one."""
         last = self.session.last
         self._keep()
         if last.has_crashed:
@@ -47,37 +47,37 @@ class SessionController(Controller):
             ]
             if last.files:
                 ways.insert(0, ("Restore", self.restore))
-            self._app.say("caution", f"{CRASHED} Nothing was sent.", *ways)
+            self._app.notify("caution", f"{CRASHED} Nothing was sent.", *ways)
 
     @property
     def n_files(self) -> int:
-        """Number of files that can be opened again."""
+        """Number of files that can be restored."""
         return len(self.session.last.files)
 
     def restore(self) -> None:
-        """Open what was open when the window was closed last."""
+        """Open the files of the last session."""
         last = self.session.last
         if not last.files:
-            self._app.say("note", "There is nothing to open again: no files were open, or they are gone.")
+            self._app.notify("note", "There is nothing to restore: no files were open, or they no longer exist.")
             return
         runs = [name for name in last.files if name.endswith(".clalign")]
         others = [name for name in last.files if name not in runs]
-        self.open_asked.emit(others)
+        self.open_requested.emit(others)
         for name in [*(run for run in runs if run != last.in_view), *([last.in_view] if last.in_view else [])]:
-            self.run_asked.emit(name)
-        self._app.say("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
+            self.run_requested.emit(name)
+        self._app.notify("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
 
     def _report(self) -> bool:
-        self.report_asked.emit()
+        self.report_requested.emit()
         return False
 
     def _start_safely(self) -> None:
         command = own_command("gui", "--safe-mode", "--new-window")
         QProcess.startDetached(command[0], command[1:], str(Path.home()))
-        self.close_asked.emit()
+        self.close_requested.emit()
 
     def leave(self) -> None:
-        """Note that the window was closed as it should be."""
+        """Record that the window was closed regularly."""
         self._keep()
         page = self._app.page
         self._is_closed = True

@@ -1,1 +1,1 @@
-"""What the window shows of one engine alone, in a folder for each."""
+"""The parts of the window that belong to one engine, in a folder for each."""

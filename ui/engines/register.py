@@ -1,4 +1,4 @@
-"""Which parts of the window are each engine's own; an engine that is not named here has the plain ones."""
+"""The parts of the window that belong to one engine; an engine that is not named here has the plain ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..views.start_page import Welcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Places as ``module:name``, which are imported when they are needed, and words.
+    """Titles, and places as ``module:name`` that are imported on first use.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ PARTS = {
 
 
 def engine_at(path: str) -> Engine:
-    """Return the engine of a run file; of one that is damaged inside the usual one, whose page says so.
+    """Return the engine of a run file; for a damaged file the default engine, whose page shows the damage.
 
     Raises
     ------
@@ -101,12 +101,12 @@ def engine_at(path: str) -> Engine:
 
 
 def part_of(engine: Engine, name: str) -> Any:
-    """Return a class of an engine: that of its ``run_view`` or its ``page``."""
+    """Return the class of an engine for its ``run_view`` or its ``page``."""
     return _found(getattr(PARTS.get(engine.name, Parts()), name))
 
 
 def parts(name: str) -> Iterator[tuple[Parts, Any]]:
-    """Yield the engines that have a part, and the part."""
+    """Yield the engines that have a part, with the part."""
     for entry in PARTS.values():
         if getattr(entry, name):
             yield entry, _found(getattr(entry, name))
@@ -118,7 +118,7 @@ def _found(place: str) -> Any:
 
 
 def welcome() -> Welcome:
-    """Return what the start page offers; the first example of each engine stands first."""
+    """Return the entries of the start page, with the first example of each engine first."""
     lists = [[(entry.known_as, example) for example in load()] for entry, load in parts("examples")]
     examples = [example for some in zip_longest(*lists) for example in some if example is not None]
     ways = [entry.way for entry in PARTS.values() if entry.way is not None]

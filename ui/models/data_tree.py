@@ -8,12 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QStandardItem, QStandardItemModel
 
 from .. import formatting, theme
-from .file_names import names_apart
+from .file_names import distinct_names
 from .workspace import Source, SourceKind, Workspace
 
 PATH_ROLE = Qt.ItemDataRole.UserRole + 1
 LINE_ROLE = Qt.ItemDataRole.UserRole + 2
-"""What stands at the right of a name, and in which color of the theme."""
+"""Text at the right of a name, and its color of the theme."""
 
 GROUPS: tuple[tuple[SourceKind, str, str], ...] = (
     ("sequences", "Sequences", "text-box-outline"),
@@ -29,7 +29,7 @@ EMPTY = {
 
 
 def source_line(source: Source) -> str:
-    """Return the second half of a tree line."""
+    """Return the second half of a row of the tree."""
     if source.state == "reading":
         return "reading…"
     if source.state == "refused":
@@ -43,9 +43,9 @@ def source_line(source: Source) -> str:
     return str(source.report.get("state_words", ""))
 
 
-def distinct_names(sources: list[Source]) -> dict[str, str]:
-    """Return the names of files by their paths; of those with one name runs get a number, others their folder."""
-    names = names_apart(source.path for source in sources if source.kind != "run")
+def distinct_titles(sources: list[Source]) -> dict[str, str]:
+    """Return titles of files by their paths; runs with the same title get a number, other files their folder."""
+    names = distinct_names(source.path for source in sources if source.kind != "run")
     runs = [source for source in sources if source.kind == "run"]
     common, counts = Counter(source.name for source in runs), Counter[str]()
     for source in runs:
@@ -55,7 +55,7 @@ def distinct_names(sources: list[Source]) -> dict[str, str]:
 
 
 class DataTree(QStandardItemModel):
-    """Sequences, profiles and runs that are open."""
+    """Open sequences, profiles and runs."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
@@ -65,10 +65,10 @@ class DataTree(QStandardItemModel):
         self.rebuild()
 
     def rebuild(self) -> None:
-        """Show what the workspace holds."""
+        """Show the files of the workspace."""
         self.clear()
         unknown = self._workspace.of_kind("unknown")
-        self._names = distinct_names(list(self._workspace.sources.values()))
+        self._names = distinct_titles(list(self._workspace.sources.values()))
         for kind, title, icon in GROUPS:
             group = QStandardItem(title)
             group.setFlags(Qt.ItemFlag.ItemIsEnabled)
@@ -77,7 +77,7 @@ class DataTree(QStandardItemModel):
             group.setFont(font)
             self.appendRow(group)
             sources = self._workspace.of_kind(kind)
-            for source in [*sources, *(one for one in unknown if one.looks_like == kind)]:
+            for source in [*sources, *(one for one in unknown if one.kind_by_name == kind)]:
                 group.appendRow(self._row(source, icon))
             if not group.rowCount():
                 group.appendRow(self._plain(EMPTY[kind]))

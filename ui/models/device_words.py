@@ -1,4 +1,4 @@
-"""What the window says about a device."""
+"""Devices as text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEALTH = {
     "self-test failed": ("stop", "Self-test failed"),
     "not usable": ("stop", "Not usable"),
 }
-"""Severity and words of each health."""
+"""Severity and title of each state of health."""
 
 NO_DEVICE = (
     "No OpenCL device found. clalign can still search with the reference, which is slow. "
@@ -26,12 +26,10 @@ NO_DEVICE = (
 )
 
 
-NOT_SOUGHT = (
-    "Devices were not looked for (safe mode). Look again finds them; until then the reference computes, slowly."
-)
+NOT_SOUGHT = "Devices were not searched for (safe mode). Look again finds them; until then the slow reference computes."
 
 CLUSTER = "cluster"
-"""Stands for a cluster in the list of devices, before its address is known."""
+"""The cluster in the list of devices before its address is known."""
 
 
 def cluster_line(address: str) -> str:
@@ -40,18 +38,18 @@ def cluster_line(address: str) -> str:
 
 
 def title(device: Device) -> str:
-    """Return the name of a device as a list shows it."""
+    """Return the title of a device."""
     return "Reference (NumPy) – slow, for checking" if device.kind == "reference" else device.name
 
 
 def titles(devices: list[Device]) -> str:
-    """Return the name of the first of some devices, and how many others there are."""
+    """Return the title of the first of some devices, and the number of others."""
     n = len(devices) - 1
     return f"{title(devices[0])} and {n} more" if n else title(devices[0])
 
 
 def names(devices: list[Device]) -> list[str]:
-    """Return the names of devices as a list shows them, with ids where two have the same one."""
+    """Return the titles of devices, with ids if two are the same."""
     return [
         title(one) if one.kind == "reference" else name
         for one, name in zip(devices, distinct_names(devices), strict=True)
@@ -59,7 +57,7 @@ def names(devices: list[Device]) -> list[str]:
 
 
 def health(device: Device) -> tuple[str, str]:
-    """Return the severity and the words for the health of a device."""
+    """Return severity and text for the health of a device."""
     if device.kind == "reference":
         return "note", "Ready"
     return HEALTH.get(device.health, ("note", device.health))
@@ -71,12 +69,12 @@ def line(device: Device) -> str:
     if device.gcups:
         parts.append(formatting.rate(device.gcups))
     elif device.kind == "reference":
-        parts.append("always there")
+        parts.append("always available")
     return " · ".join(parts)
 
 
 def facts(device: Device) -> list[tuple[str, str]]:
-    """Return what is known about a device: names and values."""
+    """Return names and values of a device."""
     rows = [
         ("Health", health(device)[1]),
         ("Type", KINDS[device.kind]),
@@ -97,7 +95,7 @@ def facts(device: Device) -> list[tuple[str, str]]:
 
 
 def trial(row: dict[str, Any]) -> str:
-    """Return a trial of a tuning in a line."""
+    """Return a trial of a tuning as a line."""
     from clalign.tools.tuning import WORDS
 
     came = row.get("problem") or formatting.rate(row["gcups"])
@@ -106,7 +104,7 @@ def trial(row: dict[str, Any]) -> str:
 
 
 def tuning(value: JobResult) -> str:
-    """Return what a tuning has changed."""
+    """Return the result of a tuning."""
     from clalign.tools.tuning import WORDS
 
     before = value["before"]
@@ -116,15 +114,15 @@ def tuning(value: JobResult) -> str:
         if found != before[name]
     ]
     tried = formatting.plural(len(value["rows"]), "trial")
-    what = ", ".join(changed) if changed else "the choices it had were the fastest"
+    what = ", ".join(changed) if changed else "the present choices were the fastest"
     return f"{value['device']} is tuned after {tried}: {what}."
 
 
 def summary(devices: list[Device], sought: bool = True) -> str:
-    """Return how many devices are ready, for the status bar."""
+    """Return the number of ready devices, for the status bar."""
     real = [d for d in devices if d.kind != "reference"]
     if not real:
-        return "No OpenCL device found" if sought else "Devices were not looked for"
+        return "No OpenCL device found" if sought else "Devices were not searched for"
     ready = sum(d.is_usable for d in real)
     text = f"{formatting.plural(ready, 'device')} ready"
     other = len(real) - ready

@@ -1,4 +1,4 @@
-"""What files are called where several are listed: those of one name with the end of their folders."""
+"""Titles of files in lists: files of the same name with the end of their folders."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def names_apart(paths: Iterable[str]) -> dict[str, str]:
-    """Return a name for each path: the file's, and, where others have it too, the end of its folder."""
+def distinct_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return a title for each path: its name, with the end of its folder if others have the same name."""
     same: defaultdict[str, set[str]] = defaultdict(set)
     for path in paths:
         same[Path(path).name].add(path)
@@ -17,11 +17,11 @@ def names_apart(paths: Iterable[str]) -> dict[str, str]:
         if len(of) == 1:
             found[min(of)] = name
         else:
-            found |= {path: f"{name} – {folder}" for path, folder in _folders_apart(of).items()}
+            found |= {path: f"{name} – {folder}" for path, folder in _distinct_folders(of).items()}
     return found
 
 
-def _folders_apart(paths: set[str]) -> dict[str, str]:
+def _distinct_folders(paths: set[str]) -> dict[str, str]:
     """Return the fewest last parts of the folder of each path by which all differ."""
     parts = {path: Path(path).parent.parts for path in paths}
     n, most = 1, max(map(len, parts.values()))

@@ -1,4 +1,4 @@
-"""What the glossary says of words and numbers, for tooltips where they stand."""
+"""Entries of the glossary as tooltips."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ALIASES = {
     "msv − bias": "bias", "hits": "reported", "raw": "raw score", "residues": "residue", "lengths": "residue",
     "compute units": "compute unit", "p-value": "p-value",
 }  # fmt: skip
-"""Names under which the window shows what the glossary explains by another one."""
+"""Names in the window for entries with another name."""
 
 
 @cache
 def entries() -> dict[str, str]:
-    """Return the explanations by the words that they are of, in small letters; none where there are no documents."""
+    """Return the explanations by their words in lower case; none without documents."""
     try:
         text = (documents_folder() / "glossary.md").read_text(encoding="utf-8")
     except OSError:
@@ -39,6 +39,6 @@ def entries() -> dict[str, str]:
 
 
 def explanation(name: str) -> str:
-    """Return what the glossary says of a word, under which a number is shown; empty if it says nothing."""
+    """Return the explanation of a word; empty if there is none."""
     word = re.sub(r"\([^)]*\)", "", name).strip().lower()
     return entries().get(ALIASES.get(word, word), "")

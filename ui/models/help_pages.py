@@ -1,4 +1,4 @@
-"""The documents as the help of the window: their sections, and a search through them."""
+"""The documents as the help of the window: their sections, and a search."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import clalign
 
 CONTENTS = "README"
-"""The list of the documents, whose order is theirs."""
+"""The list of the documents, which defines their order."""
 
 SNIPPET = 110
-"""Letters around a word that was found."""
+"""Letters around a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Section:
     place: int
 
     def rank(self, words: list[str]) -> int:
-        """Return how well it answers some words; 0 if one of them is not there."""
+        """Return how well it matches some words; 0 if one is missing."""
         heading, text = f"{self.title} {self.heading}".lower(), self.text.lower()
         if not all(word in heading or word in text for word in words):
             return 0
@@ -42,7 +42,7 @@ class Section:
         return 1 + 10 * sum(word in heading for word in words) + 20 * bold + min(sum(map(text.count, words)), 9)
 
     def snippet(self, words: list[str]) -> str:
-        """Return the text around the first word that was found."""
+        """Return the text around the first match."""
         flat = " ".join(re.sub(r"[*`|#]|\[([^\]]*)\]\([^)]*\)", r"\1", self.text).split())
         found = [place for word in words if (place := flat.lower().find(word)) >= 0]
         start = max(0, min(found, default=0) - SNIPPET // 3)
@@ -50,7 +50,7 @@ class Section:
 
 
 def documents_folder() -> Path:
-    """Return where the documents lie: in the installed package, or beside it in a source tree."""
+    """Return the folder of the documents: in the installed package, or beside it in a source tree."""
     package = Path(clalign.__file__).parent
     installed = package / "docs"
     return installed if installed.is_dir() else package.parent / "docs"
@@ -89,7 +89,7 @@ def sections_of(document: str, text: str) -> list[Section]:
 
 
 class HelpPages:
-    """All documents and a search through them.
+    """All documents and their search.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class HelpPages:
         return {part.document: part.title for part in self.sections if part.place == 0}
 
     def find(self, words: str) -> list[Section]:
-        """Return the sections that hold all words, the best answer first."""
+        """Return the sections that contain all words, the best match first."""
         wanted = words.lower().split()
         ranked = [(part.rank(wanted), part) for part in self.sections] if wanted else []
         return [part for rank, part in sorted(ranked, key=lambda pair: -pair[0]) if rank]

@@ -1,4 +1,4 @@
-"""The jobs of the window: a queue of searches and what is to be said about each."""
+"""The jobs of the window: a queue of jobs with their progress and results."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from ..worker_process import Standby, WorkerProcess
 JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"]
 
 PROGRESS_MS = 50
-"""Progress is told no more often than this; a worker may speak two hundred times a second."""
+"""Interval of progress; a worker may report two hundred times a second."""
 
 DEVICE_LINES = 4
-"""Lines for the devices of a job, at most."""
+"""Largest number of lines for the devices of a job."""
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
-"""Errors after which another device may do."""
+"""Errors after which another device may succeed."""
 
 STAGES = {"build": "Preparing kernels for this device once,", "test": "Testing the device once",
           "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
           "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
-          "merge": "Bringing the parts together",
+          "merge": "Merging the parts",
           "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
           "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
           "hmmbuild": "Building the profile", "tree": "Joining neighbors", "training": "Learning from the pairs",
@@ -42,7 +42,7 @@ STAGES = {"build": "Preparing kernels for this device once,", "test": "Testing t
 
 @dataclass
 class JobItem:
-    """One job and what is known about it.
+    """A job and its state.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class JobItem:
     state : str
         ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
     stage, done, total, gcups, devices
-        The last progress; ``devices`` of several tell name, rate and share of each.
+        The last progress; ``devices`` has name, rate and share of each of several.
     message, hint : str
         What ended it.
     traceback : str
@@ -90,17 +90,17 @@ class JobItem:
 
     @property
     def is_lab(self) -> bool:
-        """Whether the laboratory measures something; the jobs of all ladders are called so."""
+        """Whether it belongs to the laboratory, whose job names end alike."""
         return self.kind in ("bench", "synchronization") or self.kind.endswith("ladder")
 
     @property
     def is_measured(self) -> bool:
-        """Whether what it measures hangs on the process that it has, which is a fresh one then."""
+        """Whether its measurements need a fresh process."""
         return self.is_lab or self.kind in ("tune", "calibrate", "devices", "selftest")
 
     @property
     def device(self) -> str:
-        """The words for the device that it is to be done on; empty if it says none."""
+        """The devices of the job as text; empty if it names none."""
         return str(self.spec.get("device") or self.spec.get("spec", {}).get("device") or "")
 
     @property
@@ -115,11 +115,11 @@ class JobItem:
 
     @property
     def fraction(self) -> float:
-        """How much of the present stage is done, from 0 to 1."""
+        """Finished part of the present stage, from 0 to 1."""
         return min(1.0, self.done / self.total) if self.total else 0.0
 
     def take_progress(self, value: JobResult, now: float) -> None:
-        """Take over a progress event that came at `now` (seconds)."""
+        """Record a progress event at the time `now` (seconds)."""
         if value["stage"] != self.stage:
             self._marks.clear()
         self.stage = value["stage"]
@@ -129,7 +129,7 @@ class JobItem:
         self._marks = [*self._marks[-100:], (now, self.done)]
 
     def seconds_left(self) -> float | None:
-        """Return the time the stage still needs at the rate of its last ten seconds."""
+        """Return the remaining time of the stage at the rate of its last ten seconds."""
         if len(self._marks) < 2 or not self.total:
             return None
         now, done = self._marks[-1]
@@ -139,11 +139,11 @@ class JobItem:
         return (self.total - done) * (now - then) / (done - before)
 
     def line(self) -> str:
-        """Return what the job strip says about it."""
+        """Return the line of the job strip."""
         return _LINES[self.state](self)
 
     def device_lines(self) -> list[tuple[str, ...]]:
-        """Return of each of several devices its name, its share, how fast it is and what it has done.
+        """Return name, share, speed and finished work of each of several devices.
 
         Of more than `DEVICE_LINES` the last line sums up the rest. Empty for a job of one device, and after its end.
         """
@@ -156,7 +156,7 @@ class JobItem:
         return [*lines, _device_line(f"{len(rest)} more", rest)] if rest else lines
 
     def offers(self) -> list[tuple[str, str]]:
-        """Return the actions that make sense now: id and text."""
+        """Return id and text of the available actions."""
         if self.state == "running":
             return [("pause", "Pause"), ("stop", "Stop")] if self.is_search else [("stop", "Stop")]
         if self.state == "paused":
@@ -184,12 +184,12 @@ def _device_line(name: str, devices: list[DeviceFields]) -> tuple[str, ...]:
     share, gcups, cells = (sum(one[key] for one in devices) for key in ("share", "gcups", "cells"))
     if not cells:
         return name, "nothing yet", "", ""
-    part = f"{formatting.share(100 * share)}{formatting.THIN}% of what is done"
+    part = f"{formatting.share(100 * share)}{formatting.THIN}% of the finished work"
     return name, part, formatting.rate(gcups), formatting.cells(cells)
 
 
 def _waiting(item: JobItem) -> str:
-    return "Waits until the job before it is done"
+    return "Waiting for the job before it"
 
 
 def _running(item: JobItem) -> str:
@@ -221,11 +221,11 @@ def _stopping(item: JobItem) -> str:
 
 def _stopped(item: JobItem) -> str:
     if item.is_lab:
-        return "Stopped; what was measured so far is kept"
+        return "Stopped; the measurements so far are kept"
     if item.kind == "locate":
-        return "Stopped; the run does not know yet where its files lie"
+        return "Stopped; files of the run are missing"
     if item.kind == "tune":
-        return "Stopped; the choices stay as they were"
+        return "Stopped; the choices are unchanged"
     if not item.is_search:
         return "Stopped; nothing was written"
     return f"Stopped at {formatting.percent(item.fraction)}; the results so far are kept and marked as partial."
@@ -254,9 +254,9 @@ _LINES = {"waiting": _waiting, "running": _running, "paused": _paused, "stopping
 
 
 class JobQueue(QObject):
-    """Runs jobs one after the other in a worker process, which stays as long as it finishes them.
+    """Runs jobs one after the other in a worker process, which lives as long as its jobs succeed.
 
-    A worker whose job was stopped, has failed or was lost is not used again.
+    A worker is not used again after a job that was stopped, failed or was lost.
 
     Parameters
     ----------
@@ -280,15 +280,15 @@ class JobQueue(QObject):
         self._current: JobItem | None = None
         self._standby = Standby(command, self)
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
-        self._progress.timeout.connect(self._tell_progress)
+        self._progress.timeout.connect(self._emit_progress)
 
     @property
     def current(self) -> JobItem | None:
-        """The job that has the worker."""
+        """The running job."""
         return self._current
 
     def prepare(self, engine: str, device: str = "") -> None:
-        """Let a worker load what a run of an engine needs, which may come soon, and open the device."""
+        """Let a worker load an engine and open the device before a run."""
         if self.worker is None:  # else that one will do it
             self._standby.prepare(engine, device)
 
@@ -301,11 +301,11 @@ class JobQueue(QObject):
         return item
 
     def of_run(self, run: str) -> JobItem | None:
-        """Return the job that is working on a run file."""
+        """Return the job that works on a run file."""
         return next((item for item in self.items if item.run == run and item.is_search and item.is_active), None)
 
     def stop(self, item: JobItem) -> None:
-        """Stop a job after its batch, or take it from the queue if it waits."""
+        """Stop a job after its batch, or remove a waiting one."""
         if item.state == "waiting":
             self.dismiss(item)
         elif self.worker is not None and item is self._current:
@@ -314,7 +314,7 @@ class JobQueue(QObject):
             self.job_changed.emit(item)
 
     def pause(self, item: JobItem) -> None:
-        """Let the running job wait, or go on."""
+        """Pause or continue the running job."""
         if self.worker is None or item is not self._current:
             return
         if item.state == "running":
@@ -326,13 +326,13 @@ class JobQueue(QObject):
         self.job_changed.emit(item)
 
     def dismiss(self, item: JobItem) -> None:
-        """Take an ended or waiting job from the list."""
+        """Remove an ended or waiting job."""
         if item in self.items and item is not self._current:
             self.items.remove(item)
             self.job_removed.emit(item)
 
     def leave(self) -> None:
-        """End the running worker, when the window closes; the run can be continued."""
+        """End the running worker when the window closes; the run can be continued."""
         self._standby.leave()
         if self.worker is not None:
             self.worker.leave()
@@ -384,7 +384,7 @@ class JobQueue(QObject):
             item.warnings.append(text)
             self.warning_received.emit(item, text)
 
-    def _tell_progress(self) -> None:
+    def _emit_progress(self) -> None:
         if self._current is not None:
             self.job_changed.emit(self._current)
 

@@ -1,4 +1,4 @@
-"""One thread for reads that may be slow, such as sorting a million hits."""
+"""A thread for slow reads, such as sorting a million hits."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from clalign.errors import Cancelled
 from clalign.jobs import Event, Job, JobContext
 
 SWITCH_SECONDS = 0.0005
-"""The window gets its turn so soon after the thread has begun to compute; Python's own 5 ms add up.
+"""Switching interval of threads; Python's default of 5 ms adds up to stalls of the window.
 
 This is one setting of the whole interpreter: the first reader changes it, the last one puts it back.
 """
 
 
 class Reader(QObject):
-    """Answers questions in a thread of its own; of those with one key only the latest counts.
+    """Answers questions in a thread; only the latest question of each key counts.
 
-    The answer is delivered in the thread of the reader object, which is the window's.
+    Answers are delivered in the thread of the reader object, which is the window's.
     """
 
     _answered = Signal(object, object, object)
-    _told = Signal(object, object)
+    _event_posted = Signal(object, object)
     _open: ClassVar[WeakSet[Reader]] = WeakSet()
     _usual_seconds: ClassVar[float]
 
@@ -45,14 +45,14 @@ class Reader(QObject):
         self._next = QTimer(self, singleShot=True, interval=0)
         self._next.timeout.connect(self._deliver)
         self._answered.connect(self._take, Qt.ConnectionType.QueuedConnection)
-        self._told.connect(self._hand_on, Qt.ConnectionType.QueuedConnection)
+        self._event_posted.connect(self._deliver_event, Qt.ConnectionType.QueuedConnection)
         if not Reader._open:
             Reader._usual_seconds = sys.getswitchinterval()
             sys.setswitchinterval(SWITCH_SECONDS)
         Reader._open.add(self)
 
     def ask(self, key: Hashable, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
-        """Call `question` in the thread, then `answer` with its result here.
+        """Call `question` in the thread, then `answer` with its result in this one.
 
         While a question with this key is being answered, the next one waits, and a newer one takes
         its place. A result that is an exception is handed over like any other.
@@ -63,29 +63,29 @@ class Reader(QObject):
         self._busy.add(key)
         self._pool.submit(self._work, key, question, answer)
 
-    def ask_long(
+    def ask_slowly(
         self,
         key: Hashable,
         question: Callable[[JobContext], Any],
         answer: Callable[[Any], None],
-        told: Callable[[Event], None] | None = None,
+        handler: Callable[[Event], None] | None = None,
     ) -> None:
-        """Ask what may take minutes: the question gets a context that stops it when nobody waits any more.
+        """Ask a question that may take minutes: its context stops it when it is superseded.
 
-        What the question tells its context is handed to `told`, here.
+        Events of the question are passed to `handler` in this thread.
         """
-        job = Job(lambda event: self._tell(told, event))
+        job = Job(lambda event: self._post_event(handler, event))
         self._long.setdefault(key, []).append(job)
         self.ask(key, lambda: question(job), answer)
 
     def forget(self, key: Hashable) -> None:
-        """Drop the waiting question with this key, and stop the one that is being answered if it is a long one."""
+        """Drop the waiting question of a key, and stop a running one that was asked with `ask_slowly`."""
         self._waiting.pop(key, None)
         for job in self._long.pop(key, ()):
             job.cancel()
 
     def forget_all(self, first: Any) -> None:
-        """Forget every question whose key is a tuple that begins so."""
+        """Forget every question whose key is a tuple with this first entry."""
         for key in [key for key in (*self._waiting, *self._long) if isinstance(key, tuple) and key[0] == first]:
             self.forget(key)
 
@@ -127,21 +127,21 @@ class Reader(QObject):
         with contextlib.suppress(RuntimeError):
             self._answered.emit(key, answer, result)
 
-    def _tell(self, told: Callable[[Event], None] | None, event: Event) -> None:
-        if told is not None:
+    def _post_event(self, handler: Callable[[Event], None] | None, event: Event) -> None:
+        if handler is not None:
             with contextlib.suppress(RuntimeError):
-                self._told.emit(told, event)
+                self._event_posted.emit(handler, event)
 
     def _take(self, key: Hashable, answer: Callable[[Any], None], result: Any) -> None:
         self._answers.append((key, answer, result))
         self._next.start()
 
-    def _hand_on(self, told: Callable[[Event], None], event: Event) -> None:
+    def _deliver_event(self, handler: Callable[[Event], None], event: Event) -> None:
         if not self._is_closed:
-            told(event)
+            handler(event)
 
     def _deliver(self) -> None:
-        """Hand one answer over; several in one turn would stall the window."""
+        """Deliver one answer; several in one turn would stall the window."""
         key, answer, result = self._answers.popleft()
         if self._answers:
             self._next.start()

@@ -1,4 +1,4 @@
-"""What was open: kept while the window lives, so that the next start can open it again, also after a crash."""
+"""Open files, recorded while the window lives, so that the next start can open them again, also after a crash."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LastSession:
     Attributes
     ----------
     files : list of str
-        What was open and is still there.
+        The files that still exist.
     in_view : str
         The run that was in view; empty if none was.
     has_crashed : bool
@@ -31,7 +31,7 @@ class LastSession:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process lives; on Windows, where that is not easily known, that it does not."""
+    """Return whether a process lives; always false on Windows, where this is hard to find out."""
     if pid <= 0 or os.name == "nt":
         return False
     try:
@@ -44,7 +44,7 @@ def is_alive(pid: int) -> bool:
 
 
 class Session:
-    """The file that says what is open.
+    """The file that lists what is open.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Session:
         return LastSession(files, in_view if in_view in files else "", not is_closed)
 
     def keep(self, files: list[str], in_view: str, closed: bool = False) -> None:
-        """Write what is open now; `closed` when the window is closed as it should be."""
+        """Write what is open; `closed` when the window is closed regularly."""
         text = json.dumps({"pid": os.getpid(), "closed": closed, "files": files, "in_view": in_view}, indent=1)
         if text != self._kept:
             self._kept = text

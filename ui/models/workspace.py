@@ -1,4 +1,4 @@
-"""What is open: sequence files, profile files, runs, devices. Announces its changes; knows no widgets."""
+"""Open files and devices, and the chosen ones."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SourceKind = Literal["unknown", "sequences", "profiles", "run"]
 SourceState = Literal["reading", "ready", "refused"]
 
 ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus", "balibase")
-"""Formats of alignments, also where no row has a gap."""
+"""Formats that are alignments even without gaps."""
 
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
 
 
 def stamp_of(path: str) -> tuple[int, int]:
-    """Return when a file was changed last and its size; zeros if it is not there."""
+    """Return modification time and size of a file; zeros if it is missing."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -39,7 +39,7 @@ class Source:
     Attributes
     ----------
     state : str
-        ``reading`` while the worker looks at it, ``ready``, or ``refused``.
+        ``reading`` while a worker inspects it, ``ready``, or ``refused``.
     report : dict
         Input report of a sequence file or an alignment.
     cards : list of dict
@@ -47,7 +47,7 @@ class Source:
     alphabet : str
         What the user chose: ``auto``, ``amino``, ``dna`` or ``rna``.
     problem, hint : str
-        Why it was refused, and what to do.
+        The reason for its refusal, and advice.
     stamp : tuple of int
         Time of change and size of the file when it was read.
     """
@@ -64,18 +64,18 @@ class Source:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the file is another one than when it was read; one that is gone for now is not."""
+        """Whether the file has changed since it was read; a missing file has not."""
         now = stamp_of(self.path)
         return now != self.stamp != (0, 0) != now
 
     @property
     def name(self) -> str:
-        """The file's name; of a run, what it searched."""
+        """The file's name; for a run what it searched."""
         return str(self.report.get("title") or Path(self.path).name)
 
     @property
-    def looks_like(self) -> SourceKind:
-        """What its name says it is, while nothing else is known."""
+    def kind_by_name(self) -> SourceKind:
+        """Its kind according to the file name, until it is read."""
         name = Path(self.path).name.lower()
         stem = name.rpartition(".")[0] if name.endswith((".gz", ".bz2", ".xz", ".zst")) else name
         return "profiles" if stem.endswith((".hmm", ".hmm2", ".hmm3", ".h3m")) else "sequences"
@@ -97,14 +97,14 @@ class Source:
 
     @property
     def guess(self) -> Guess:
-        """What its sequences look like, once they are read."""
+        """A remark on the guessed alphabet, once it is read."""
         report = self.report
         return Guess(report["alphabet"], report.get("alphabet_reason", ""), report.get("is_doubtful", False))
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something to know before a run.
+    """A remark before a run.
 
     Attributes
     ----------
@@ -122,12 +122,12 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What an engine can do with an opened file, or what it says of it.
+    """An action, or a remark, of an engine for an opened file.
 
     Attributes
     ----------
     text, tip : str
-        Of the button; without a text there is none.
+        Of the button; empty for none.
     command : str
         The method that it calls, from the `AppController` on.
     arguments : tuple
@@ -135,7 +135,7 @@ class Offer:
     place : str
         ``head``, ``foot``, or ``each`` for a button for each profile, whose number is the last argument.
     said : tuple of str
-        Severity and text of what is said before it; without a severity it is no notice.
+        Severity and text of a remark before the button; without a severity it is plain text.
     """
 
     text: str = ""
@@ -148,7 +148,7 @@ class Offer:
 
 
 def device_notices(device: Device | None) -> list[Notice]:
-    """Return what is to be said about a device."""
+    """Return notices about a device."""
     if device is not None and device.kind == "reference":
         return [Notice("caution", REFERENCE_WORDS)]
     if device is not None and not device.is_usable and device.health != "not tested":
@@ -157,7 +157,7 @@ def device_notices(device: Device | None) -> list[Notice]:
 
 
 def reason_not_to_start(files: Sequence[Source | None], missing: str, notices: list[Notice]) -> str:
-    """Return why a run with some files cannot start now: `missing` if one is not chosen; empty if it can."""
+    """Return why a run with some files cannot start: `missing` if one is not chosen; empty if it can."""
     for source in files:
         if source is None:
             return missing
@@ -167,7 +167,7 @@ def reason_not_to_start(files: Sequence[Source | None], missing: str, notices: l
 
 
 class Workspace(QObject):
-    """The open files, runs and devices, and which of them are chosen."""
+    """The open files, runs and devices, and the chosen ones."""
 
     sources_changed = Signal()
     devices_changed = Signal()
@@ -179,7 +179,7 @@ class Workspace(QObject):
         self.devices: list[Device] = []
         self.devices_known = False
         self.devices_sought = True
-        """Whether devices are looked for; not in safe mode."""
+        """Whether devices are searched for; not in safe mode."""
 
         self._device_id = "auto"
         self.profiles_path = ""
@@ -191,7 +191,7 @@ class Workspace(QObject):
         return [source for source in self.sources.values() if source.kind == kind]
 
     def put(self, source: Source) -> None:
-        """Open a file, or take over what is now known about it."""
+        """Add a file, or replace its facts."""
         before = self.profiles_path, self.sequences_path
         self.sources[source.path] = source
         if source.state == "ready" and source.kind == "profiles" and not self.profiles_path:
@@ -203,12 +203,12 @@ class Workspace(QObject):
             self.choice_changed.emit()
 
     def change(self, path: str, **facts: Any) -> None:
-        """Take over new facts about an open file."""
+        """Change facts about an open file."""
         if path in self.sources:
             self.put(replace(self.sources[path], **facts))
 
     def remove(self, path: str) -> None:
-        """Close a file."""
+        """Remove a file."""
         if self.sources.pop(path, None) is None:
             return
         if self.profiles_path == path:
@@ -221,7 +221,7 @@ class Workspace(QObject):
         self.choice_changed.emit()
 
     def choose(self, path: str) -> None:
-        """Make a file the one that the next search uses."""
+        """Choose a file for the next run."""
         source = self.sources.get(path)
         if source is None:
             return
@@ -232,24 +232,24 @@ class Workspace(QObject):
         self.choice_changed.emit()
 
     def expect(self, queries: str, targets: str) -> None:
-        """Choose two files of sequences that are about to be read, whichever is read first."""
+        """Choose two files of sequences that are about to be read, in any order."""
         self.queries_path, self.sequences_path = queries, targets
         self.choice_changed.emit()
 
     def choose_queries(self, path: str) -> None:
-        """Make a sequence file the one whose sequences are compared with others."""
+        """Choose the sequence file of the queries."""
         self.queries_path = path
         self.choice_changed.emit()
 
     def take_as_queries(self, path: str, alone: str) -> None:
-        """Make a sequence file the queries and another one the targets: `alone` if there is no other."""
+        """Choose a sequence file as queries and another one as targets: `alone` if there is no other."""
         if self.sequences_path == path:
             others = [s.path for s in self.of_kind("sequences") if s.state == "ready" and s.path != path]
             self.sequences_path = others[-1] if others else alone
         self.choose_queries(path)
 
     def propose_queries(self) -> None:
-        """Choose queries if none are chosen: of the other sequence files the one with the fewest residues."""
+        """Choose queries if none are chosen: the other sequence file with the fewest residues."""
         ready = [s for s in self.of_kind("sequences") if s.state == "ready"]
         if self.queries is not None or not ready:
             return
@@ -263,7 +263,7 @@ class Workspace(QObject):
 
     @property
     def queries(self) -> Source | None:
-        """The sequences that are compared with those for the next search."""
+        """The queries of the next comparison."""
         found = self.sources.get(self.queries_path)
         return found if found is not None and (found.kind == "sequences" or found.state == "reading") else None
 
@@ -278,7 +278,7 @@ class Workspace(QObject):
         return self.sources.get(self.sequences_path)
 
     def set_devices(self, devices: list[Device], sought: bool = True) -> None:
-        """Take over what the probing found; the reference is always there, also where nothing was `sought`."""
+        """Set the found devices; the reference is always among them, also if none were `sought`."""
         self.devices_sought = sought
         known = [device for device in devices if device.id != REFERENCE.id]
         self.devices = [*known, REFERENCE]
@@ -289,7 +289,7 @@ class Workspace(QObject):
         self.devices_changed.emit()
 
     def set_device(self, device: Device) -> None:
-        """Take over a new verdict on one device."""
+        """Replace a device after its test."""
         self.devices = [device if d.id == device.id else d for d in self.devices]
         self.devices_changed.emit()
 
@@ -305,45 +305,45 @@ class Workspace(QObject):
 
     @property
     def device_ids(self) -> list[str]:
-        """The ids of the devices of this machine that are chosen; ``auto`` if none is and any may be used."""
+        """The ids of the chosen devices of this machine; ``auto`` if any may be used."""
         if self.cluster:
             return ["auto" if self.devices_sought else REFERENCE.id]
         return self.device_id.split(",")
 
     @property
     def cluster(self) -> str:
-        """The address of the cluster that the next search runs on; empty if it runs here."""
+        """The address of the chosen cluster; empty if runs are local."""
         found = cluster_of(self.device_id)
         return "" if found is None else found[1]
 
     def words_with(self, number: str) -> str:
-        """Return the words for the chosen devices with one more, or without it if it is one of several."""
+        """Return the chosen devices with one more, or without it if it is one of several."""
         chosen = [one for one in self.device_ids if one != "auto"]
         chosen = [one for one in chosen if one != number] if number in chosen else [*chosen, number]
         order = [device.id for device in self.devices]
         return ",".join(sorted(chosen, key=order.index)) or "auto"
 
     def choose_device(self, device_id: str) -> None:
-        """Choose what to run on."""
+        """Choose devices."""
         self.device_id = device_id
         self.choice_changed.emit()
 
     def auto_device(self) -> Device:
-        """Return what ``auto`` means: the fastest usable device, a GPU first; else the reference."""
+        """Return the device that ``auto`` means: the fastest usable one, a GPU first; else the reference."""
         usable = [d for d in self.devices if d.is_usable and d.kind != "reference"]
         return max(usable, key=lambda d: (d.kind == "gpu", d.gcups), default=REFERENCE)
 
     @property
     def device(self) -> Device:
-        """The device that the next search runs on, the first if there are several."""
+        """The chosen device, the first of several."""
         return self.chosen_devices[0]
 
     @property
     def known_device(self) -> Device | None:
-        """The device that the next search runs on; None while devices are looked for."""
+        """The chosen device; None while devices are being searched for."""
         return self.device if self.devices_known else None
 
     @property
     def chosen_devices(self) -> list[Device]:
-        """The devices that the next search runs on."""
+        """The chosen devices."""
         return [d for d in self.devices if d.id in self.device_ids] or [self.auto_device()]

@@ -1,1 +1,1 @@
-"""What is open and what runs: the controllers that those of the engines build on."""
+"""Controllers that those of the engines build on."""

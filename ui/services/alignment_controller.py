@@ -1,4 +1,4 @@
-"""Alignments of files: their pages, and what is written of them."""
+"""Alignments of files: their pages, and files written from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting
-from ..formatting import told
+from ..formatting import error_text
 from ..models.alignment.row_measures import Rows, order_by_species
 from ..models.workspace import Offer, Source, stamp_of
 from .app_context import AppContext, Controller
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from ..views.alignment.rows_picture import RowsChoices
 
 READ_AT_ONCE = 64 << 20
-"""Bytes of a file from which on it is shown before a worker has looked at all of it."""
+"""Bytes of a file from which on it is shown before a worker has inspected all of it."""
 
 
 class AlignmentController(Controller):
-    """Opens alignments in pages of their own.
+    """Opens alignments in their own pages.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ class AlignmentController(Controller):
     """
 
     shown = Signal(str)
-    """The alignment of a file has come into view."""
+    """The alignment of a file came into view."""
 
-    ways_asked = Signal(object)
-    """A menu that is to offer what can be made of the alignment in view."""
+    ways_requested = Signal(object)
+    """A menu to be filled with actions on the alignment in view."""
 
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self.pages: dict[str, RowsPage] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
         sources.alignment_opened.connect(self.open)
-        sources.file_asked.connect(self._look_at_large)
+        sources.file_requested.connect(self._show_large_early)
         app.inspector.file_read.connect(self._read_again)
 
     @property
@@ -68,27 +68,27 @@ class AlignmentController(Controller):
 
     @property
     def panel(self) -> RowsPanel | None:
-        """The alignment in view, once it is read."""
+        """The alignment in view, if it is read."""
         if self.page is not None:
             return self.page.panel
         return self._app.page.rows_panel if self._app.page is not None else None
 
     @property
     def title(self) -> str:
-        """What the alignment in view is called."""
+        """The title of the alignment in view."""
         if self.page is not None:
             return self.page.title
         return self._app.page.run.title if self._app.page is not None else ""
 
     @property
     def stem(self) -> str:
-        """What files that are made of the alignment in view are called after."""
+        """The stem of names of files made from the alignment in view."""
         run = self._app.page.run if self.page is None and self._app.page is not None else None
         path = self.title if run is None else run.spec.paths[0] if run.spec is not None else str(run.path)
         return Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
 
     def with_file(self, take: Callable[[str], None]) -> None:
-        """Call something with a file that has the alignment in view: its own, its run, or one written for it."""
+        """Call something with a file of the alignment in view: its own, its run, or a temporary one."""
         panel, run = self.panel, self._app.page.rows_run if self.page is None and self._app.page is not None else ""
         if panel is None:
             return
@@ -108,7 +108,7 @@ class AlignmentController(Controller):
 
         def go_on(answer: str | Exception) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, "The alignment in view could not be written"))
+                self._app.notify("stop", error_text(answer, "The alignment in view could not be written"))
             else:
                 take(answer)
 
@@ -122,7 +122,7 @@ class AlignmentController(Controller):
                 self.panel.panes.show_comparison(path)
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file."""
+        """Return the actions for an opened file."""
         report = source.report
         is_even = report.get("n_sequences", 0) > 1 and report.get("shortest") == report.get("longest")
         if not source.is_alignment and not (source.kind == "sequences" and is_even):
@@ -130,7 +130,7 @@ class AlignmentController(Controller):
         return [Offer("Show alignment", "alignments.open", tip="Rows, columns, consensus and conservation")]
 
     def open_chosen(self) -> None:
-        """Show the alignment that is chosen among the opened files."""
+        """Show the alignment of the chosen file."""
         if self._app.workspace.sequences is not None:
             self.open(self._app.workspace.sequences.path)
 
@@ -144,28 +144,28 @@ class AlignmentController(Controller):
             return
         if page is None:
             page = self.pages[path] = RowsPage(Path(path).name)
-            page.number_asked.connect(partial(self._read, path))
-            page.stop_asked.connect(partial(self._stop, path))
+            page.number_requested.connect(partial(self._read, path))
+            page.stop_requested.connect(partial(self._stop, path))
             self.connect_rows(page)
             self._app.window.center.addWidget(page)
         self._show(path)
         self._read(path, 0)
 
     def _show(self, path: str) -> None:
-        """Bring the alignment of a file into view, and the file with it into the docks."""
+        """Show the alignment of a file, and the file in the docks."""
         self._app.show_page(self.pages[path], self.pages[path].title)
         self._app.window.data.select(path)
         self._app.window.details.show_source(self._app.workspace.sources.get(path))
 
     def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
-        """Do what an alignment in view asks for."""
-        shown.save_asked.connect(self.save)
-        shown.export_asked.connect(self.export_picture)
-        shown.said.connect(self._app.say)
-        shown.ways_asked.connect(self.ways_asked)
+        """Connect an alignment in view."""
+        shown.save_requested.connect(self.save)
+        shown.export_requested.connect(self.export_picture)
+        shown.said.connect(self._app.notify)
+        shown.ways_requested.connect(self.ways_requested)
 
-    def _look_at_large(self, path: str) -> None:
-        """Show a large alignment before it has been looked at as a whole, which may take minutes."""
+    def _show_large_early(self, path: str) -> None:
+        """Show a large alignment before its inspection, which may take minutes."""
         if stamp_of(path)[1] < READ_AT_ONCE:
             return
 
@@ -182,13 +182,13 @@ class AlignmentController(Controller):
     def _read(self, path: str, number: int) -> None:
         page, name = self.pages[path], Path(path).name
         page.close_view()
-        page.say("Reading the alignment", name, can_stop=True)
+        page.show_text("Reading the alignment", name, can_stop=True)
         self._stamps[path] = stamp_of(path)
 
         def note(event: Event) -> None:
             if event.kind == "progress" and isValid(page) and page.panel is None and event.value["total"]:
                 share = formatting.percent(event.value["done"] / event.value["total"])
-                page.say("Reading the alignment", f"{name}: {share}", can_stop=True)
+                page.show_text("Reading the alignment", f"{name}: {share}", can_stop=True)
 
         def read(context: JobContext) -> tuple[RowAlignment, Rows | None]:
             alignment = read_rows(path, number, context)
@@ -198,7 +198,7 @@ class AlignmentController(Controller):
             if not isValid(page) or self.pages.get(path) is not page:
                 return
             if isinstance(answer, Exception):
-                page.say("This alignment cannot be shown", told(answer, "The file could not be read"))
+                page.show_text("This alignment cannot be shown", error_text(answer, "The file could not be read"))
                 return
             page.show_alignment(*answer)
             if self.page is page:
@@ -208,24 +208,24 @@ class AlignmentController(Controller):
             self._app.update_actions()
             self.shown.emit(path)
 
-        self._app.files.ask_long((path, "rows"), read, take, note)
+        self._app.files.ask_slowly((path, "rows"), read, take, note)
 
     def _list(self, path: str, page: RowsPage) -> None:
-        """Offer the other alignments of the file."""
+        """List the other alignments of the file."""
 
         def take(answer: list[str] | Exception) -> None:
             if isValid(page) and not isinstance(answer, Exception):
                 page.show_titles(answer, 0)
 
-        self._app.files.ask_long((path, "titles"), lambda context: list_alignments(path, context), take)
+        self._app.files.ask_slowly((path, "titles"), lambda context: list_alignments(path, context), take)
 
     def _stop(self, path: str) -> None:
         self._app.forget_files(path)
         self._stamps.pop(path, None)
-        self.pages[path].say("Stopped", "The file was not read to its end. Open it again to see the alignment.")
+        self.pages[path].show_text("Stopped", "The file was not read completely. Open it again to see the alignment.")
 
     def close_page(self) -> None:
-        """Leave the alignment in view."""
+        """Close the alignment in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()
@@ -242,14 +242,14 @@ class AlignmentController(Controller):
             page.deleteLater()
 
     def leave(self) -> None:
-        """End what is computed, when the window closes."""
+        """Stop all computations when the window closes."""
         for page in self.pages.values():
             page.close_view()
 
     # --- files ---
 
     def save(self) -> None:
-        """Ask for a file and write what is selected to it, or the whole alignment."""
+        """Ask for a file and write the selection to it, or the whole alignment."""
         panel = self.panel
         if panel is None:
             return
@@ -272,15 +272,15 @@ class AlignmentController(Controller):
         self._app.write_file(path, f"Alignment ({FORMS[form]})", write, self._app.files)
 
     def export_picture(self) -> None:
-        """Open the sheet that makes a picture of the alignment in view."""
+        """Open the sheet for a picture of the alignment in view."""
         from ..views.alignment.rows_sheet import RowsPictureSheet
 
         panel, title = self.panel, self.title
         if panel is None:
             return
         sheet = RowsPictureSheet(panel, Path(title).name, self._app.export_folder)
-        sheet.export_asked.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
-        sheet.copy_asked.connect(lambda choices: self._copy_picture(panel, title, choices))
+        sheet.export_requested.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
+        sheet.copy_requested.connect(lambda choices: self._copy_picture(panel, title, choices))
         self._app.window.sheets.open_sheet(sheet)
 
     def _copy_picture(self, panel: RowsPanel, name: str, choices: RowsChoices) -> None:

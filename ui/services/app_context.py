@@ -1,4 +1,4 @@
-"""What all controllers work with: the window's parts, what is open, and how something is said or shown."""
+"""What all controllers share: the window's parts, open files, messages."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from ..views.results.results_page import ResultsPage
 
 MAX_NOTES_UNDONE = 200
-"""Changes of notes that can be taken back."""
+"""Changes of notes that can be undone."""
 
 
 class AppContext(QObject):
-    """What is open, and where it is shown.
+    """Open files and runs, and the parts of the window.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class AppContext(QObject):
     """
 
     actions_outdated = Signal()
-    """What can be done now may be something else."""
+    """The available commands may have changed."""
 
     preferences_changed = Signal(dict)
 
@@ -55,25 +55,25 @@ class AppContext(QObject):
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
         self.notes.indexChanged.connect(self.update_actions)
         self._files: Reader | None = None
-        self.inspector.trouble.connect(lambda text: self.say("caution", text))
-        self.inspector.fault_met.connect(self.say_fault)
+        self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
+        self.inspector.fault_found.connect(self.show_fault)
         self.queue.job_added.connect(lambda _: self.inspector.stop_foreseeing())  # the job is to have the device
         window.sheets.sheet_closed.connect(self.inspector.stop_foreseeing)
 
     @property
     def files(self) -> Reader:
-        """A thread for what reads sequences and profiles, which may take minutes: tables must not wait for it."""
+        """A thread that reads sequences and profiles, which may take minutes: tables must not wait for it."""
         if self._files is None:
             self._files = Reader(self)
         return self._files
 
     def forget_files(self, owner: str) -> None:
-        """Stop what is read for a page that goes; `owner` is the path of its run or file."""
+        """Stop reading for a closed page; `owner` is the path of its run or file."""
         if self._files is not None:
             self._files.forget_all(owner)
 
     def current_spec(self) -> Spec | None:
-        """Return what was asked of the run in view."""
+        """Return the spec of the run in view."""
         return self.page.run.spec if self.page is not None else None
 
     @property
@@ -91,7 +91,7 @@ class AppContext(QObject):
         self.update_actions()
 
     def show_page(self, page: QWidget, title: str) -> None:
-        """Show a page of the center."""
+        """Show a page in the center."""
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
         if self.window.details.shows_facts:  # of the page that was left
@@ -101,27 +101,27 @@ class AppContext(QObject):
         self.update_actions()
 
     def update_actions(self) -> None:
-        """Enable what can be used now."""
+        """Enable the available commands."""
         self.actions_outdated.emit()
 
     # --- messages ---
 
-    def say(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
-        """Show a message, with a long text below it where there is one."""
-        self.window.messages.say(severity, text, *actions, details=details)
+    def notify(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
+        """Show a message, with a long text below it if there is one."""
+        self.window.messages.notify(severity, text, *actions, details=details)
 
-    def say_fault(self, message: str, hint: str, text: str) -> None:
-        """Show a fault of the program, with the text that is to be reported."""
-        self.say("stop", f"{message} {hint}".strip(), details=text)
+    def show_fault(self, message: str, hint: str, text: str) -> None:
+        """Show a fault of the program, with a text to report."""
+        self.notify("stop", f"{message} {hint}".strip(), details=text)
 
     @property
     def export_folder(self) -> Path:
-        """Where files are proposed to be written: where the last one was, if that is still there."""
+        """The folder proposed for files: that of the last one if it still exists."""
         last = self.settings.preferences.export_folder
         return Path(last) if last and Path(last).is_dir() else Path.home()
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
-        """Let a reader's thread write a file, and say what came of it.
+        """Write a file in a reader's thread, and show the result.
 
         Parameters
         ----------
@@ -134,16 +134,16 @@ class AppContext(QObject):
         """
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
 
-        def tell(answer: Any) -> None:
+        def finish(answer: Any) -> None:
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
-                self.say("stop", f"{path} could not be written because: {why}.")
+                self.notify("stop", f"{path} could not be written because: {why}.")
             else:
                 way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
                 self.settings.change(export_folder=str(Path(path).absolute().parent))
-                self.say("good", f"{what} written to {formatting.short_path(path)}.", way)
+                self.notify("good", f"{what} written to {formatting.short_path(path)}.", way)
 
-        (reader or self.reader).ask((path, what), write, tell)
+        (reader or self.reader).ask((path, what), write, finish)
 
     # --- preferences ---
 
@@ -160,7 +160,7 @@ class AppContext(QObject):
         self.change_preferences({"theme": choice})
 
     def change_preferences(self, choices: dict[str, Any]) -> None:
-        """Keep choices and let them take effect at once."""
+        """Save preferences and apply them at once."""
         self.settings.change(**choices)
         chosen = self.settings.preferences
         if "theme" in choices:
@@ -175,7 +175,7 @@ class AppContext(QObject):
 
 
 class Controller(QObject):
-    """Does one kind of work in the window; it may know the controllers that stand below it.
+    """One kind of work in the window; it may use the controllers below it.
 
     Parameters
     ----------
@@ -187,10 +187,10 @@ class Controller(QObject):
         self._app = app
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what results ask for; of an engine's controller, those of its engine."""
+        """Connect results; a controller of an engine connects those of its engine."""
 
     def close_page(self) -> None:
-        """Leave the page in view if it is its own."""
+        """Close the page in view if it belongs to this controller."""
 
     def forget(self, owner: str) -> None:
-        """Wait no longer for what is read of a file, or of a run that is closed."""
+        """Stop reading a file or a closed run."""

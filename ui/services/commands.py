@@ -1,4 +1,4 @@
-"""What a command of the window is, and why it cannot be used now."""
+"""Commands of the window, and reasons why they are not available."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Command:
     id : str
         The method that it calls, from the `AppContext` on, with an argument after a colon.
     menu : str
-        Where it stands; empty: in the command palette only.
+        Its menu; empty: only in the command palette.
     why_not : callable
         Returns why it cannot be used now; empty if it can.
     before : str
-        The id of the command that an engine's one stands before.
+        The id of the command after an engine's one.
     is_on : callable, optional
-        Returns whether what it switches is on; such a command has a check mark.
+        Returns whether a command with a check mark is on.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Command:
     menu: str = ""
     keys: str = ""
     icon: str = ""
-    why_not: Reason = lambda app: ""
+    objection: Reason = lambda app: ""
     tip: str = ""
     separator: bool = False
     before: str = ""
@@ -46,7 +46,7 @@ class Command:
 
 
 def has_theme(app: AppContext, name: str) -> bool:
-    """Return whether a theme is chosen."""
+    """Return whether a theme is in use."""
     return app.settings.preferences.theme == name
 
 
@@ -61,17 +61,17 @@ def shows_logarithms(app: AppContext) -> bool:
 
 
 def no_note_to_undo(app: AppContext) -> str:
-    """Return why no change of a note can be taken back."""
+    """Return why no change of a note can be undone."""
     return "" if app.notes.canUndo() else "No note was changed."
 
 
 def no_note_to_redo(app: AppContext) -> str:
-    """Return why no change of a note can be done again."""
-    return "" if app.notes.canRedo() else "No change of a note was taken back."
+    """Return why no change of a note can be redone."""
+    return "" if app.notes.canRedo() else "No change of a note was undone."
 
 
 def no_page(app: AppContext) -> str:
-    """Return why nothing can be done with results."""
+    """Return why there are no results to act on."""
     if app.page is None:
         return "Open a run first, or search."
     return "This run cannot be read." if app.page.run.refusal else ""
@@ -87,14 +87,14 @@ def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str)
 
 
 def no_hits(app: AppContext) -> str:
-    """Return why nothing can be done with hits."""
+    """Return why there are no hits to act on."""
     return _of_page(
         app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "This run has no hits yet."
     )
 
 
 def no_hit(app: AppContext) -> str:
-    """Return why nothing can be done with the selected hit."""
+    """Return why there is no selected hit to act on."""
     return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")
 
 
@@ -112,7 +112,7 @@ def no_search(app: AppContext) -> str:
 def not_partial(app: AppContext) -> str:
     """Return why there is nothing to continue."""
     if app.page is not None and app.page.run.is_live:
-        return "This run is being worked on."
+        return "A job is working on this run."
     if app.page is not None and app.page.run.state == "elsewhere":
         return "Another process is writing this run."
     return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
@@ -124,8 +124,8 @@ def no_run_form(app: AppContext) -> str:
 
 
 def no_devices(app: AppContext) -> str:
-    """Return why nothing can be done with devices."""
-    return "" if app.workspace.devices_known else "Devices are still being looked for."
+    """Return why there are no devices to act on."""
+    return "" if app.workspace.devices_known else "Still looking for devices."
 
 
 def no_tuning(app: AppContext) -> str:
@@ -148,13 +148,13 @@ def no_tab(app: AppContext, name: str, reason: str) -> str:
 
 
 def no_rows(app: AppContext) -> str:
-    """Return why nothing can be done with an alignment of many rows."""
+    """Return why there is no alignment of many rows to act on."""
     controller = app.findChild(AlignmentController)
-    return "" if controller is not None and controller.panel is not None else "Look at an alignment first."
+    return "" if controller is not None and controller.panel is not None else "Open an alignment first."
 
 
 def no_alignment(app: AppContext) -> str:
-    """Return why no alignment can be shown, and no profile built from it."""
+    """Return why there is no alignment to show or to build a profile from."""
     chosen = app.workspace.sequences
     formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
     return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ExplainController(Controller):
-    """Has targets of the run in view explained."""
+    """Explains targets of the run in view."""
 
     def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
@@ -34,9 +34,11 @@ class ExplainController(Controller):
             self._explain(page, page.run.hit.profile, page.run.hit.row, page.run.hit.name)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Explain what results ask for."""
-        page.explain_asked.connect(self.explain_hit)
-        page.row_explain_asked.connect(lambda found: self._explain_row(page, found) if found else self.ask_name())
+        """Connect results."""
+        page.explain_requested.connect(self.explain_hit)
+        page.row_explain_requested.connect(
+            lambda found: self._explain_row(page, found) if found else self.explain_named()
+        )
 
     def _explain_row(self, page: ResultsPage, found: Row) -> None:
         self._explain(page, page.run.profile, found["row"], found["name"] or f"sequence {found['row'] + 1}")
@@ -47,7 +49,7 @@ class ExplainController(Controller):
         if page is not None:
             self._explain_named(page, page.run.best_name())
 
-    def ask_name(self) -> None:
+    def explain_named(self) -> None:
         """Ask for the name of a sequence and explain it."""
         from ..views.results.explain_sheet import NameSheet
 
@@ -76,7 +78,7 @@ class ExplainController(Controller):
             job = _on_reference(job)
         sheet = page.explain_sheet(name, page.run.engine)
         run = str(page.run.path)
-        sheet.locate_asked.connect(lambda: self._locating.ask(run))
+        sheet.locate_requested.connect(lambda: self._locating.ask(run))
         self._app.window.sheets.open_sheet(sheet)
         self._ask(sheet, run, job)
 
@@ -89,7 +91,7 @@ class ExplainController(Controller):
         self._app.inspector.ask(job, lambda value: _show(sheet, value), refuse)
 
     def _explain_again(self, run: str) -> None:
-        """Ask once more for what was refused, now that a file of the run was found."""
+        """Repeat a failed explanation once a missing file was found."""
         refused, self._refused = self._refused, None
         if refused is not None and refused[1] == run and isValid(refused[0]):
             refused[0].show_waiting()

@@ -1,4 +1,4 @@
-"""The sheet that prepares a run, from its first look to the job that it starts."""
+"""Preparation of a run: its sheet, and the job that it starts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class FormController(Controller):
-    """Prepares runs of an engine, and starts them.
+    """Prepares and starts runs of an engine.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class FormController(Controller):
     """
 
     engine: ClassVar[str] = ""
-    """The name of the engine whose runs are prepared; its worker is started when the sheet opens."""
+    """The name of the engine, whose worker is started when the sheet opens."""
 
     of_files: ClassVar[tuple[str, ...]] = ("device",)
     """Fields that belong to the files of a run; the others are remembered for the next one."""
 
     of_sheet: ClassVar[tuple[str, ...]] = ()
-    """Those of them that the sheet asks for beside the options."""
+    """Fields among the options for which the sheet, not the form, has widgets."""
 
     def __init__(
         self, app: AppContext, jobs: JobController, sources: SourceController, locating: LocateController
@@ -51,12 +51,12 @@ class FormController(Controller):
         self._options: dict[str, Any] = {}
 
     def new_sheet(self, options: SpecFields) -> SpecSheet:
-        """Return the sheet, filled in with options."""
+        """Create the sheet, filled in with options."""
         raise NotImplementedError
 
     @property
     def options(self) -> SpecFields:
-        """The options of the last run that are not at their defaults."""
+        """The options of the last run that differ from their defaults."""
         return self._options
 
     def keep_options(self, options: SpecFields) -> None:
@@ -82,14 +82,14 @@ class FormController(Controller):
         self._sheet = sheet = self.new_sheet({**self.options, **options})
         if self.engine:
             self._app.queue.prepare(self.engine, self._app.workspace.device_id)
-        sheet.run_asked.connect(self.start)
-        sheet.foresee_asked.connect(lambda spec: self._foresee(sheet, spec))
+        sheet.run_requested.connect(self.start)
+        sheet.foresee_requested.connect(lambda spec: self._foresee(sheet, spec))
         sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
-        sheet.open_asked.connect(self.sources.open_files)
+        sheet.open_requested.connect(self.sources.open_files)
         self._app.window.sheets.open_sheet(sheet)
 
     def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:
-        """Let a worker tell what a run would take, unless another run has the device."""
+        """Let a worker estimate the time to build kernels unless another run has the device."""
         engine = next((engine for engine in engines() if isinstance(spec, engine.spec)), None)
         if engine is None or self._app.queue.current is not None:
             return
@@ -108,24 +108,24 @@ class FormController(Controller):
             self.jobs.search(spec)
         except OSError as error:
             folder, why = self._app.settings.runs, error.strerror
-            self._app.say("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            self._app.notify("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
             return
         self._app.window.sheets.close_sheet()
 
     def current_spec(self) -> Spec | None:
-        """Return what the sheet would start with the files that are chosen."""
+        """Return the spec that the sheet would start with the chosen files."""
         return None
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file."""
+        """Return the actions for an opened file."""
         return []
 
     def open_inputs(self, spec: Spec) -> None:
-        """Open the files of a run and choose them for the next one."""
+        """Open and choose the files of a run."""
         raise NotImplementedError
 
     def edit_run(self, run: RunView, **changes: Any) -> None:
-        """Open the sheet as it was for a run, with its files and options, but for some changes."""
+        """Open the sheet with the files and options of a run, and some changes."""
         if run.spec is None:
             return
         self.open_inputs(run.spec)
@@ -134,9 +134,9 @@ class FormController(Controller):
         self.open_sheet(**{**{k: v for k, v in kept.items() if k not in left_out}, **changes})
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher limit."""
+        """Open the sheet with the files of a run and a higher E-value limit."""
         raise NotImplementedError
 
     def open_example(self, example: Any) -> None:
-        """Open a bundled example: its files fill the sheet in."""
+        """Open a bundled example and fill the sheet in with its files."""
         raise NotImplementedError

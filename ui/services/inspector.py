@@ -1,4 +1,4 @@
-"""Quick jobs beside the queue: looking at files, devices and their self-test."""
+"""Quick jobs beside the queue: inspection of files, devices and their self-test."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ MAX_WORKERS = 2
 
 Answer = Callable[[JobResult], None]
 Problem = Callable[[str, str], None]
-Hear = Callable[[Event], None]
+PartialHandler = Callable[[Event], None]
 
 
-def _hear_nothing(event: Event) -> None:
-    """Take no note of what a job tells on its way."""
+def _ignore_partial(event: Event) -> None:
+    """Ignore a partial result."""
 
 
 class Inspector(QObject):
-    """Asks workers what files and devices are, and tells the workspace.
+    """Inspects files and devices in workers, and updates the workspace.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class Inspector(QObject):
     run_found = Signal(str)
     devices_found = Signal()
     device_tested = Signal(str, list, str)
-    trouble = Signal(str)
-    fault_met = Signal(str, str, str)
+    problem_found = Signal(str)
+    fault_found = Signal(str, str, str)
 
     def __init__(self, command: list[str], workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._command = command
         self._workspace = workspace
-        self._waiting: deque[tuple[JobRequest, Answer, Problem, Hear]] = deque()
+        self._waiting: deque[tuple[JobRequest, Answer, Problem, PartialHandler]] = deque()
         self._workers: list[WorkerProcess] = []
         self.foreseeing: WorkerProcess | None = None
 
@@ -57,7 +57,7 @@ class Inspector(QObject):
         return not self._workers and self.foreseeing is None
 
     def read_file(self, path: str, alphabet: str = "auto") -> None:
-        """Look at a file; an input report or profiles come of it."""
+        """Inspect a file; the result is an input report, or profiles."""
         known = self._workspace.sources.get(path)
         stamp = stamp_of(path)
         self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
@@ -65,19 +65,19 @@ class Inspector(QObject):
         self.ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
 
     def find_devices(self, refresh: bool) -> None:
-        """Look for devices; the window does not wait."""
+        """Search for devices in the background."""
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices, self._pass_warning_on)
 
     def foresee(self, job: str, spec: SpecFields, answer: Answer) -> None:
-        """Ask what a run would take, instead of what was asked so last; where that cannot be told, nothing is.
+        """Estimate the time to build kernels for a run, in place of an earlier estimate; failures are ignored.
 
-        Nobody has ordered it: nothing else waits for it, and no fault of it is told.
+        The user has not requested it: nothing else waits for it, and no failure is shown.
         """
-        wish = {"job": "foresee", "of": job, "spec": spec}
-        if self.foreseeing is not None and self.foreseeing.job == wish:
+        request = {"job": "foresee", "of": job, "spec": spec}
+        if self.foreseeing is not None and self.foreseeing.job == request:
             return
         self.stop_foreseeing()
-        worker = self.foreseeing = WorkerProcess(self._command, wish, self)
+        worker = self.foreseeing = WorkerProcess(self._command, request, self)
 
         def end(value: JobResult) -> None:
             if self.foreseeing is worker:
@@ -91,7 +91,7 @@ class Inspector(QObject):
         worker.start()
 
     def stop_foreseeing(self) -> None:
-        """Ask no longer what a run would take."""
+        """Cancel the estimate."""
         worker, self.foreseeing = self.foreseeing, None
         if worker is not None:
             worker.end_at_once()
@@ -112,15 +112,17 @@ class Inspector(QObject):
             worker.leave()
         self._workers.clear()
 
-    def ask(self, job: JobRequest, answer: Answer, problem: Problem, hear: Hear = _hear_nothing) -> None:
-        """Run a quick job; one of the two is called with what comes of it, `hear` with what it tells on its way."""
-        self._waiting.append((job, answer, problem, hear))
+    def ask(
+        self, job: JobRequest, answer: Answer, problem: Problem, on_partial: PartialHandler = _ignore_partial
+    ) -> None:
+        """Run a quick job; call `answer` or `problem` at its end, and `on_partial` with its partial results."""
+        self._waiting.append((job, answer, problem, on_partial))
         self._start_next()
 
     def _start_next(self) -> None:
         if not self._waiting or len(self._workers) >= MAX_WORKERS:
             return
-        job, answer, problem, hear = self._waiting.popleft()
+        job, answer, problem, on_partial = self._waiting.popleft()
         worker = WorkerProcess(self._command, job, self)
         self._workers.append(worker)
 
@@ -131,7 +133,7 @@ class Inspector(QObject):
             call()
             self._start_next()
 
-        worker.event_received.connect(hear)
+        worker.event_received.connect(on_partial)
         worker.job_finished.connect(lambda value: end(lambda: answer(value)))
         worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
         worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
@@ -144,7 +146,7 @@ class Inspector(QObject):
         message, hint = value["message"], value["hint"] or ""
         problem(message, hint)
         if value.get("traceback"):
-            self.fault_met.emit(message, hint, value["traceback"])
+            self.fault_found.emit(message, hint, value["traceback"])
 
     def _take_file(self, path: str, alphabet: str, value: JobResult) -> None:
         if path not in self._workspace.sources:
@@ -169,11 +171,11 @@ class Inspector(QObject):
 
     def _pass_warning_on(self, event: Event) -> None:
         if event.kind == "warning":
-            self.trouble.emit(str(event.value["text"]))
+            self.problem_found.emit(str(event.value["text"]))
 
     def _miss_devices(self, message: str, hint: str) -> None:
         self._workspace.set_devices([])
-        self.trouble.emit(f"Devices could not be looked for. {message} {hint}".strip())
+        self.problem_found.emit(f"Devices could not be looked for. {message} {hint}".strip())
 
     def _take_test(self, device: str, value: JobResult) -> None:
         checks, problem = value["checks"], value.get("problem") or ""

@@ -1,4 +1,4 @@
-"""Starting, stopping and continuing jobs, and saying how they ended."""
+"""Starts, stops and continues jobs, and reports their end."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ STALLED_SECONDS = 20
 STALLED = "No progress for 20 s. The device may be busy with another program."
 
 TRACE = ".trace.json"
-"""How the name of a run's trace ends."""
+"""Ending of the name of a run's trace."""
 
 
 def run_name(spec: Spec, now: float) -> str:
-    """Return the file name of a new run: its two files, time."""
+    """Return the file name of a new run: its two files, and the time."""
     stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
 
 def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
-    """Return a path where nothing is, not even a link, and which is not `taken`: with a number if need be."""
+    """Return an unused path that is not `taken` either, with a number if necessary."""
     numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
     paths = itertools.chain([stem.with_name(stem.name + ending)], numbered)
     return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
 
 
 def verify_words(value: JobResult) -> str:
-    """Return the result of a verification in words."""
+    """Return the result of a verification as text."""
     checked, differing = value["checked"], value["differing"]
     if not checked and not differing:
-        return "Nothing was checked, so nothing is proved: the run holds no results of any sequence."
+        return "Nothing was checked: the run has no results yet."
     head = f"Checked {formatting.count(checked)} of {formatting.plural(checked, 'score')} on the reference"
     if value.get("things"):
         head = f"Checked {formatting.plural(checked, *value['things'])} on the reference"
@@ -65,14 +65,14 @@ def verify_words(value: JobResult) -> str:
 
 
 Adviser = Callable[[JobItem, str], list[tuple[str, Callable[[], object]]]]
-"""Returns what can be done about a warning: words and what they call."""
+"""Returns actions for a warning: titles and functions."""
 
 
 class JobController(Controller):
-    """Between the queue of jobs and the window."""
+    """Connects the queue of jobs with the window."""
 
     begun = Signal()
-    """What was said of earlier jobs is of no use any more."""
+    """A job began; messages about earlier ones are obsolete."""
 
     run_begun = Signal(str)
     run_chosen = Signal(str)
@@ -82,19 +82,19 @@ class JobController(Controller):
         self._locating = locating
         self.advisers: list[Adviser] = []
         self.queue = queue = app.queue
-        self._heard = time.monotonic()
-        self._told_stalled = self._records_next = False
+        self._last_event = time.monotonic()
+        self._stalls_shown = self._records_next = False
         self._watch = QTimer(self, interval=2000)
-        self._watch.timeout.connect(self._look_for_stall)
+        self._watch.timeout.connect(self._check_stall)
         queue.job_added.connect(self._watch_over)
         queue.results_added.connect(self._follow)
-        queue.job_changed.connect(self._hear)
+        queue.job_changed.connect(self._log_partial)
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
-        queue.partial_received.connect(self._tell_of_trace)
+        queue.partial_received.connect(self._show_trace)
 
     def search(self, spec: Spec) -> str:
-        """Start a search with profiles or with sequences; returns the path of its run file.
+        """Start a run; return the path of its file.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class JobController(Controller):
         return str(path)
 
     def new_run(self, name: str) -> Path:
-        """Return a path that neither a file nor a waiting search has.
+        """Return a path that neither a file nor a waiting run has.
 
         Raises
         ------
@@ -123,18 +123,18 @@ class JobController(Controller):
         return free_path(folder / name, ".clalign", {item.run for item in self.queue.items})
 
     def resume_elsewhere(self, run: str) -> None:
-        """Continue a run on another device; ask first where only the reference is left."""
+        """Continue a run on another device; ask first if only the reference is left."""
         device = self._other_device(run)
         if device != REFERENCE.id:
             self.resume(run, device)
             return
-        text = "No other device is ready but the reference, which may take an hour for what others do in seconds."
-        self._app.say("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
+        text = "Only the reference is ready, which may take an hour for what others do in seconds."
+        self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
-        """Continue a run from its last finished batch, on the device that it began on unless another is named.
+        """Continue a run from its last finished batch, by default on the device that it began on.
 
-        One that began on a cluster goes on with the cluster that is chosen in the window, whatever its file names.
+        One that began on a cluster continues on the cluster that is chosen in the window.
         """
         job: JobRequest = {"job": "resume", "run": run}
         if not self._app.workspace.devices_sought:
@@ -145,17 +145,17 @@ class JobController(Controller):
         self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
-        self._locating.take_back(run)
+        self._locating.withdraw(run)
         self._submit(title or f"Continue {Path(run).stem}", job)
 
     def _chosen_cluster(self, run: str) -> str:
-        """Return the words for the cluster that is chosen in the window, for a run that began on one; else nothing."""
+        """Return the chosen cluster for a run that began on one; else nothing."""
         page, space = self._app.pages.get(run), self._app.workspace
         before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
         return space.device_id if space.cluster and cluster_of(before) else ""
 
     def merge_parts(self) -> None:
-        """Ask for the runs of all parts of a search, and make one run of them."""
+        """Ask for the runs of all parts of a search, and merge them."""
         folder = str(self._app.settings.runs)
         names, _ = QFileDialog.getOpenFileNames(
             self._app.window, "Open the runs of all parts of a search", folder, "Runs (*.clalign)"
@@ -167,7 +167,7 @@ class JobController(Controller):
             path = self.new_run(f"{stem or 'parts'}-merged")
         except OSError as error:
             text = f"The folder for runs, {folder}, could not be made because: {error.strerror}."
-            self._app.say("stop", text)
+            self._app.notify("stop", text)
             return
         self._begin()
         job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
@@ -185,7 +185,7 @@ class JobController(Controller):
         self._submit(f"Export to {Path(path).name}", job)
 
     def act(self, item: JobItem, name: str) -> None:
-        """Do what a button of the job strip says."""
+        """Do the action of a button of the job strip."""
         calls: dict[str, Callable[[], object]] = {
             "pause": lambda: self.queue.pause(item),
             "proceed": lambda: self.queue.pause(item),
@@ -198,13 +198,13 @@ class JobController(Controller):
         calls[name]()
 
     def record_next_run(self) -> None:
-        """Have a trace of the next run recorded, or take that wish back."""
+        """Turn the recording of a trace of the next run on or off."""
         self._records_next = not self._records_next
         if self._records_next:
-            text = "A trace of the next run is recorded, and lies beside the run in the end."
-            self._app.say("good", text, ("Do not record", self.record_next_run))
+            text = "A trace of the next run will be recorded beside its file."
+            self._app.notify("good", text, ("Do not record", self.record_next_run))
         else:
-            self._app.say("good", "No trace of the next run is recorded.")
+            self._app.notify("good", "No trace of the next run will be recorded.")
 
     def _submit(self, title: str, job: JobRequest) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
@@ -217,7 +217,7 @@ class JobController(Controller):
             defer(self, lambda: self.run_begun.emit(item.run))
 
     def _watch_over(self, item: JobItem) -> None:
-        self._heard = time.monotonic()
+        self._last_event = time.monotonic()
         self._watch.start()
 
     def _other_device(self, run: str) -> str:
@@ -229,13 +229,13 @@ class JobController(Controller):
         return max(usable, key=lambda d: d.gcups, default=REFERENCE).id
 
     def _begin(self) -> None:
-        """Take away what is about earlier jobs."""
+        """Remove messages about earlier jobs."""
         self._app.window.messages.clear_passed()
         self.begun.emit()
         self.clear_done()
 
     def clear_done(self, but: str = "") -> None:
-        """Take away the lines of jobs that are done, but for that of a run that is in view."""
+        """Remove the lines of finished jobs except those of runs in view."""
         for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
             self.queue.dismiss(item)
 
@@ -244,40 +244,40 @@ class JobController(Controller):
         if page is not None:
             page.run.note_change()
 
-    def _hear(self, item: JobItem) -> None:
-        self._heard = time.monotonic()
-        self._take_stall_back()
+    def _log_partial(self, item: JobItem) -> None:
+        self._last_event = time.monotonic()
+        self._clear_stall()
         page = self._app.pages.get(item.run)
         if page is not None and item.is_search and item.is_active and not page.run.cards:
-            page.waiting.say(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+            page.waiting.show_text(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
-        self._app.say("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
+        self._app.notify("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
 
-    def _look_for_stall(self) -> None:
+    def _check_stall(self) -> None:
         item = self.queue.current
         if item is None:
             self._watch.stop()
             return
-        quiet = time.monotonic() - self._heard
+        quiet = time.monotonic() - self._last_event
         # A search speaks after each batch; what a laboratory measures may take longer.
-        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._told_stalled:
-            self._told_stalled = True
-            self._app.say("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
+        if item.state == "running" and item.is_search and quiet > STALLED_SECONDS and not self._stalls_shown:
+            self._stalls_shown = True
+            self._app.notify("caution", STALLED, ("Wait", lambda: None), ("Stop", lambda: self.queue.stop(item)))
         # A laboratory looks for an order between two measurements, and what it has measured is here already.
         patience = END_SECONDS if item.is_lab else STALLED_SECONDS
         if item.state == "stopping" and quiet > patience and self.queue.worker is not None:
             # A driver that hangs cannot answer; run files are whole at every moment, others appear at once.
             self.queue.worker.stop_hard()
 
-    def _take_stall_back(self) -> None:
-        """Say no longer that nothing goes on."""
-        if self._told_stalled:
-            self._told_stalled = False
-            self._app.window.messages.take_back(STALLED)
+    def _clear_stall(self) -> None:
+        """Remove the message about a stalled job."""
+        if self._stalls_shown:
+            self._stalls_shown = False
+            self._app.window.messages.withdraw(STALLED)
 
     def _end(self, item: JobItem) -> None:
-        self._take_stall_back()
+        self._clear_stall()
         if item.is_search and not Path(item.run).exists() and item.state != "failed":
             item.state, item.exit_code, item.hint = "failed", 0, "Search again."
             item.message = f"The run file {item.run} was moved or deleted during the search."
@@ -292,13 +292,13 @@ class JobController(Controller):
         elif not item.is_search:
             QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
-    def _tell_of_trace(self, item: JobItem, value: JobResult) -> None:
+    def _show_trace(self, item: JobItem, value: JobResult) -> None:
         if "trace" not in value:
             return
         path = Path(value["trace"])
         text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
         folder = QUrl.fromLocalFile(str(path.parent))
-        self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
 
     def _end_well(self, item: JobItem) -> None:
         value = item.result
@@ -321,19 +321,19 @@ class JobController(Controller):
             count = formatting.plural(value["written"], value["counts"])
             text = f"{count} written to {formatting.short_path(str(path))}."
             folder = QUrl.fromLocalFile(str(path.parent))
-            self._app.say("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+            self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
         elif item.kind == "merge":
             found = formatting.plural(value["n_hits"], "hit")
             searched = formatting.plural(value["n_sequences"], "sequence")
-            self._app.say("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
+            self._app.notify("good", f"{formatting.plural(value['n_parts'], 'part')} merged: {found} in {searched}.")
             self.run_chosen.emit(item.run)
         elif item.kind == "verify":
-            self._app.say("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
+            self._app.notify("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
     def _end_badly(self, item: JobItem) -> None:
         ways = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
-        self._locating.say(item.run, item.line(), *ways, details=item.traceback)
+        self._locating.notify_failure(item.run, item.line(), *ways, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))

@@ -1,4 +1,4 @@
-"""Every picture of the window goes this way to a file or to the clipboard."""
+"""Writes every picture of the window to a file or to the clipboard."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from ..views.charts.pictures import Picture
 
 
-def ask_picture_file(
-    app: AppContext, stem: str, make: Callable[[], Picture], why_not: Callable[[str], str] = lambda path: ""
+def export_picture_file(
+    app: AppContext, stem: str, make: Callable[[], Picture], objection: Callable[[str], str] = lambda path: ""
 ) -> None:
-    """Open the sheet that asks for format, width and file of a picture, and write or copy it.
+    """Open the sheet for format, width and file of a picture, and write or copy it.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def ask_picture_file(
     from ..views.charts.pictures import save_picture
     from ..views.charts.sized_picture_sheet import SizedPictureSheet
 
-    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, why_not)
+    sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, objection)
 
     def save(millimeters: float, path: str) -> None:
         app.window.sheets.close_sheet()
@@ -43,19 +43,19 @@ def ask_picture_file(
 
     def copy(millimeters: float) -> None:
         app.window.sheets.close_sheet()
-        if reason := why_not("picture.svg"):
-            app.say("stop", reason)
+        if reason := objection("picture.svg"):
+            app.notify("stop", reason)
         else:
             copy_picture(app, make(), millimeters)
 
-    sheet.export_asked.connect(save)
-    sheet.copy_asked.connect(copy)
+    sheet.export_requested.connect(save)
+    sheet.copy_requested.connect(copy)
     app.window.sheets.open_sheet(sheet)
 
 
 def copy_picture(app: AppContext, picture: Picture, millimeters: float = 0.0) -> None:
-    """Put a picture on the clipboard."""
+    """Copy a picture to the clipboard."""
     from ..views.charts.pictures import copied
 
     QGuiApplication.clipboard().setMimeData(copied(picture, QApplication.font(), millimeters))
-    app.say("good", "The picture is on the clipboard.")
+    app.notify("good", "The picture is on the clipboard.")

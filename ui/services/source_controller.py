@@ -21,35 +21,35 @@ FILE_FILTER = (
 )
 
 
-NAMED = 3
+MAX_NAMED = 3
 """Files that a message names."""
 
 
 class SourceController(Controller):
-    """Works on the files of the workspace."""
+    """Acts on the files of the workspace."""
 
     run_opened = Signal(str)
     run_chosen = Signal(str)
     document_opened = Signal(str)
-    file_asked = Signal(str)
-    """A file that is about to be looked at."""
+    file_requested = Signal(str)
+    """A file that is about to be inspected."""
 
     alignment_opened = Signal(str)
-    """An alignment was opened by itself, or chosen among the opened files."""
+    """An alignment was opened alone, or chosen among the opened files."""
 
     def __init__(self, app: AppContext, jobs: JobController) -> None:
         super().__init__(app)
         self._run_when_read: set[str] = set()
         self._shown_when_read: set[str] = set()
         self.runs: list[Callable[[], bool]] = []
-        """Each offers a run with the files that are chosen, and tells whether it could."""
+        """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
         self._refused: list[str] = []
-        self._told: list[str] = []
+        self._refusals: list[str] = []
         app.inspector.file_read.connect(self._take_file)
         app.inspector.file_refused.connect(self._refuse_file)
         app.inspector.run_found.connect(self.run_opened)
-        jobs.begun.connect(self.take_back_refusals)
+        jobs.begun.connect(self.withdraw_refusals)
 
     def open_files(self) -> None:
         """Ask for files and open them."""
@@ -57,12 +57,12 @@ class SourceController(Controller):
         self.open_paths(names)
 
     def open_paths(self, paths: list[str], quietly: bool = False) -> None:
-        """Open files; their content decides what they are. An alignment that comes alone is shown unless `quietly`."""
+        """Open files by their content. A single alignment is shown unless `quietly`."""
         self._offer_search = len(paths) > 1 or self._offer_search
         is_alone = len(paths) == 1 and not quietly
         self._refused = []
         if paths:
-            self.take_back_refusals()
+            self.withdraw_refusals()
         for name in paths:
             path = str(Path(name).absolute())
             shown = path.encode(errors="backslashreplace").decode()
@@ -71,13 +71,13 @@ class SourceController(Controller):
             if path in self._app.workspace.sources:
                 self._take_again(path)
             elif shown != path:  # Qt's texts cannot hold it
-                self.refuse(
-                    f"{shown}: this name holds bytes that are no UTF-8. Rename it, or search it on the command line."
-                )
+                self.refuse(f"{shown}: this name is not valid UTF-8. Rename it, or search it on the command line.")
             elif not Path(path).exists():
-                self.refuse(f"{path} is not there. It may have been moved or deleted.")
+                self.refuse(f"{path} does not exist. It may have been moved or deleted.")
             elif not Path(path).is_file() and not Path(path).is_dir():
-                self.refuse(f"{path} is a pipe or a device. The window reads files more than once: save it to one.")
+                self.refuse(
+                    f"{path} is a pipe or a device. The window reads files more than once: save its content to a file."
+                )
             elif path.endswith(".clalign"):
                 self.run_opened.emit(path)
             elif path.endswith(".json"):
@@ -85,10 +85,10 @@ class SourceController(Controller):
             else:
                 self._app.inspector.read_file(path)
                 if is_alone:
-                    self.file_asked.emit(path)
+                    self.file_requested.emit(path)
 
     def open_quietly(self, paths: list[str]) -> None:
-        """Open files without offering a search for them."""
+        """Open files without offering a run."""
         self.open_paths(paths, quietly=True)
         self._offer_search = False
 
@@ -123,34 +123,34 @@ class SourceController(Controller):
         self._run_when_read.clear()
         self._shown_when_read.discard(path)
         self._offer_search = False
-        self._tell_refused(source)
+        self._show_refused(source)
         self._app.window.details.show_source(source)
 
-    def _tell_refused(self, source: Source) -> None:
-        """Say why a file is not opened; of several that were opened together in one message."""
+    def _show_refused(self, source: Source) -> None:
+        """Show why a file is not opened; of several in one message."""
         self._refused = [*(path for path in self._refused if path != source.path), source.path]
         text = f"{source.problem} {source.hint}".strip()
         if len(self._refused) > 1:
-            self.take_back_refusals()
-            names = ", ".join(Path(path).name for path in self._refused[:NAMED])
-            more = f" and {formatting.count(len(self._refused) - NAMED)} more" if len(self._refused) > NAMED else ""
-            heading = f"{formatting.count(len(self._refused))} files could not be opened: {names}{more}."
+            self.withdraw_refusals()
+            names, n = ", ".join(Path(path).name for path in self._refused[:MAX_NAMED]), len(self._refused)
+            more = f" and {formatting.count(n - MAX_NAMED)} more" if n > MAX_NAMED else ""
+            heading = f"{formatting.count(n)} files could not be opened: {names}{more}."
             text = f"{heading} Select one of them on the left to see why. The last: {text}"
         self.refuse(text)
 
     def refuse(self, text: str) -> None:
-        """Say why something is not opened."""
-        self._told.append(text)
-        self._app.say("stop", text)
+        """Show why something is not opened."""
+        self._refusals.append(text)
+        self._app.notify("stop", text)
 
-    def take_back_refusals(self) -> None:
-        """Close what was said of files that could not be opened: now it is about others."""
-        for text in self._told:
-            self._app.window.messages.take_back(text)
-        self._told = []
+    def withdraw_refusals(self) -> None:
+        """Close the messages about files that could not be opened."""
+        for text in self._refusals:
+            self._app.window.messages.withdraw(text)
+        self._refusals = []
 
     def look_again(self) -> None:
-        """Read the files anew that changed on disk since they were read."""
+        """Read files again that changed on disk."""
         changed = []
         for source in list(self._app.workspace.sources.values()):
             if source.kind in ("sequences", "profiles") and source.state == "ready" and source.is_outdated:
@@ -158,15 +158,15 @@ class SourceController(Controller):
                 self._app.inspector.read_file(source.path, source.alphabet)
         if changed:
             verb = "is" if len(changed) == 1 else "are"
-            text = f"{', '.join(changed[:NAMED])} changed on disk and {verb} read again."
-            self._app.say("note", text)
+            text = f"{', '.join(changed[:MAX_NAMED])} changed on disk and {verb} read again."
+            self._app.notify("note", text)
 
     def paste_sequences(self) -> None:
-        """Open the sheet that takes sequences from the clipboard."""
+        """Open the sheet for pasted sequences."""
         from ..views.widgets.small_sheets import PasteSheet
 
         sheet = PasteSheet()
-        sheet.paste_asked.connect(self._keep_pasted)
+        sheet.paste_requested.connect(self._keep_pasted)
         self._app.window.sheets.open_sheet(sheet)
 
     def _keep_pasted(self, name: str, text: str) -> None:
@@ -176,7 +176,7 @@ class SourceController(Controller):
             self.open_paths([path])
 
     def keep_pasted(self, name: str, text: str) -> str:
-        """Write pasted sequences to a file and return its path; empty if it could not be written."""
+        """Write pasted sequences to a file and return its path; empty after a failure."""
         folder = self._app.settings.data / "pasted"
         stem = formatting.file_words(name).strip("._") or "pasted"
         path, number = folder / f"{stem}.fasta", 2
@@ -185,12 +185,12 @@ class SourceController(Controller):
         try:
             write_whole(path, text)
         except OSError as error:
-            self._app.say("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
+            self._app.notify("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
             return ""
         return str(path)
 
     def open_together(self, files: list[Path]) -> None:
-        """Open files that belong together and choose them; a search is offered if there are several."""
+        """Open files that belong together and choose them; a run is offered for several."""
         paths = [str(path) for path in files]
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._app.workspace.sources)
@@ -199,13 +199,13 @@ class SourceController(Controller):
             self._app.workspace.choose(path)
 
     def replace(self, old: str, new: str) -> None:
-        """Open a file in place of another, which is closed; the files stay as they are."""
+        """Open a file in place of another one, which is closed."""
         self._app.workspace.remove(old)
         self._app.workspace.remove(new)
         self._app.inspector.read_file(new)
 
     def choose_source(self, path: str) -> None:
-        """Show what a file holds."""
+        """Show the content of a file."""
         source = self._app.workspace.sources.get(path)
         if source is None:
             return
@@ -217,12 +217,12 @@ class SourceController(Controller):
             self._app.window.details.show_source(source)
 
     def use_source(self, path: str) -> None:
-        """Use a file for the next search."""
+        """Use a file for the next run."""
         self._app.workspace.choose(path)
         self._app.update_actions()
 
     def choose_alphabet(self, path: str, alphabet: str) -> None:
-        """Take the sequences of a file for another alphabet."""
+        """Choose the alphabet of the sequences of a file."""
         self._app.inspector.read_file(path, alphabet)
 
     def add_recent(self, path: str, kind: str) -> None:

@@ -1,4 +1,4 @@
-"""Guide trees of alignments: made by a worker, shown beside the rows, exported."""
+"""Guide trees of alignments: computed by a worker, shown beside the rows, exported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..models.alignment.tree_layout import KINDS, TreeLayout
 from ..models.jobs import JobItem
 from .alignment_controller import AlignmentController
 from .app_context import AppContext, Controller
-from .picture_files import ask_picture_file
+from .picture_files import export_picture_file
 
 if TYPE_CHECKING:
     from ..views.alignment.rows_page import RowsPanel
@@ -28,11 +28,11 @@ FILES = {
     "Distances with tabulators (*.tsv)": ".tsv",
     "Distances for PHYLIP (*.phy)": ".phy",
 }
-"""What a tree is exported as besides pictures, and how the names of such files end."""
+"""File types of an exported tree, and their endings."""
 
 
 class TreeController(Controller):
-    """Lets trees be made, and shows them.
+    """Computes trees and shows them.
 
     Parameters
     ----------
@@ -47,13 +47,15 @@ class TreeController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def show(self, kind: str = "kimura", matrix: str = "") -> None:
-        """Let neighbors be joined by distances of a kind; with `matrix` only the distances are written there."""
+        """Join neighbors by distances of a kind; with `matrix` only write the distances there."""
         panel, page = self._alignments.panel, self._app.page
         if panel is None:
             return
         kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
         if kind not in kinds:  # a step of the annealing came into view since they were offered
-            self._app.say("note", "Only the finished alignment has distances by posteriors. Go to its last step first.")
+            self._app.notify(
+                "note", "Only the finished alignment has distances by posteriors. Go to its last step first."
+            )
             _choose_again(panel)
             return
 
@@ -77,7 +79,7 @@ class TreeController(Controller):
             return
         value = item.result
         if value["matrix"]:
-            self._app.say("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
+            self._app.notify("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
         elif isValid(panel) and panel.view.n_rows == len(value["names"]):
             tree = Tree(
                 tuple(value["names"]), np.array(value["parents"], np.int32), np.array(value["lengths"], np.float64)
@@ -88,9 +90,9 @@ class TreeController(Controller):
         from ..views.alignment.tree_view import TreePane
 
         pane = TreePane(layout, kinds)
-        pane.kind_asked.connect(self.show)
-        pane.export_asked.connect(lambda: self._ask_file(panel))
-        pane.picture_asked.connect(lambda: self.ask_picture(panel))
+        pane.kind_requested.connect(self.show)
+        pane.export_requested.connect(lambda: self._ask_file(panel))
+        pane.picture_requested.connect(lambda: self.export_picture(panel))
         panel.panes.show_tree(pane)
 
     def _ask_file(self, panel: RowsPanel) -> None:
@@ -101,7 +103,7 @@ class TreeController(Controller):
             self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")
 
     def export(self, panel: RowsPanel, path: str) -> None:
-        """Write the tree or its distances; the ending of the file name decides."""
+        """Write the tree or its distances, as the ending of the file name says."""
         pane = panel.panes.tree
         if pane is None:
             return
@@ -116,18 +118,18 @@ class TreeController(Controller):
 
         self._app.write_file(path, "Tree (Newick)", write, self._app.files)
 
-    def ask_picture(self, panel: RowsPanel) -> None:
-        """Open the sheet that saves or copies a picture of the tree."""
+    def export_picture(self, panel: RowsPanel) -> None:
+        """Open the sheet for a picture of the tree."""
         from ..views.alignment.tree_painter import TreePicture
 
         pane = panel.panes.tree
         if pane is not None:
             layout, node, stem = pane.canvas.tree, pane.canvas.node, self._alignments.stem
             title = f"{stem} – {layout.summary()}"
-            ask_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
+            export_picture_file(self._app, f"{stem}-tree", lambda: TreePicture(layout, title, node))
 
 
 def _choose_again(panel: RowsPanel) -> None:
-    """Let the distances that are offered be those of the tree in view: there will be no other one."""
+    """Restore the choice of the distances of the tree in view after a failure."""
     if isValid(panel) and panel.panes.tree is not None:
         panel.panes.tree.choose_kind()

@@ -1,1 +1,1 @@
-"""The window itself: its frame, menus and commands, and how the program begins and ends."""
+"""The window: its frame, menus and commands, and start and end of the program."""

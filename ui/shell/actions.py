@@ -1,4 +1,4 @@
-"""Every command of the window as data: what it is called, its keys, when it can be used, what it calls."""
+"""All commands of the window: title, shortcut, availability, and function."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 from .. import theme
 from ..controllers.app_controller import AppController
 from ..engines.register import parts
-from ..models.results.result_tabs import OF_SEVERAL, TABS
+from ..models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
 from ..services.commands import (
     Command,
     has_theme,
@@ -50,14 +50,14 @@ TAB_ICONS = {
     "report": "file-document-outline",
 }  # fmt: skip
 
-NO_QUERIES, NO_PART = "This run has only one query.", "This run has nothing of that."
+NO_QUERIES, NO_PART = "This run has only one query.", "This run has no such results."
 
 _COMMANDS = (
     Command("sources.open_files", "Open files…", "File", "Ctrl+O", "folder-open-outline",
             tip="Profiles, sequences or runs; the content decides which"),
     Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
     Command("session.restore", "Open the files of the last session", "File", "", "history",
-            tip="What was open when the window was closed last"),
+            tip="Files that were open when the window was last closed"),
     Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits,
             "Tables (TSV, CSV, Parquet, BLAST), FASTA, alignments, GFF3, BED, architectures, a report (HTML)",
             separator=True),
@@ -66,12 +66,12 @@ _COMMANDS = (
     Command("alignments.export_picture", "Save alignment as a picture…", "File", "", "export-variant", no_rows,
             "With names, ruler, tracks and legend as SVG, PDF or PNG"),
     Command("close_page", "Close results", "File", "Ctrl+W", "close", nothing_to_close,
-            "What they are made of stays on disk and in the list of recent files"),
+            "The file stays on disk and in the list of recent files"),
     Command("window.quit", "Quit", "File", "Ctrl+Q", "exit-to-app", separator=True),
     Command("window.press:copy", "Copy", "Edit", "", "content-copy",
-            tip="What is selected in the field, table or alignment in focus (Ctrl+C)"),
+            tip="The selection in the focused field, table or alignment (Ctrl+C)"),
     Command("window.press:select_all", "Select all", "Edit", "", "select-all",
-            tip="In the field, table or alignment in focus (Ctrl+A)"),
+            tip="In the focused field, table or alignment (Ctrl+A)"),
     Command("page.hits.table.copy", "Copy hits as table", "Edit", "Ctrl+Shift+C", "content-copy", no_hits,
             "The selected hits, or all that are shown, as tab-separated text with a header", separator=True),
     Command("page.hit.copy_text", "Copy alignment as text", "Edit", "", "content-copy", no_hit),
@@ -83,16 +83,16 @@ _COMMANDS = (
     Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
     Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
     Command("hits.undo_note", "Undo note", "Edit", "Ctrl+Z", "undo", no_note_to_undo,
-            "Takes back the last change of a note", separator=True),
+            "Undoes the last change of a note", separator=True),
     Command("hits.redo_note", "Redo note", "Edit", "Ctrl+Shift+Z", "redo", no_note_to_redo),
     Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
-            "Writes beside the selected hit, in its cell; kept in the run file"),
+            "Edits the note of the selected hit, which is stored in the run file"),
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
     *(
         Command(f"show_tab:{name}", text, "View", "Ctrl+I" if name == "report" else "", TAB_ICONS[name],
-                partial(no_tab, name=name, reason=NO_QUERIES if name in OF_SEVERAL else NO_PART))
+                partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART))
         for name, text in TABS.items()
     ),
     Command("focus_data", "Opened files", "View", "F9", "file-tree-outline", separator=True),
@@ -108,7 +108,7 @@ _COMMANDS = (
     Command("alignments.open_chosen", "Chosen alignment", "View", "Ctrl+Shift+L", "format-align-justify", no_alignment,
             "Rows, consensus and conservation of the alignment among the opened files", separator=True),
     Command("alignments.panel.dots.toggle", "Differences in the alignment only", "View", "", "dots-horizontal", no_rows,
-            "Dots stand where a row agrees with the consensus, or with the row that it is compared with"),
+            "Dots show where a row agrees with the consensus, or with its reference row"),
     Command("alignments.panel.wrap.toggle", "Wrap the alignment", "View", "", "wrap", no_rows,
             "Blocks of columns below each other"),
     Command("alignments.panel.fit", "Show the whole alignment", "View", "", "fit-to-page-outline", no_rows),
@@ -119,7 +119,7 @@ _COMMANDS = (
             "From the last finished batch, with the same final result", separator=True),
     Command("resume_elsewhere", "Continue on another device", "Run", "", "play-circle-outline", not_partial),
     Command("jobs.merge_parts", "Merge the runs of parts…", "Run", "", "call-merge",
-            tip="Makes one run of those of all parts of a search (--shard), as one search of all sequences makes it"),
+            tip="Makes one run of all parts of a search (--shard), equal to one search of all sequences"),
     Command("library.show", "Library of runs", "Run", "Ctrl+H", "archive-outline",
             tip="Every run by name, date and size: search, rename, compare, delete", separator=True),
     Command("edit_run", "Run again with changes…", "Run", "", "pencil-outline", no_page,
@@ -127,19 +127,19 @@ _COMMANDS = (
     Command("hits.verify_run", "Verify a sample of the hits", "Run", "", "shield-check-outline", no_hits,
             "Computes up to 50 hits again on the reference and compares every number"),
     Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
-            no_hit, "Shows what its score is made of: filter by filter, or of two sequences column by column",
+            no_hit, "Shows the parts of its score: filter by filter, or for two sequences column by column",
             separator=True),
-    Command("explanations.ask_name", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
-    Command("locating.ask_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
-            "Tells where its sequences and profiles lie now, if they were moved"),
+    Command("explanations.explain_named", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
+    Command("locating.locate_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
+            "Finds its sequences and profiles after they were moved"),
     Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
     Command("jobs.record_next_run", "Record a trace of the next run", "Run", "", "chart-timeline",
             tip="Threads, queues and kernels on one time line, beside the run: for ui.perfetto.dev or chrome://tracing",
             separator=True),
     Command("trees.show", "Distances and tree", "Alignment", "", "family-tree", no_rows,
-            "Joins neighbors to a tree beside the rows, which are brought into its order", separator=True),
+            "Joins neighbors to a tree beside the rows, and sorts them by it", separator=True),
     Command("alignments.compare", "Compare with another alignment…", "Alignment", "", "compare", no_rows,
-            "Shows another alignment of the same sequences below, with what differs"),
+            "Shows another alignment of the same sequences below, with the differences"),
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
             "Searches the bundled examples on it and compares with their known answers"),
@@ -147,7 +147,7 @@ _COMMANDS = (
     Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
             "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
     Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
-            "Goes back to the built-in choices"),
+            "Restores the built-in choices"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
             tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
@@ -170,7 +170,7 @@ _COMMANDS = (
     Command("window.use_layout:devices", "Layout for devices", "Window", "", "view-dashboard-outline",
             tip="Devices beside the page"),
     Command("window.own_layouts", "My own layouts…", "Window", "", "view-dashboard-edit-outline",
-            tip="Saves the docks as they are now under a name, and brings saved ones back"),
+            tip="Saves the present docks under a name, and restores saved ones"),
     Command("window.reset_layout", "Reset layout", "Window", "", "restore"),
     Command("window.full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
     Command("help.show", "Help", "Help", "F1", "help-circle-outline", tip="The documents, with search"),
@@ -180,7 +180,7 @@ _COMMANDS = (
     Command("window.show_keys", "Keys and filter language", "Help", "Shift+F1", "keyboard-outline"),
     Command("window.show_palette", "Search commands", "Help", "Ctrl+K", "magnify"),
     Command("help.messages", "Messages", "Help", "", "message-text-outline",
-            tip="All that was said since the window was opened", separator=True),
+            tip="All messages since the window was opened", separator=True),
     Command("help.report_problem", "Report a problem…", "Help", "", "bug-outline",
             tip="Versions, state of the installation and log in one file; nothing is sent"),
     Command("window.about", "About clalign", "Help", "", "information-outline", separator=True),
@@ -191,7 +191,7 @@ _COMMANDS = (
 )  # fmt: skip
 
 
-def _with_those_of_engines() -> tuple[Command, ...]:
+def _with_engine_commands() -> tuple[Command, ...]:
     commands = list(_COMMANDS)
     for _, own in parts("commands"):
         for command in own:
@@ -204,7 +204,7 @@ def _with_those_of_engines() -> tuple[Command, ...]:
     return tuple(commands)
 
 
-COMMANDS = _with_those_of_engines()
+COMMANDS = _with_engine_commands()
 
 MENUS = ("File", "Edit", "View", "Run", "Alignment", "Devices", "Laboratory", "Window", "Help")
 
@@ -240,7 +240,7 @@ class Actions:
             self.by_id[command.id] = action
 
     def fill_menus(self, window: QMainWindow) -> None:
-        """Put the commands into the menu bar."""
+        """Add the commands to the menu bar."""
         for title in MENUS:
             menu = window.menuBar().addMenu(f"&{title}")
             menu.setToolTipsVisible(True)
@@ -248,7 +248,7 @@ class Actions:
             self.fill_menu(menu, title)
 
     def fill_menu(self, menu: QMenu, title: str) -> None:
-        """Put the commands of a menu into one."""
+        """Add the commands of a menu."""
         for command in COMMANDS:
             if command.menu == title:
                 if command.separator and menu.actions():
@@ -256,9 +256,9 @@ class Actions:
                 menu.addAction(self.by_id[command.id])
 
     def update(self) -> None:
-        """Enable what can be used; the tooltip of the rest says why it cannot."""
+        """Enable the available commands; the tooltips of the others give the reason."""
         for name, action in self.by_id.items():
-            reason = self._commands[name].why_not(self._app)
+            reason = self._commands[name].objection(self._app)
             action.setEnabled(not reason)
             is_on = self._commands[name].is_on
             if is_on is not None:
@@ -266,14 +266,14 @@ class Actions:
             action.setToolTip(_tooltip(self._commands[name], reason))
 
     def dress(self) -> None:
-        """Take icons in the color of the theme; an icon would stand where a check mark belongs."""
+        """Color the icons by the theme; checkable commands have none."""
         for name, action in self.by_id.items():
             if self._commands[name].icon and not action.isCheckable():
                 action.setIcon(theme.icon(self._commands[name].icon, "muted"))
 
     def _call(self, command: Command) -> None:
         # Keys reach an action that was enabled when it was last looked at.
-        if command.why_not(self._app):
+        if command.objection(self._app):
             return
         name, _, argument = command.id.partition(":")
         method = attrgetter(name)(self._app)

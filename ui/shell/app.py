@@ -37,16 +37,16 @@ from .single_instance import Instance, hand_over, server_name
 REPORT = "Please report it with the text below."
 
 SAFE_MODE = (
-    "Safe mode: the layout is the usual one, and no drivers were touched. Only the reference can be used until you "
+    "Safe mode: default layout, and no drivers are loaded. Only the reference can be used until you "
     "choose Devices > Look for devices again."
 )
 
 WARM_MS = 400
-"""After the window has been seen, the plotting library is loaded, so that the first run does not wait for it."""
+"""Delay after which the plotting library is loaded, so that the first run does not wait for it."""
 
 
 def end_without_display(reason: str) -> None:
-    """Say why there is no window, and end this process."""
+    """Print why there is no window, and end this process."""
     error = NoWindow(
         f"No window could be opened: the display does not answer ({reason}).",
         "Check DISPLAY and WAYLAND_DISPLAY, or ask: clalign doctor",
@@ -57,22 +57,22 @@ def end_without_display(reason: str) -> None:
 
 
 def make_application(arguments: list[str], refuse: Callable[[str], None] = end_without_display) -> QApplication:
-    """Return the application object with its names.
+    """Create the application object.
 
     Parameters
     ----------
     arguments : list of str
     refuse : callable
-        Called with Qt's reason if there is no display that answers. It must end the process, which Qt aborts else.
+        Called with Qt's reason if no display answers. It must end the process, or Qt aborts it.
     """
     warnings: list[str] = []
 
-    def hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    def handle_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
         if kind == QtMsgType.QtFatalMsg:
             refuse(in_one_line(warnings[0] if warnings else text))
         warnings.append(text)
 
-    before = qInstallMessageHandler(hear)
+    before = qInstallMessageHandler(handle_message)
     app = QApplication(arguments)
     qInstallMessageHandler(before)
     for text in warnings:
@@ -84,7 +84,7 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
 
 
 def open_window(settings: Settings, worker: list[str], files: list[str], safe_mode: bool = False) -> MainWindow:
-    """Make the window, show it, and only then look for devices, though not in safe mode, and open files."""
+    """Create and show the window, and only then search for devices, except in safe mode, and open files."""
     theme.apply("system" if safe_mode else settings.preferences.theme)
     window = MainWindow(settings, worker, safe_mode)
     QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
@@ -93,7 +93,7 @@ def open_window(settings: Settings, worker: list[str], files: list[str], safe_mo
     def begin() -> None:
         if safe_mode:
             controller.workspace.set_devices([], sought=False)
-            window.messages.say("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
+            window.messages.notify("note", SAFE_MODE, ("Report a problem…", controller.help.report_problem))
             controller.session.begin()
             controller.sources.open_paths(files)
             return
@@ -135,53 +135,53 @@ def _follow_system(settings: Settings, window: MainWindow) -> None:
 class Endings(QObject):
     """Closes the window at Ctrl-C, termination, or when the terminal goes; a second signal ends the program at once.
 
-    Qt's loop lets Python see no signal, but it sees what a signal puts into a socket.
+    Qt's loop hides signals from Python, but sees what a signal writes to a socket.
     """
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._heard, self._told = socket.socketpair()
-        self._heard.setblocking(False)
-        self._told.setblocking(False)
-        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+        signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and (name == "SIGINT" or signal.getsignal(number) is not signal.SIG_IGN):
                 signal.signal(number, lambda number, frame: signal.signal(number, signal.SIG_DFL))
-        notifier = QSocketNotifier(self._heard.fileno(), QSocketNotifier.Type.Read, self)
+        notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         notifier.activated.connect(self._end)
 
     def _end(self) -> None:
-        number = self._heard.recv(1)[0]
-        self._window.leaving.asks = False
+        number = self._reader.recv(1)[0]
+        self._window.leaving.asks_first = False
         self._window.close()
         QCoreApplication.exit(128 + number)
 
 
-def tell_faults(window: MainWindow) -> None:
-    """Show what goes wrong in the window itself, with the text to report; it is printed, too."""
+def show_faults(window: MainWindow) -> None:
+    """Show and print unhandled exceptions of the window, with a text to report."""
 
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         sys.__excepthook__(kind, error, trace)
         text = "".join(traceback.format_exception(kind, error, trace))
         log.LOG.error("fault of the window: %s", text)
-        told = f"The window met a fault of its own ({kind.__name__}: {error})."
+        text_of_fault = f"An error occurred in the window ({kind.__name__}: {error})."
         # In a turn of its own: a fault may come while something is painted.
-        QTimer.singleShot(0, window, lambda: window.controller.say_fault(told, REPORT, text))
+        QTimer.singleShot(0, window, lambda: window.controller.show_fault(text_of_fault, REPORT, text))
 
-    sys.excepthook = tell
+    sys.excepthook = show
 
 
 def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bool = False) -> int:
-    """Open the window, or hand the files to the one that is open.
+    """Open the window, or hand the files over to an open one.
 
     Parameters
     ----------
     files : list of str, optional
         Profiles, sequences or runs; by default the words of the command line.
     new_window : bool
-        Open another window even if there is one.
+        Open another window even if one is open.
     safe_mode : bool
         With the usual layout, and without looking for devices or opening anything that is not named.
 
@@ -205,7 +205,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
         logging.getLogger(__name__).warning("%s", warning)
     window = open_window(settings, default_worker(), files, safe_mode)
     endings = Endings(window)
-    tell_faults(window)
+    show_faults(window)
     if instance is not None:
 
         def take(paths: list[str]) -> None:

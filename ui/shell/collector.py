@@ -1,4 +1,4 @@
-"""Garbage is collected in the window's thread, between events."""
+"""Garbage collection in the window's thread, between events."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from PySide6.QtCore import QObject, QTimer
 
 SWEEP_MS = 200
 YOUNG, MIDDLE, OLD = 700, 10, 10
-"""How many new objects, or sweeps of the younger ones, make the next sweep worth its time; as in Python itself."""
+"""New objects, or sweeps of the younger generation, before the next sweep; as in Python itself."""
 
-MOST = 100_000
-"""Objects that are looked through: some 20 to 50 ms."""
+MAX_OBJECTS = 100_000
+"""Objects of a sweep: some 20 to 50 ms."""
 
 FULL_SECONDS = 30.0
-"""Least time between two looks through everything."""
+"""Least time between two full sweeps."""
 
 
 class Collector(QObject):
-    """Takes over from Python, which would collect garbage wherever it just happens to be.
+    """Replaces Python's collector, which would run at arbitrary moments.
 
     That may be the reader's thread, where an object of Qt must not be destroyed, or the middle of making a
     page; and it would look each time through all that was imported, which takes 50 ms and more.
@@ -31,24 +31,24 @@ class Collector(QObject):
         self.settle()
         self._last_full = time.monotonic()
         self._n_met: int
-        """Objects that may be looked through: those that were new in sweeps since they were counted."""
+        """Objects of sweeps since they were counted."""
 
         self._timer = QTimer(self, interval=SWEEP_MS)
         self._timer.timeout.connect(self.sweep)
         self._timer.start()
 
     def settle(self) -> None:
-        """Take what is there now for permanent: it is not looked through again."""
+        """Freeze the present objects: they are not swept again."""
         gc.freeze()
         self._n_met = 0
 
     def sweep(self) -> None:
-        """Collect what is worth it now."""
+        """Collect the generations that are due."""
         young, middle, old = gc.get_count()
         self._n_met += young if young > YOUNG else 0
-        if self._n_met > MOST and (n := len(gc.get_objects())) <= MOST:
+        if self._n_met > MAX_OBJECTS and (n := len(gc.get_objects())) <= MAX_OBJECTS:
             self._n_met = n
-        if self._n_met > MOST:
+        if self._n_met > MAX_OBJECTS:
             # A million hits on their sequences: to look at each would stall the window. They go when nobody has them
             # any more; what little garbage was among them stays.
             self.settle()
@@ -61,7 +61,7 @@ class Collector(QObject):
             gc.collect(0)
 
     def stop(self) -> None:
-        """Give it back to Python."""
+        """Restore Python's collector."""
         self._timer.stop()
         gc.unfreeze()
         gc.enable()

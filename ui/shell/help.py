@@ -24,7 +24,7 @@ FILTER_ROWS = [
 ]
 
 HISTOGRAM_ROWS = [
-    ("Left, Right", "Move the significance line (Shift: faster, Ctrl: the line of what is shown)"),
+    ("Left, Right", "Move the significance line (Shift: faster, Ctrl: the report line)"),
     ("Enter, double-click", "Type the score of a line"),
     ("L", "Logarithmic or linear"),
 ]
@@ -42,7 +42,7 @@ def keys_sheet() -> TextSheet:
 
 
 def about_sheet() -> TextSheet:
-    """Return the sheet that says what this is."""
+    """Return the sheet about the program."""
     about = [
         ("clalign", clalign.__version__),
         (

@@ -1,4 +1,4 @@
-"""The strip at the bottom: one line for each job, and below it one for each of several devices."""
+"""The strip at the bottom: a line for each job, and below it one for each of several devices."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ ICONS = {
 }
 
 TIPS = {
-    "pause": "Let the job wait; what it found can be used",
-    "proceed": "Let the job go on",
+    "pause": "Pause the job; its results can be used",
+    "proceed": "Continue the job",
     "stop": "Stop after this batch; the results so far are kept",
     "resume": "Continue from the last finished batch, with the same final result",
     "resume_elsewhere": "Continue from the last finished batch on the next device that is ready",
     "show": "Show the results",
-    "dismiss": "Take this line away",
+    "dismiss": "Remove this line",
 }
 
-SHOWN = 4
-"""Lines shown at once."""
+MAX_LINES = 4
+"""Visible lines."""
 
 
 class DeviceLines(QWidget):
-    """What each of the devices of a job has done: a table that grows by a line with each."""
+    """The finished work of each device of a job: a table that grows with their number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class DeviceLines(QWidget):
         self.hide()
 
     def show_lines(self, lines: list[tuple[str, ...]]) -> None:
-        """Show the lines of so many devices, each of a name and three facts."""
+        """Show lines of a device, each with a name and three facts."""
         while len(self._lines) < len(lines):
             self._add()
         for place, widgets in enumerate(self._lines):
@@ -86,7 +86,7 @@ class DeviceLines(QWidget):
 
 
 class JobRow(QWidget):
-    """One job: title, bar, words, buttons, and its devices if there are several."""
+    """A job: title, bar, state, buttons, and its devices if there are several."""
 
     pressed = Signal(str)
 
@@ -110,7 +110,7 @@ class JobRow(QWidget):
         self.show_item(item)
 
     def show_item(self, item: JobItem) -> None:
-        """Show what is known about the job now."""
+        """Show the state of the job."""
         self._icon.show_icon(*ICONS[item.state])
         self._title.setText(item.title)
         self.words.setText(item.line())
@@ -138,7 +138,7 @@ class JobRow(QWidget):
 class JobStrip(QWidget):
     """All jobs that were not dismissed, the newest at the bottom."""
 
-    action_asked = Signal(object, str)
+    action_requested = Signal(object, str)
     shown_changed = Signal(bool)
 
     def __init__(self, queue: JobQueue) -> None:
@@ -159,7 +159,7 @@ class JobStrip(QWidget):
 
     def _add(self, item: JobItem) -> None:
         made = JobRow(item)
-        made.pressed.connect(lambda name: self.action_asked.emit(item, name))
+        made.pressed.connect(lambda name: self.action_requested.emit(item, name))
         self._rows[id(item)] = made
         self._box.addWidget(made)
         self._fold()
@@ -179,5 +179,5 @@ class JobStrip(QWidget):
     def _fold(self) -> None:
         rows = list(self._rows.values())
         for place, shown in enumerate(rows):
-            shown.setVisible(place >= len(rows) - SHOWN)
+            shown.setVisible(place >= len(rows) - MAX_LINES)
         self.shown_changed.emit(bool(rows))

@@ -1,4 +1,4 @@
-"""Arrangements of the docks that the user has saved, each under its name."""
+"""Saved arrangements of the docks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUP = "layouts"
 
 
 class Layouts:
-    """Saves arrangements of the docks, brings them back, and lets them go.
+    """Saves, restores and deletes arrangements of the docks.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Layouts:
 
     @property
     def names(self) -> list[str]:
-        """The names of those that are saved, in alphabetical order."""
+        """The names of the saved ones in alphabetical order."""
         stored = self._window.settings.layout
         stored.beginGroup(GROUP)
         found = [unquote(name) for name in stored.childGroups()]
@@ -36,15 +36,15 @@ class Layouts:
         return sorted(found, key=str.casefold)
 
     def save(self, name: str) -> None:
-        """Keep the docks as they are now, in place of what had this name."""
+        """Save the present arrangement, in place of an earlier one of this name."""
         stored = self._window.settings.layout
         stored.setValue(f"{_place(name)}/state", self._window.saveState())
         stored.setValue(f"{_place(name)}/docks", " ".join(self._window.wanted_docks))
         stored.sync()
-        self._window.messages.say("good", f"The layout “{name}” is saved: Window > My own layouts… brings it back.")
+        self._window.messages.notify("good", f"The layout “{name}” is saved: Window > My own layouts… restores it.")
 
     def use(self, name: str) -> None:
-        """Arrange the docks as they were saved."""
+        """Restore a saved arrangement."""
         stored = self._window.settings.layout
         state, docks = stored.value(f"{_place(name)}/state"), stored.value(f"{_place(name)}/docks")
         if isinstance(state, QByteArray):
@@ -56,7 +56,7 @@ class Layouts:
         self._window.settings.layout.remove(_place(name))
 
     def open_sheet(self) -> None:
-        """Offer those that are saved, and to save the docks as they are now."""
+        """List the saved arrangements, and offer to save the present one."""
         sheet, sheets = LayoutsSheet(self.names), self._window.sheets
 
         def use(name: str) -> None:
@@ -71,9 +71,9 @@ class Layouts:
             self.forget(name)
             sheet.show_names(self.names)
 
-        sheet.use_asked.connect(use)
-        sheet.save_asked.connect(save)
-        sheet.forget_asked.connect(forget)
+        sheet.use_requested.connect(use)
+        sheet.save_requested.connect(save)
+        sheet.forget_requested.connect(forget)
         sheets.open_sheet(sheet)
 
 

@@ -1,4 +1,4 @@
-"""Closing the window while jobs run: in the background, after a stop, or not at all."""
+"""Closing the window while jobs run: in the background, after stopping them, or not at all."""
 
 from __future__ import annotations
 
@@ -16,60 +16,60 @@ from ..views.widgets.parts import (
 from ..views.widgets.sheet import Sheet
 from ..views.workbench import Workbench
 
-UNSEEN = "unseen, until they are done; start clalign again to see them"
+UNSEEN = "without a window; start clalign again to see them"
 
 
 class LeaveSheet(Sheet):
-    """Asks what becomes of the jobs when the window closes."""
+    """Asks what to do with running jobs when the window closes."""
 
-    background_asked = Signal()
-    stop_asked = Signal()
+    background_requested = Signal()
+    stop_requested = Signal()
 
     def __init__(self, words: str, has_tray: bool) -> None:
         super().__init__("Jobs are running", 560)
         self.words = label(words, wrap=True)
         self.body.addWidget(self.words)
-        way = "with a symbol in the notification area, and you are told when they are done" if has_tray else UNSEEN
+        way = "with an icon in the notification area, which notifies you at their end" if has_tray else UNSEEN
         text = (
-            f"In the background they go on {way}. "
-            "A search that is stopped keeps what it has found and can be continued; "
-            "every run is found again with Run > Library of runs."
+            f"In the background they continue {way}. "
+            "A stopped search keeps its results and can be continued; "
+            "Run > Library of runs lists every run."
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         self.stay = button("Cancel", self.close_sheet)
-        self.stop = button("Stop and keep results", self.stop_asked.emit)
-        self.go_on = button("Keep running in the background", self.background_asked.emit, "primary")
+        self.stop = button("Stop and keep results", self.stop_requested.emit)
+        self.go_on = button("Keep running in the background", self.background_requested.emit, "primary")
         self.foot.addLayout(row(None, self.stay, self.stop, self.go_on))
         self.setFocusProxy(self.go_on)
 
     def show_stopping(self) -> None:
-        """Say that the end of a batch is waited for."""
+        """Show that the end of a batch is awaited."""
         self.words.setText("Stopping after this batch; the results so far are kept. The window closes then.")
         for choice in (self.stop, self.go_on):
             choice.setEnabled(False)
 
 
 def running_words(items: list[JobItem]) -> str:
-    """Return what still runs or waits."""
+    """Return the running and waiting jobs as text."""
     first = f"{items[0].title}: {items[0].line()}"
     more = len(items) - 1
     return first if not more else f"{first} · {formatting.plural(more, 'other job')} waiting"
 
 
 class Leaving(QObject):
-    """Decides what becomes of running jobs when the window closes.
+    """Decides about running jobs when the window closes.
 
     Parameters
     ----------
     window : Workbench
-        Its `sheets` ask the user.
+        The owner of the `sheets`.
     queue : JobQueue
     """
 
     def __init__(self, window: Workbench, queue: JobQueue) -> None:
         super().__init__(window)
         self._window, self._queue = window, queue
-        self.asks = True
+        self.asks_first = True
         self._sheet: LeaveSheet | None = None
         self._closes_when_idle = False
         self.is_hidden = False
@@ -81,10 +81,10 @@ class Leaving(QObject):
         return [item for item in self._queue.items if item.is_active]
 
     def may_close(self) -> bool:
-        """Tell whether the window can close now; if jobs run the user is asked."""
+        """Return whether the window can close now; ask the user if jobs run."""
         application = QGuiApplication.instance()
         ends = isinstance(application, QGuiApplication) and application.isSavingSession()
-        if ends or not self.asks or not self._active:
+        if ends or not self.asks_first or not self._active:
             return True
         if self.is_hidden:
             self.come_back()
@@ -94,8 +94,8 @@ class Leaving(QObject):
     def _ask(self) -> None:
         self._closes_when_idle = False
         self._sheet = LeaveSheet(running_words(self._active), QSystemTrayIcon.isSystemTrayAvailable())
-        self._sheet.background_asked.connect(self.hide)
-        self._sheet.stop_asked.connect(self.stop)
+        self._sheet.background_requested.connect(self.hide)
+        self._sheet.stop_requested.connect(self.stop)
         self._sheet.closed.connect(self._stay)
         self._window.sheets.open_sheet(self._sheet)
 
@@ -103,7 +103,7 @@ class Leaving(QObject):
         self._closes_when_idle = False
 
     def stop(self) -> None:
-        """Stop all jobs, and close the window when they have stopped."""
+        """Stop all jobs, and close the window when they have ended."""
         if self._sheet is not None:
             self._sheet.show_stopping()
         self._closes_when_idle = True
@@ -114,7 +114,7 @@ class Leaving(QObject):
         self._look()
 
     def hide(self) -> None:
-        """Let the jobs go on without a window."""
+        """Continue the jobs without a window."""
         self._window.sheets.close_sheet()
         self.is_hidden = True
         self._set_quits(False)
@@ -151,7 +151,7 @@ class Leaving(QObject):
         self._window.activateWindow()
 
     def _look(self, item: JobItem | None = None) -> None:
-        """Go on once nothing runs any more."""
+        """Continue once nothing runs any more."""
         if self._active:
             return
         if self._closes_when_idle:

@@ -1,4 +1,4 @@
-"""The window: its menus, its job strip, and what connects its parts with their controllers."""
+"""The window: menus, job strip, and the connections of its parts with their controllers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QToolBar
 from .. import formatting
 from ..controllers.app_controller import AppController
 from ..engines.register import welcome
-from ..models.file_names import names_apart
+from ..models.file_names import distinct_names
 from ..models.laboratory.documents import COMPARISON
 from ..settings import Settings
 from ..views.widgets.parts import button
@@ -36,11 +36,11 @@ HIT_MENU = (
     "show_tab:alignment", "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
     "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
-"""Commands that the menu of a row of hits offers."""
+"""Commands in the menu of a row of hits."""
 
 
 LAYOUTS = {"search": "data device details", "align": "", "devices": "device details"}
-"""Docks that are shown for a kind of work."""
+"""Visible docks for a kind of work."""
 
 
 class MainWindow(Workbench):
@@ -60,7 +60,7 @@ class MainWindow(Workbench):
     def __init__(self, settings: Settings, worker: list[str], safe_mode: bool = False) -> None:
         super().__init__(settings, welcome())
         self._safe_mode = safe_mode
-        self._told_shown = False
+        self._shown_emitted = False
         self.controller = AppController(self, settings, worker)
         self._make_job_strip()
         self.palette_ = CommandPalette(self)
@@ -89,7 +89,7 @@ class MainWindow(Workbench):
 
     def _fill_recent_menu(self) -> None:
         self.recent_menu.clear()
-        names = names_apart(entry.path for entry in self.settings.recent)
+        names = distinct_names(entry.path for entry in self.settings.recent)
         for entry in self.settings.recent:
             problem = entry.problem
             text = names[entry.path] + (f" – {problem}" if problem else "")
@@ -114,41 +114,41 @@ class MainWindow(Workbench):
     def _connect(self) -> None:
         controller = self.controller
         start, data, devices, details = self.start, self.data, self.devices, self.details
-        start.open_asked.connect(controller.sources.open_files)
-        start.paste_asked.connect(controller.sources.paste_sequences)
-        start.command_asked.connect(self._call)
-        start.example_asked.connect(controller.open_example)
-        start.recent_asked.connect(lambda path: controller.sources.open_paths([path]))
-        start.pin_asked.connect(self._pin)
+        start.open_requested.connect(controller.sources.open_files)
+        start.paste_requested.connect(controller.sources.paste_sequences)
+        start.command_requested.connect(self._call)
+        start.example_requested.connect(controller.open_example)
+        start.recent_requested.connect(lambda path: controller.sources.open_paths([path]))
+        start.pin_requested.connect(self._pin)
         start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
         data.source_chosen.connect(controller.sources.choose_source)
         data.source_activated.connect(controller.sources.use_source)
-        data.close_asked.connect(controller.close_source)
-        data.open_asked.connect(controller.sources.open_files)
-        data.menu_asked.connect(self._offer_file_menu)
+        data.close_requested.connect(controller.close_source)
+        data.open_requested.connect(controller.sources.open_files)
+        data.menu_requested.connect(self._offer_file_menu)
         devices.device_chosen.connect(controller.devices.choose_device)
         devices.device_toggled.connect(controller.devices.toggle_device)
-        devices.test_asked.connect(lambda number: controller.devices.show_device(number, True))
-        devices.details_asked.connect(controller.devices.show_device)
-        devices.refresh_asked.connect(controller.devices.refresh_devices)
+        devices.test_requested.connect(lambda number: controller.devices.show_device(number, True))
+        devices.details_requested.connect(controller.devices.show_device)
+        devices.refresh_requested.connect(controller.devices.refresh_devices)
         details.source.alphabet_chosen.connect(controller.sources.choose_alphabet)
-        details.source.use_asked.connect(controller.sources.use_source)
-        details.source.close_asked.connect(controller.close_source)
-        details.source.command_asked.connect(self._call)
-        devices.compare_asked.connect(lambda: controller.labs.open(COMPARISON))
-        start.lab_asked.connect(controller.labs.open)
-        start.tour_asked.connect(self.start_tour)
-        details.hit.verify_asked.connect(lambda _: controller.hits.verify_hit())
-        details.hit.explain_asked.connect(controller.explanations.explain_hit)
+        details.source.use_requested.connect(controller.sources.use_source)
+        details.source.close_requested.connect(controller.close_source)
+        details.source.command_requested.connect(self._call)
+        devices.compare_requested.connect(lambda: controller.labs.open(COMPARISON))
+        start.lab_requested.connect(controller.labs.open)
+        start.tour_requested.connect(self.start_tour)
+        details.hit.verify_requested.connect(lambda _: controller.hits.verify_hit())
+        details.hit.explain_requested.connect(controller.explanations.explain_hit)
         details.hit.node_chosen.connect(controller.hits.choose_node)
         details.hit.set_posterior(self.settings.preferences.posterior)
-        self.jobs.action_asked.connect(controller.jobs.act)
-        self.tour.show_asked.connect(self._show_step)
+        self.jobs.action_requested.connect(controller.jobs.act)
+        self.tour.show_requested.connect(self._show_step)
         self.device_words.clicked.connect(controller.devices.focus_devices)
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda choices: self.dress() if "theme" in choices else None)
-        controller.hit_menu_asked.connect(self._offer_hit_menu)
-        controller.alignments.ways_asked.connect(self._offer_ways)
+        controller.hit_menu_requested.connect(self._offer_hit_menu)
+        controller.alignments.ways_requested.connect(self._offer_ways)
         self._connect_changes()
 
     def _connect_changes(self) -> None:
@@ -190,11 +190,11 @@ class MainWindow(Workbench):
         attrgetter(command)(self.controller)(*arguments)
 
     def dress(self) -> None:
-        """Take the colors of the theme."""
+        """Apply the colors of the theme."""
         self.actions_.dress()
 
     def file_menu(self, path: str) -> QMenu:
-        """Return what can be done with an opened file."""
+        """Return the menu of an opened file."""
         menu, controller = QMenu(self), self.controller
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         is_run = path.endswith(".clalign")
@@ -221,7 +221,7 @@ class MainWindow(Workbench):
         menu.popup(place)
 
     def _offer_ways(self, menu: QMenu) -> None:
-        """Offer what the menu of alignments does."""
+        """Fill a menu with the actions on alignments."""
         self.actions_.update()
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
@@ -231,11 +231,11 @@ class MainWindow(Workbench):
         self.arrange_docks(LAYOUTS[name].split())
 
     def own_layouts(self) -> None:
-        """Offer the layouts that the user has saved, and to save this one."""
+        """Show the sheet of saved layouts."""
         self.layouts.open_sheet()
 
     def start_tour(self) -> None:
-        """Lead through a search."""
+        """Start the tour."""
         self.tour.begin()
 
     def _show_step(self, command: str) -> None:
@@ -249,10 +249,10 @@ class MainWindow(Workbench):
         if action.isEnabled():
             action.trigger()
         else:
-            self.messages.say("note", action.toolTip())
+            self.messages.notify("note", action.toolTip())
 
     def press(self, name: str) -> None:
-        """Press the keys of a copy, or of a selection of all, in what is in focus."""
+        """Send the keys of Copy or Select All to the focused widget."""
         focus = QApplication.focusWidget()
         key = {"copy": Qt.Key.Key_C, "select_all": Qt.Key.Key_A}[name]
         if focus is not None:
@@ -260,7 +260,7 @@ class MainWindow(Workbench):
             QCoreApplication.sendEvent(focus, pressed)
 
     def full_screen(self) -> None:
-        """Fill the screen, or stop doing so."""
+        """Switch full screen on or off."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def show_palette(self) -> None:
@@ -275,7 +275,7 @@ class MainWindow(Workbench):
         self.sheets.open_sheet(keys_sheet())
 
     def about(self) -> None:
-        """Say what this is."""
+        """Show the sheet about the program."""
         from .help import about_sheet
 
         self.sheets.open_sheet(about_sheet())
@@ -297,13 +297,13 @@ class MainWindow(Workbench):
     def showEvent(self, event: QShowEvent) -> None:
         # Everything slow begins only once the window is visible.
         super().showEvent(event)
-        if not self._told_shown:
-            self._told_shown = True
+        if not self._shown_emitted:
+            self._shown_emitted = True
             QTimer.singleShot(0, self, self.shown.emit)
 
     def changeEvent(self, event: QEvent) -> None:
         # Files may have changed while another program was active.
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._told_shown:
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self._shown_emitted:
             self.controller.sources.look_again()
         super().changeEvent(event)
 

@@ -1,4 +1,4 @@
-"""The command palette: every command by typing a part of its name, or a word of what it is for."""
+"""The command palette: every command by a part of its title, or by a word of its tooltip."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Filter(QSortFilterProxyModel):
 
 
 class CommandPalette(QFrame):
-    """A field and a list over the top of the window; Enter runs, Esc closes."""
+    """A field and a list over the top of the window; Enter runs a command, Esc closes."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -83,7 +83,7 @@ class CommandPalette(QFrame):
         self.hide()
 
     def open_with(self, actions: list[QAction]) -> None:
-        """Show the palette with these commands."""
+        """Show the palette with some commands."""
         self._source.clear()
         for action in actions:
             keys = action.shortcut().toString()
@@ -105,7 +105,7 @@ class CommandPalette(QFrame):
         self.field.setFocus()
 
     def shown_texts(self) -> list[str]:
-        """Return the commands in the list."""
+        """Return the titles in the list."""
         return [self._filter.index(row, 0).data() for row in range(self._filter.rowCount())]
 
     def _narrow(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""One window for each user: a second start hands its files to the first and ends.
+"""One window for each user: a second start hands its files over to the first and ends.
 
 They meet at a socket in a folder that is this user's alone, and each proves to the other that it can read the key
 file beside it, before a path is told. Where that fails the second start opens a window of its own. Each window has a
@@ -28,21 +28,21 @@ from ..settings import Settings
 
 WAIT_MS = 1000
 
-LONGEST_PATH = 100
-"""Bytes of the name of a socket that every system takes."""
+MAX_SOCKET_BYTES = 100
+"""Length of the name of a socket on every system."""
 
 LONGEST_MESSAGE = 1 << 20
 
 MARK_LETTERS = 8
-"""Of the end of a socket's name, by which windows differ."""
+"""Letters at the end of a socket's name that identify the window."""
 
 
 def server_name(settings: Settings) -> str:
-    """Return the meeting point: one for each user and set of preferences; empty if no folder is this user's alone."""
+    """Return the base of socket names, one for each user and set of preferences; empty without a private folder."""
     name = "clalign-" + hashlib.sha256(str(settings.config).encode()).hexdigest()[:16]
     for folder in _folders():
         place = str(folder / name)
-        if len(os.fsencode(_place(place, "0" * MARK_LETTERS))) < LONGEST_PATH and _is_own(folder):
+        if len(os.fsencode(_place(place, "0" * MARK_LETTERS))) < MAX_SOCKET_BYTES and _is_own(folder):
             return place
     return ""
 
@@ -56,7 +56,7 @@ def _folders() -> list[Path]:
 
 
 def _is_own(folder: Path) -> bool:
-    """Make a folder that nobody else may enter; tell whether it is such a one."""
+    """Create a folder that nobody else may enter; return whether it is one."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -91,7 +91,7 @@ def _known(name: str) -> tuple[bytes, str]:
 
 
 def hand_over(name: str, files: list[str]) -> bool:
-    """Give files to the running window; returns whether there is one that proved itself and took them."""
+    """Hand files over to the running window; return whether one proved its identity and took them."""
     key, place = _known(name)
     if not key:
         return False
@@ -115,7 +115,7 @@ def hand_over(name: str, files: list[str]) -> bool:
 
 
 def _line(socket: QLocalSocket) -> str:
-    """Return the next line that the other side writes; empty if none comes in time."""
+    """Return the next line from the other side; empty after a timeout."""
     until = QDeadlineTimer(3 * WAIT_MS)
     while not socket.canReadLine() and socket.bytesAvailable() < LONGEST_MESSAGE:
         if until.hasExpired() or not socket.waitForReadyRead(max(1, until.remainingTime())):
@@ -124,7 +124,7 @@ def _line(socket: QLocalSocket) -> str:
 
 
 class Instance(QObject):
-    """Listens for files that later starts hand over."""
+    """Receives files from later starts."""
 
     files_received = Signal(list)
 
@@ -149,7 +149,7 @@ class Instance(QObject):
         return str(self._server.fullServerName())
 
     def _keep_key(self, name: str, mark: str) -> bool:
-        """Write key and socket for later starts of this user; tell whether that could be done."""
+        """Write key and socket for later starts of this user; return whether this succeeded."""
         path = _key_file(name)
         try:
             path.unlink(missing_ok=True)
@@ -160,7 +160,7 @@ class Instance(QObject):
         return True
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Stop listening."""
         self._server.close()
 
     def _meet(self) -> None:
@@ -184,7 +184,7 @@ class Instance(QObject):
                 socket.abort()
 
     def _read(self, socket: QLocalSocket, line: str) -> None:
-        """Prove what this is to who asks, then take files from who proves the same."""
+        """Prove this window's identity, then receive files from a start that proves the same."""
         nonce = self._nonces[socket]
         if not nonce:
             self._nonces[socket] = nonce = secrets.token_hex(16)

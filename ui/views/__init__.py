@@ -1,1 +1,1 @@
-"""Widgets. A view shows what a model says and computes nothing."""
+"""Widgets. A view shows a model and computes nothing."""

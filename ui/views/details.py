@@ -1,4 +1,4 @@
-"""The right dock: the card of what is selected, a hit or a file."""
+"""The right dock: the card of the selected hit or file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .widgets.parts import (
 
 
 class FactsCard(ScrolledCard):
-    """A heading, a sentence, and names with their values."""
+    """A heading, a text, and names with values."""
 
     def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show other facts."""
@@ -31,11 +31,11 @@ class FactsCard(ScrolledCard):
 
 
 MIN_WIDTH = 296
-"""Pixels; in less the buttons of a card would be cut off."""
+"""Pixels; less would cut the buttons of a card off."""
 
 
 class Details(QStackedWidget):
-    """Follows the selection."""
+    """Shows the selection."""
 
     selection_changed = Signal()
 
@@ -64,13 +64,13 @@ class Details(QStackedWidget):
         self.selection_changed.emit()
 
     def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
-        """Show what is known about something else."""
+        """Show a heading, facts and a text."""
         self.facts.show_facts(title, rows, text)
         self._show_card(self.facts)
 
     @property
     def shows_facts(self) -> bool:
-        """Whether it shows what `show_facts` was told."""
+        """Whether the facts of `show_facts` are in view."""
         return self.currentWidget() is self.facts
 
     def show_run(self, run: RunView | None) -> None:
@@ -95,7 +95,7 @@ class Details(QStackedWidget):
         self._show_card(self.profile)
 
     def renew(self, workspace: Workspace) -> None:
-        """Show what is now known about the file shown."""
+        """Update the facts about the file in view."""
         shown = self.source.source
         if shown is not None:
             self.source.show_source(workspace.sources.get(shown.path))

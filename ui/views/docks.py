@@ -1,4 +1,4 @@
-"""The left docks: opened files, and devices."""
+"""The left docks: open files, and devices."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class DataDock(QWidget):
-    """The tree of opened files."""
+    """The tree of open files."""
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
-    close_asked = Signal(str)
-    open_asked = Signal()
-    menu_asked = Signal(str, QPoint)
-    """Path of a file, and where its menu shall open."""
+    close_requested = Signal(str)
+    open_requested = Signal()
+    menu_requested = Signal(str, QPoint)
+    """Path of a file, and the place of its menu."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class DataDock(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
         box.addWidget(self.tree, 1)
-        add = row(button("Open files…", self.open_asked.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
+        add = row(button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
         add.setContentsMargins(8, 0, 8, 0)
         box.addLayout(add)
         self.tree_model.modelAboutToBeReset.connect(self._hush)
@@ -95,14 +95,14 @@ class DataDock(QWidget):
         self.tree.clicked.connect(self._click)
         self.tree.activated.connect(self._activate)
         self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.tree.customContextMenuRequested.connect(self._ask_menu)
+        self.tree.customContextMenuRequested.connect(self._request_menu)
         self._restore()
 
     def _hush(self) -> None:
         self._quiet = True
 
     def _restore(self) -> None:
-        """Open all groups and find the chosen file again, since the tree is made anew on each change."""
+        """Expand all groups and select the chosen file again after the tree was rebuilt."""
         self.tree.expandAll()
         self.tree.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._quiet = True
@@ -110,7 +110,7 @@ class DataDock(QWidget):
         self._quiet = False
 
     def select(self, path: str) -> None:
-        """Select a file without choosing it anew."""
+        """Select a file without choosing it again."""
         self._path = path
         item = self.tree_model.index_of(path) if path else None
         before, self._quiet = self._quiet, True
@@ -130,10 +130,10 @@ class DataDock(QWidget):
             self._path = path
             self.source_chosen.emit(path)
 
-    def _ask_menu(self, place: QPoint) -> None:
+    def _request_menu(self, place: QPoint) -> None:
         path = self.tree.indexAt(place).data(PATH_ROLE)
         if path:
-            self.menu_asked.emit(path, self.tree.viewport().mapToGlobal(place))
+            self.menu_requested.emit(path, self.tree.viewport().mapToGlobal(place))
 
     def _activate(self, index: Index) -> None:
         path = index.data(PATH_ROLE)
@@ -142,7 +142,7 @@ class DataDock(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and self._path:
-            self.close_asked.emit(self._path)
+            self.close_requested.emit(self._path)
             return
         super().keyPressEvent(event)
 
@@ -154,18 +154,18 @@ class DataDock(QWidget):
 
 
 MARK_WIDTH = 28
-"""Pixels at the left of a device that its check box has."""
+"""Pixels of the check box at the left of a device."""
 
 
-MAX_SEEN = 4
-"""Devices that are seen without scrolling."""
+MAX_VISIBLE = 4
+"""Devices that are visible without scrolling."""
 
-ALONE = ("auto", device_words.CLUSTER)
-"""What is chosen alone."""
+EXCLUSIVE = ("auto", device_words.CLUSTER)
+"""Entries that are chosen alone."""
 
 
 class DeviceDelegate(QStyledItemDelegate):
-    """Two lines: the name, and health, type and speed; marks before them.
+    """Two lines: the name, and health, type and speed, with marks before them.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class DeviceDelegate(QStyledItemDelegate):
             painter.fillRect(area, QColor(colors.hover))
         chosen, severity, name, second = index.data(DEVICE_ROLE)
         height = option.fontMetrics.height()
-        is_one = index.data(ID_ROLE) in ALONE
+        is_one = index.data(ID_ROLE) in EXCLUSIVE
         names = ("radiobox-marked", "radiobox-blank") if is_one else ("checkbox-marked", "checkbox-blank-outline")
         mark = theme.icon(names[0 if chosen else 1], "accent" if chosen else "muted")
         mark.paint(painter, QRect(area.left() + 8, area.top() + 5, 16, 16))
@@ -208,14 +208,14 @@ class DeviceDelegate(QStyledItemDelegate):
 
 
 class DevicePicker(QWidget):
-    """What searches run on, with health and measured speed: a device alone, or all that are checked."""
+    """The devices of searches, with health and measured speed: one, or all that are checked."""
 
     device_chosen = Signal(str)
     device_toggled = Signal(str)
-    test_asked = Signal(str)
-    details_asked = Signal(str)
-    refresh_asked = Signal()
-    compare_asked = Signal()
+    test_requested = Signal(str)
+    details_requested = Signal(str)
+    refresh_requested = Signal()
+    compare_requested = Signal()
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -234,13 +234,13 @@ class DevicePicker(QWidget):
         self.view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.words = label("", "muted", wrap=True)
-        self.test = button("Self-test", lambda: self._ask(self.test_asked))
-        self.details = button("Details", lambda: self._ask(self.details_asked))
-        self.again = button("Look again", self.refresh_asked.emit, tip="Look for devices again and test them")
+        self.test = button("Self-test", lambda: self._ask(self.test_requested))
+        self.details = button("Details", lambda: self._ask(self.details_requested))
+        self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
         self.compare = button(
-            "Compare devices…", self.compare_asked.emit, tip="The same job on several devices: scores and speed"
+            "Compare devices…", self.compare_requested.emit, tip="The same job on several devices: scores and speed"
         )
-        tools = row(self.test, self.details, self.again, None, spacing=6)
+        tools = row(self.test, self.details, self.refresh, None, spacing=6)
         compare = row(self.compare, None)
         box = QVBoxLayout(self)
         box.setContentsMargins(4, 0, 4, 8)
@@ -256,7 +256,7 @@ class DevicePicker(QWidget):
         self.show_devices()
 
     def show_devices(self) -> None:
-        """Show what the workspace knows."""
+        """Show the devices of the workspace."""
         space = self.workspace
         current = self.view.currentIndex().data(ID_ROLE)
         self.items.clear()
@@ -274,7 +274,7 @@ class DevicePicker(QWidget):
         self._claim_room()
 
     def _show_current(self, current: str | None) -> None:
-        """Go to what was chosen since the list was shown last, or stay where it was."""
+        """Select the newly chosen device, or keep the selection."""
         rows = [self.items.index(place, 0) for place in range(self.items.rowCount())]
         before, self._chosen = self._chosen, {row.data(ID_ROLE) for row in rows if row.data(DEVICE_ROLE)[0]}
         new = [row for row in rows if row.data(ID_ROLE) in self._chosen - before]
@@ -293,8 +293,8 @@ class DevicePicker(QWidget):
         self.items.appendRow(item)
 
     def _claim_room(self) -> None:
-        """Let some devices, and all of the words below them, be seen."""
-        n_seen = min(self.items.rowCount(), MAX_SEEN)
+        """Keep some devices, and all of the text below them, visible."""
+        n_seen = min(self.items.rowCount(), MAX_VISIBLE)
         self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
         box, words = self.layout(), self.words
         if box is not None:
@@ -319,10 +319,10 @@ class DevicePicker(QWidget):
         self.words.setVisible(bool(text))
         for shown in (self.test, self.details):
             shown.setEnabled(space.devices_known)
-            shown.setToolTip("" if space.devices_known else "Devices are still being looked for.")
+            shown.setToolTip("" if space.devices_known else "Still looking for devices.")
         if space.devices_known:
             self.test.setToolTip("Search the bundled examples on the chosen device and compare with known answers")
-            self.details.setToolTip("All that is known about the chosen device")
+            self.details.setToolTip("All facts about the chosen device")
 
     def _choose(self, index: Index) -> None:
         on_mark, self.marks.is_on_mark = self.marks.is_on_mark, False
@@ -333,7 +333,7 @@ class DevicePicker(QWidget):
 
     def _toggle(self, index: Index) -> None:
         number = index.data(ID_ROLE)
-        (self.device_chosen if number in ALONE else self.device_toggled).emit(number)
+        (self.device_chosen if number in EXCLUSIVE else self.device_toggled).emit(number)
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)

@@ -1,4 +1,4 @@
-"""The help: documents at the left, or what a search has found; the text at the right."""
+"""The help: documents, or search results, at the left; the text at the right."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 
 LIST_WIDTH = 230
 
-LONGEST_LINE = 880
-"""Pixels: longer lines are hard to follow."""
+MAX_LINE_WIDTH = 880
+"""Pixels: longer lines are hard to read."""
 
 
 class Document(QTextBrowser):
-    """Text whose lines grow no longer than can be read well, however wide the window is."""
+    """Text with lines of limited length in a window of any width."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setLineWrapMode(QTextBrowser.LineWrapMode.FixedPixelWidth)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self.setLineWrapColumnOrWidth(min(self.viewport().width(), LONGEST_LINE))
+        self.setLineWrapColumnOrWidth(min(self.viewport().width(), MAX_LINE_WIDTH))
         super().resizeEvent(event)
 
 
 class HelpPage(QWidget):
-    """Shows the documents, and searches them.
+    """Shows and searches the documents.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class HelpPage(QWidget):
         self.open_document(next(iter(pages.documents), ""))
 
     def show_list(self) -> None:
-        """List the documents, or the sections that hold what is searched."""
+        """List the documents, or the sections that match the search."""
         words = self.search.text().strip()
         found = self.pages.find(words)
         self.list.blockSignals(True)
@@ -97,7 +97,7 @@ class HelpPage(QWidget):
         self._show_open()
 
     def _show_open(self) -> None:
-        """Select the document in view; what a search has found is only selected where it is chosen."""
+        """Select the document in view; search results are selected only by the user."""
         if self.search.text().strip():
             return
         documents = [self.list.item(row).data(DOCUMENT_ROLE).document for row in range(self.list.count())]
@@ -122,7 +122,7 @@ class HelpPage(QWidget):
             self._mark(words[0])
 
     def open_document(self, name: str, place: int = 0) -> None:
-        """Show a document from one of its headings on."""
+        """Show a document, at a heading if one is given."""
         if name not in self.pages.documents:
             return
         if name != self.document:
@@ -146,7 +146,7 @@ class HelpPage(QWidget):
         return found
 
     def _mark(self, word: str) -> None:
-        """Select a word after the place in view."""
+        """Select a word after the visible place."""
         top = self.text.cursorForPosition(self.text.viewport().rect().topLeft())
         cursor = self.text.document().find(word, top)
         if not cursor.isNull():

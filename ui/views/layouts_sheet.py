@@ -1,4 +1,4 @@
-"""The sheet of the user's own layouts: one is used, deleted, or saved under a name."""
+"""The sheet of saved layouts: use, delete, or save under a name."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .widgets.sheet import Sheet
 
 
 class LayoutsSheet(Sheet):
-    """Lists layouts, each with what can be done with it."""
+    """Lists layouts with their actions."""
 
-    use_asked = Signal(str)
-    save_asked = Signal(str)
-    forget_asked = Signal(str)
+    use_requested = Signal(str)
+    save_requested = Signal(str)
+    forget_requested = Signal(str)
 
     def __init__(self, names: list[str]) -> None:
         super().__init__("My own layouts", 480)
@@ -46,13 +46,17 @@ class LayoutsSheet(Sheet):
         self._names = names
         clear_layout(self._lines)
         for name in names:
-            use = button("Use", partial(self.use_asked.emit, name), tip="Arrange the docks so")
-            gone = button("Delete", partial(self.forget_asked.emit, name), tip="Delete this layout; no dock changes")
+            use = button("Use", partial(self.use_requested.emit, name), tip="Use this arrangement")
+            gone = button(
+                "Delete", partial(self.forget_requested.emit, name), tip="Delete this layout; no dock changes"
+            )
             use.setAccessibleName(f"Use {name}")
             gone.setAccessibleName(f"Delete {name}")
             self._lines.addLayout(row((label(name), 1), use, gone))
         if not names:
-            self._lines.addWidget(label("None is saved yet: arrange the docks, then save them under a name.", "muted"))
+            self._lines.addWidget(
+                label("No layout is saved yet: arrange the docks, then save them under a name.", "muted")
+            )
         self._judge()
 
     def _judge(self) -> None:
@@ -62,4 +66,4 @@ class LayoutsSheet(Sheet):
         self.save.setToolTip("" if name else "Type a name first.")
 
     def _save(self) -> None:
-        self.save_asked.emit(self.field.text().strip())
+        self.save_requested.emit(self.field.text().strip())

@@ -1,4 +1,4 @@
-"""The library of runs: every run by name, date and size, with search; and how two of them differ."""
+"""The library of runs: every run with name, date and size, a search, and comparisons of two runs."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 COLUMNS = (
     TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
                mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
-    TextColumn("Command", "What made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
-    TextColumn("State", "What became of it", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
+    TextColumn("Command", "Command that made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
+    TextColumn("State", "State of the run", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
     TextColumn("Hits", "Reported hits of all queries", lambda r: hit_words(r), right=True, width=80,
                value=lambda r: r["n_hits"], large_first=True),
-    TextColumn("Made", "When it was begun", lambda r: formatting.moment(r["created"]), width=130,
+    TextColumn("Made", "Start time", lambda r: formatting.moment(r["created"]), width=130,
                value=lambda r: r["created"], large_first=True),
     TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80,
                value=lambda r: r["n_bytes"], large_first=True),
@@ -44,17 +44,17 @@ COLUMNS = (
 
 
 def hit_words(found: Row) -> str:
-    """Return how many hits a run has; nothing for one that looks for none."""
+    """Return the number of hits of a run; empty if it searches none."""
     return "" if found["kind"] == "align" else formatting.count(found["n_hits"])
 
 
 def state_words(found: Row) -> str:
-    """Return what became of a run, in words."""
+    """Return the state of a run as text."""
     return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
 
 
 class LibraryTable(TextTableView):
-    """Runs, of which several can be chosen."""
+    """Runs, several of which can be selected."""
 
     def __init__(self, model: TextTable) -> None:
         super().__init__(model, "Runs")
@@ -68,19 +68,19 @@ class LibraryTable(TextTableView):
 
 ACTIONS = {
     "open": ("Open", "Show its results (Enter)"),
-    "rename": ("Rename…", "Give it a name of its own, which is kept in its file"),
-    "reveal": ("Show in folder", "Open the folder that it lies in"),
+    "rename": ("Rename…", "Give it a name, stored in its file"),
+    "reveal": ("Show in folder", "Open its folder"),
     "compare": ("Compare runs", "Which hits two runs share; choose two"),
-    "delete": ("Delete…", "Delete it for good; asks before"),
+    "delete": ("Delete…", "Delete it permanently, after confirmation"),
 }
 
 
 class LibraryPage(QWidget):
-    """Search box, table, and what can be done with the chosen runs."""
+    """Search box, table, and actions on the selected runs."""
 
     search_changed = Signal(str)
-    action_asked = Signal(str, list)
-    """What is to be done, and the paths of the chosen runs."""
+    action_requested = Signal(str, list)
+    """Action, and the paths of the selected runs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,21 +118,21 @@ class LibraryPage(QWidget):
         runs = f"{formatting.count(len(rows))}{of} runs" if of else formatting.plural(len(rows), "run")
         self.count.setText(f"{runs} · {size}")
         self._stack.setCurrentIndex(1 if rows else 0)
-        words = ("No run has these words", "Clear the search to see all.") if n_all else (
+        words = ("No run matches", "Clear the search to see all.") if n_all else (
             "No runs", "Every search, comparison and alignment is kept here.")  # fmt: skip
-        self.empty.say(*words)
+        self.empty.show_text(*words)
         for place, found in enumerate(self.model.rows):  # as they are sorted
             if found["path"] in chosen:
                 self.table.selectRow(place)
         self.show_choice()
 
     def chosen(self) -> list[str]:
-        """Return the paths of the chosen runs."""
+        """Return the paths of the selected runs."""
         places = sorted(index.row() for index in self.table.selectionModel().selectedRows())
         return [str(self.model.rows[place]["path"]) for place in places if place < len(self.model.rows)]
 
     def show_choice(self) -> None:
-        """Enable what can be done with what is chosen."""
+        """Enable the actions that apply to the selection."""
         n = len(self.chosen())
         needs = {"open": n == 1, "rename": n == 1, "reveal": n == 1, "compare": n == 2, "delete": n > 0}
         for (name, shown), action in zip(self.buttons.items(), self.table.menu.actions(), strict=True):
@@ -143,7 +143,7 @@ class LibraryPage(QWidget):
 
     def _ask(self, name: str) -> None:
         if self.buttons[name].isEnabled():
-            self.action_asked.emit(name, self.chosen())
+            self.action_requested.emit(name, self.chosen())
 
 
 class NameRunSheet(Sheet):
@@ -158,7 +158,7 @@ class NameRunSheet(Sheet):
         self.field.selectAll()
         self.body.addWidget(self.field)
         self.body.addWidget(
-            label("Kept in the run file. Without one it is called after its inputs.", "muted", wrap=True)
+            label("Stored in the run file. Without one the run is named after its inputs.", "muted", wrap=True)
         )
         save = button("Rename", lambda: self.named.emit(self.field.text()), "primary")
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), save))
@@ -166,7 +166,7 @@ class NameRunSheet(Sheet):
 
 
 class DeleteRunsSheet(Sheet):
-    """Asks whether runs shall go for good."""
+    """Asks for confirmation to delete runs."""
 
     confirmed = Signal()
 
@@ -185,7 +185,7 @@ class DeleteRunsSheet(Sheet):
 class RunsComparedSheet(Sheet):
     """The hits of two runs beside each other."""
 
-    save_asked = Signal()
+    save_requested = Signal()
 
     def __init__(self, names: tuple[str, str], counts: dict[str, int], lines: list[str]) -> None:
         super().__init__("Two runs compared", 860)
@@ -202,7 +202,7 @@ class RunsComparedSheet(Sheet):
         self.text.setMinimumHeight(300)
         self.text.setAccessibleName("Hits of both runs")
         self.body.addWidget(self.text)
-        save = button("Save as TSV…", self.save_asked.emit, "primary")
+        save = button("Save as TSV…", self.save_requested.emit, "primary")
         self.foot.addLayout(row(None, button("Close", self.close_sheet), save))
 
 

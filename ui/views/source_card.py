@@ -1,4 +1,4 @@
-"""Cards of opened files: what a sequence file or a profile file holds."""
+"""Cards of open files: the content of a sequence file or a profile file."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class ProfileCard(ScrolledCard):
 
 
 class SourceCard(ScrolledCard):
-    """The card of one opened file."""
+    """The card of an open file."""
 
     alphabet_chosen = Signal(str, str)
-    use_asked = Signal(str)
-    close_asked = Signal(str)
-    command_asked = Signal(str, tuple)
+    use_requested = Signal(str)
+    close_requested = Signal(str)
+    command_requested = Signal(str, tuple)
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,7 +74,7 @@ class SourceCard(ScrolledCard):
         self.alphabets: QComboBox | None = None
 
     def show_source(self, source: Source | None) -> None:
-        """Show an opened file."""
+        """Show a file."""
         if source == self.source and source is not None:
             return
         self.source = source
@@ -87,7 +87,7 @@ class SourceCard(ScrolledCard):
         title.setToolTip(source.path)
         self.box.addWidget(title)
         if source.state == "reading":
-            self.box.addWidget(label("Being read…", "muted"))
+            self.box.addWidget(label("Reading…", "muted"))
         elif source.state == "refused":
             self.box.addWidget(notice_row("stop", f"{source.problem} {source.hint}".strip()))
         elif source.kind == "sequences":
@@ -98,8 +98,8 @@ class SourceCard(ScrolledCard):
         self._add_buttons(source)
 
     def _add_buttons(self, source: Source) -> None:
-        use = button("Use for the next search", lambda: self.use_asked.emit(source.path))
-        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_asked.emit(source.path))))
+        use = button("Use for the next search", lambda: self.use_requested.emit(source.path))
+        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_requested.emit(source.path))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         for offer in self._offers(source, "foot"):
             self.box.insertLayout(self.box.count() - 1, row(self._button(source, offer), None))
@@ -108,11 +108,11 @@ class SourceCard(ScrolledCard):
         return [offer for offer in self.offers(source) if offer.place == place] if source.state == "ready" else []
 
     def _button(self, source: Source, offer: Offer, *more: Any) -> QPushButton:
-        ask = partial(self.command_asked.emit, offer.command, (source.path, *offer.arguments, *more))
+        ask = partial(self.command_requested.emit, offer.command, (source.path, *offer.arguments, *more))
         return button(offer.text, ask, "primary" if offer.is_primary else "", offer.tip)
 
     def _add_offers(self, source: Source) -> None:
-        """Add what can be done with a file before all that is known of it."""
+        """Add the actions for a file, above its facts."""
         for offer in self._offers(source, "head"):
             severity, said = offer.said
             ways = [self._button(source, offer)] if offer.text else []
@@ -136,7 +136,7 @@ class SourceCard(ScrolledCard):
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)
-        self.box.addLayout(Flow(label("Take them as", "muted"), box))
+        self.box.addLayout(Flow(label("Treat as", "muted"), box))
 
     def _show_profiles(self, source: Source) -> None:
         self._add_offers(source)
@@ -157,7 +157,7 @@ def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
 
 
 def profile_facts(card: Card) -> list[tuple[str, str]]:
-    """Return what is known about a profile: names and values."""
+    """Return names and values of a profile."""
     n_built = card.get("facts", {}).get("sequences", "")
     rows = [
         ("Name", card["name"]),

@@ -1,4 +1,4 @@
-"""The page of a first start: your data, the examples, recent files."""
+"""The start page: your data, the examples, recent files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clalign.databases.examples import Example, PairExample
 
 from .. import formatting, theme
 from ..models import device_words
-from ..models.file_names import names_apart
+from ..models.file_names import distinct_names
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
@@ -45,12 +45,12 @@ from .widgets.parts import (
 COLUMN_WIDTH = 420
 
 MIN_WIDE = 740
-"""Pixels in which both columns are legible beside each other."""
+"""Pixels in which both columns fit side by side."""
 
 
 @dataclass(frozen=True)
 class Welcome:
-    """What the start page offers.
+    """The entries of the start page.
 
     Attributes
     ----------
@@ -109,16 +109,16 @@ class ExampleCard(QPushButton):
 
 
 class StartPage(QScrollArea):
-    """Two columns; everything on it is one click."""
+    """Your data and recent files, and the examples, in two columns."""
 
-    open_asked = Signal()
-    paste_asked = Signal()
-    command_asked = Signal(str, tuple)
-    example_asked = Signal(str, object)
-    recent_asked = Signal(str)
-    lab_asked = Signal(str)
-    tour_asked = Signal()
-    pin_asked = Signal(str, bool)
+    open_requested = Signal()
+    paste_requested = Signal()
+    command_requested = Signal(str, tuple)
+    example_requested = Signal(str, object)
+    recent_requested = Signal(str)
+    lab_requested = Signal(str)
+    tour_requested = Signal()
+    pin_requested = Signal(str, bool)
     show_start_changed = Signal(bool)
 
     def __init__(self, workspace: Workspace, welcome: Welcome, show_start: bool) -> None:
@@ -179,17 +179,17 @@ class StartPage(QScrollArea):
         box.setSpacing(10)
         box.addWidget(label("Start with your data", "heading"))
         self.open_button = button(
-            "Open files…", self.open_asked.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
+            "Open files…", self.open_requested.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
         ways = [
-            button(text, partial(self.command_asked.emit, command, ()), tip=tip)
+            button(text, partial(self.command_requested.emit, command, ()), tip=tip)
             for text, command, tip in self._welcome.ways
         ]
         grid = QGridLayout()
         grid.setSpacing(8)
         grid.setColumnStretch(2, 1)
-        for place, way in enumerate([button("Paste sequences…", self.paste_asked.emit), *ways]):
+        for place, way in enumerate([button("Paste sequences…", self.paste_requested.emit), *ways]):
             grid.addWidget(way, place // 2, place % 2)
         box.addLayout(grid)
         box.addWidget(label(self._welcome.needs, "muted", wrap=True))
@@ -200,9 +200,9 @@ class StartPage(QScrollArea):
         return box
 
     def _laboratory(self) -> Flow:
-        compare = button("Compare devices", lambda: self.lab_asked.emit("comparison"))
+        compare = button("Compare devices", lambda: self.lab_requested.emit("comparison"))
         compare.setToolTip("The same job on each device: equal scores, speed, break-even")
-        ladder = button("Run the ladder", lambda: self.lab_asked.emit("ladder"))
+        ladder = button("Run the ladder", lambda: self.lab_requested.emit("ladder"))
         ladder.setToolTip("Every step of a published optimization, run and checked on your device")
         return Flow(label("What can my device do?", "heading"), compare, ladder)
 
@@ -211,7 +211,7 @@ class StartPage(QScrollArea):
         box.setSpacing(8)
         box.addWidget(label("Try an example", "heading"))
         for card in self.cards:
-            card.clicked.connect(lambda _=False, card=card: self.example_asked.emit(card.name, card.example))
+            card.clicked.connect(lambda _=False, card=card: self.example_requested.emit(card.name, card.example))
             box.addWidget(card)
         if not self.cards:
             box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))
@@ -223,14 +223,14 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        self.tour = button("New here? Take the tour of five minutes", self.tour_asked.emit, "link")
+        self.tour = button("New here? Take the tour of five minutes", self.tour_requested.emit, "link")
         keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
         return Flow(self.tour, keys, self.show_start, spacing=16)
 
     def show_recent(self, entries: list[RecentFile]) -> None:
-        """Show the recent files; missing ones are gray and say why."""
+        """Show the recent files; missing ones are gray and give the reason."""
         clear_layout(self._recent)
-        names = names_apart(entry.path for entry in entries)
+        names = distinct_names(entry.path for entry in entries)
         for entry in entries:
             self._recent.addWidget(self._recent_row(entry, names[entry.path]))
         if not entries:
@@ -239,13 +239,13 @@ class StartPage(QScrollArea):
     def _recent_row(self, entry: RecentFile, words: str) -> QWidget:
         made = QWidget()
         problem = entry.problem
-        name = ElidedButton(words, lambda: self.recent_asked.emit(entry.path))
+        name = ElidedButton(words, lambda: self.recent_requested.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")
-        tip = "Keep it no longer" if entry.pinned else "Keep it in this list"
+        tip = "Unpin from this list" if entry.pinned else "Pin to this list"
         pin = IconButton(
-            "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_asked.emit(entry.path, not entry.pinned)
+            "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)
         )
         box = row(name, note, pin, spacing=4)
         box.setStretch(0, 3)
@@ -254,7 +254,7 @@ class StartPage(QScrollArea):
         return made
 
     def show_device(self) -> None:
-        """Show what a search would run on."""
+        """Show the device of the next run."""
         space = self.workspace
         if not space.devices_known:
             return

@@ -1,4 +1,4 @@
-"""The tour: one step after the other in a bar above the page, each of which can be shown."""
+"""The tour: a bar above the page with one step after the other."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ class Step:
 
 
 STEPS = (
-    Step("An example brings a profile and sequences; the form of the search fills itself in.", "", "Open the example"),
-    Step("Enter, or this button, starts it. The strip at the bottom shows how far it is, and stops it.",
+    Step("An example has a profile and sequences, which fill the search form in.", "", "Open the example"),
+    Step("Enter, or this button, starts it. The strip at the bottom shows its progress, and can stop it.",
          "search.run", "Run the search"),
-    Step("The best hits stand on top. E-values say how many hits this good chance would bring. Type E<1e-5, or a word.",
+    Step("The best hits are at the top. E-values are the number of hits this good by chance. Type E<1e-5, or a word.",
          "hits.filter_hits", "Go to the filter"),
     Step("Bars are sequences, the curve is chance. Drag the line: counts and table follow.",
          "show_tab:histogram", "Show the histogram"),
-    Step("A hit beside its profile, column by column, with how sure each column is.",
+    Step("A hit beside its profile, column by column, with the confidence of each column.",
          "show_tab:alignment", "Show the alignment"),
-    Step("What the score of a sequence is made of; it works for sequences that were missed, too.",
+    Step("The parts of the score of a sequence, also of one that was missed.",
          "explanations.explain_hit", "Explain this hit"),
     Step("A sample of hits is computed again on the plain reference, and every number compared.",
          "hits.verify_run", "Verify"),
-    Step("The run is kept: name it, compare it with another one, or go on with it tomorrow.",
+    Step("The run is kept: name it, compare it with another one, or continue it tomorrow.",
          "library.show", "Open the library"),
 )  # fmt: skip
 
 
 class TourBar(QFrame):
-    """Leads through the steps; it can be left at any moment."""
+    """Leads through the steps; it can be closed at any time."""
 
-    show_asked = Signal(str)
+    show_requested = Signal(str)
     """The id of the command of a step."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class TourBar(QFrame):
         self._count = label("", "muted")
         self._text = label("", wrap=True)
         self._text.setMinimumWidth(1)
-        self.show_button = button("", lambda: self.show_asked.emit(STEPS[self.place].command), "primary")
+        self.show_button = button("", lambda: self.show_requested.emit(STEPS[self.place].command), "primary")
         self.back = button("Back", lambda: self.go(self.place - 1))
         self.next = button("Next", lambda: self.go(self.place + 1))
         leave = IconButton("close", "Leave the tour", self.hide)
@@ -86,7 +86,7 @@ class TourBar(QFrame):
         self.show_button.setFocus()
 
     def go(self, place: int) -> None:
-        """Show another step; after the last one the tour is over."""
+        """Show another step; the tour ends after the last one."""
         if place >= len(STEPS):
             self.hide()
             return

@@ -1,4 +1,4 @@
-"""The frame of the window: pages in the middle, messages above and sheets over them, docks around."""
+"""The frame of the window: pages in the center, messages above and sheets over them, docks around."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ DOCKS = {
 """Title, icon and place of each dock."""
 
 NARROW = 1270
-"""Pixels of the window below which docks would leave the pages too little room for all tabs of results."""
+"""Pixels of the window below which docks are hidden: the tabs of results would not fit."""
 
 MIN_STAGE = QSize(360, 240)
-"""Pixels of the page in the center. What the tabs behind it need must not make the window larger than the screen when
-another one is looked at, or a message is shown."""
+"""Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
+another one is shown, or a message."""
 
 FIRST_SIZE = QSize(1280, 800)
 
 MIN_SIZE = QSize(720, 480)
-"""The window is never larger by itself, whatever its pages need."""
+"""The window never grows beyond this by itself, whatever its pages need."""
 
 FRAME = QSize(16, 48)
-"""Pixels that the frame of a window may take of the screen."""
+"""Pixels of the frame of a window."""
 
 
 class Workbench(QMainWindow):
-    """What controllers work with; it calls none of them.
+    """The parts of the window that controllers use; it calls none of them.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Workbench(QMainWindow):
             box.setSpacing(0)
             for widget in widgets:
                 box.addWidget(widget, 0 if widget in (self.messages, self.tour) else 1)
-        self._drop_words = label("Drop the files: they sort themselves into profiles, sequences and runs", "drop")
+        self._drop_words = label("Drop profiles, sequences or runs here", "drop")
         self._drop_words.setParent(stage)
         self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._drop_words.setWordWrap(True)
@@ -89,7 +89,7 @@ class Workbench(QMainWindow):
         self.sheets = SheetHost(stage)
 
     def show_drop(self, shown: bool) -> None:
-        """Show that files can be dropped."""
+        """Show or hide that files can be dropped."""
         stage = self.center.parentWidget()
         if stage is not None:
             self._drop_words.setGeometry(stage.rect().adjusted(8, 8, -8, -8))
@@ -125,7 +125,7 @@ class Workbench(QMainWindow):
         self.details.selection_changed.connect(self._fit_docks)
 
     def _fit_docks(self) -> None:
-        """Show the docks that the user wants where the pages keep enough room; Details while something is selected."""
+        """Show the wanted docks if the pages keep enough room; Details only with a selection."""
         is_wide = self.width() >= NARROW
         self.dock_bar.setVisible(not is_wide)
         fitting = {name for name in DOCKS if is_wide and (name != "details" or self.details.has_selection)}
@@ -149,7 +149,7 @@ class Workbench(QMainWindow):
         return [name for name, dock in self.docks.items() if not dock.isHidden() or name in hidden]
 
     def arrange_docks(self, names: Collection[str]) -> None:
-        """Open some docks where there is room, and close the others."""
+        """Show some docks if there is room, and close the others."""
         self._fit_docks()
         self._wanted = set(names)
         for name, dock in self.docks.items():
@@ -170,7 +170,7 @@ class Workbench(QMainWindow):
         bar.addPermanentWidget(self.device_words)
 
     def reset_layout(self) -> None:
-        """Put the docks where they are at first."""
+        """Restore the initial places of the docks."""
         for name, dock in self.docks.items():
             self.addDockWidget(DOCKS[name][2], dock)
         self.arrange_docks(DOCKS)
@@ -183,7 +183,7 @@ class Workbench(QMainWindow):
         self.docks[name].raise_()
 
     def fit_screen(self) -> None:
-        """Be no larger than the screen, its frame included, and on it."""
+        """Fit the window with its frame to the screen."""
         free = self.screen().availableGeometry()
         self.resize(self.size().boundedTo(free.size() - FRAME))
         if not free.contains(self.geometry()):

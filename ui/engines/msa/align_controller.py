@@ -1,4 +1,4 @@
-"""Alignments of many sequences: their sheet, and what their pages ask for."""
+"""Alignments of many sequences: their sheet, and the requests of their pages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
 
 from ... import formatting
-from ...formatting import told
+from ...formatting import error_text
 from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
 from ...services.job_controller import run_name
-from ...services.picture_files import ask_picture_file
+from ...services.picture_files import export_picture_file
 from .changing_controller import ChangingController
 from .run_view import AlignedRunView
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 SERIES = "Numbered pictures, one for each step (*.png)"
 
 MAX_SEQUENCES = 5000
-"""More are not offered to be aligned."""
+"""Largest file of sequences that is offered to be aligned."""
 
 
 class AlignController(FormController):
-    """Prepares alignments and shows more of them."""
+    """Prepares alignments, and writes and verifies them."""
 
     engine: ClassVar[str] = "msa"
     of_files: ClassVar[tuple[str, ...]] = ("device", "alphabet", "load_posteriors", "tree_weights")
@@ -55,7 +55,7 @@ class AlignController(FormController):
         self.changes = ChangingController(app, rows, self.sources)
 
     def new_sheet(self, options: SpecFields) -> AlignSheet:
-        """Return the sheet."""
+        """Create the sheet."""
         from .sheet import AlignSheet
 
         return AlignSheet(self._app.workspace, options)
@@ -66,23 +66,23 @@ class AlignController(FormController):
         self.open_sheet()
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file of sequences."""
+        """Return the actions for an opened file of sequences."""
         n = source.report.get("n_sequences", 0)
         if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []
-        again = source.is_alignment
-        text = "Align again…" if again else "Align these sequences…"
+        is_aligned = source.is_alignment
+        text = "Align again…" if is_aligned else "Align these sequences…"
         return [Offer(text, "align.align", tip="Statistical alignment of all of them (FSA)", place="foot")]
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of alignments ask for."""
+        """Connect the results of an alignment."""
         from .page import AlignedPage
 
         assert isinstance(page, AlignedPage)
         page.panel_made.connect(self._rows.connect_rows)
-        page.export_asked.connect(lambda: self._export(page))
-        page.pairs.picture_asked.connect(lambda: self._save_pair(page))
-        page.bar.lower_asked.connect(lambda factor: self.anneal(page.run, factor))
+        page.export_requested.connect(lambda: self._export(page))
+        page.pairs.picture_requested.connect(lambda: self._save_pair(page))
+        page.bar.lower_requested.connect(lambda factor: self.anneal(page.run, factor))
 
     def _save_pair(self, page: AlignedPage) -> None:
         """Save the probabilities of the pair in view as a picture."""
@@ -91,10 +91,10 @@ class AlignController(FormController):
         canvas = page.pairs.canvas
         stem = formatting.file_words("-".join(canvas.shown.names))
         picture = PairPicture(canvas.shown, canvas.with_path)
-        ask_picture_file(self._app, stem, lambda: picture)
+        export_picture_file(self._app, stem, lambda: picture)
 
     def save_movie(self) -> None:
-        """Save the annealing of the run in view as a moving picture, or as a series of pictures."""
+        """Save the annealing of the run in view as an animation or a series of pictures."""
         page = self.page
         if page is None or page.run.aligned is None:
             return
@@ -112,7 +112,7 @@ class AlignController(FormController):
             return
         pictures = AnnealingPictures(run.aligned, run.rows.scheme, run.rows.ramp, run.title)
         said = "The pictures of the annealing are being drawn."
-        self._app.say("note", said)
+        self._app.notify("note", said)
 
         def write(context: JobContext) -> int:
             if as_series:
@@ -126,15 +126,15 @@ class AlignController(FormController):
                 done, total = event.value["done"], event.value["total"]
                 page.rows_panel.status.setText(f"Picture {done + 1} of {total} of the annealing")
 
-        def tell(answer: int | Exception) -> None:
-            self._app.window.messages.take_back(said)
+        def finish(answer: int | Exception) -> None:
+            self._app.window.messages.withdraw(said)
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, f"{path} could not be written"))
+                self._app.notify("stop", error_text(answer, f"{path} could not be written"))
                 return
             what = f"{formatting.plural(answer, 'picture')} of the annealing" if as_series else "Annealing"
-            self._app.say("good", f"{what} written to {formatting.short_path(path)}.")
+            self._app.notify("good", f"{what} written to {formatting.short_path(path)}.")
 
-        self._app.files.ask_long((str(run.path), "movie"), write, tell, note)
+        self._app.files.ask_slowly((str(run.path), "movie"), write, finish, note)
 
     @property
     def page(self) -> AlignedPage | None:
@@ -145,7 +145,7 @@ class AlignController(FormController):
         return shown if isinstance(shown, AlignedPage) else None
 
     def verify(self) -> None:
-        """Compare a sample of the pairs of the run in view again, and the alignment with what it is made of."""
+        """Verify a sample of the pairs of the run in view, and its alignment."""
         if self.page is not None:
             self.jobs.verify(str(self.page.run.path), None, "a sample of the pairs")
 
@@ -155,7 +155,7 @@ class AlignController(FormController):
             page.run.watch(value)
 
     def anneal(self, run: AlignedRunView, gap_factor: float) -> None:
-        """Merge the columns of a run anew, with another gap factor, in a run of its own: no pair is compared again."""
+        """Merge the columns of a run again with another gap factor, in a new run; no pair is compared again."""
         spec, old = run.spec, run.path
         if spec is None:
             return
@@ -168,7 +168,7 @@ class AlignController(FormController):
 
         def take(answer: str | Exception) -> None:
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, "The run could not be copied"))
+                self._app.notify("stop", error_text(answer, "The run could not be copied"))
             else:
                 title = f"Merge the columns of {Path(spec.paths[0]).name} with the gap factor {gap_factor:g}"
                 self.jobs.resume(answer, title=title)
@@ -176,7 +176,7 @@ class AlignController(FormController):
         self._app.files.ask((str(old), "anneal"), write, take)
 
     def _export(self, page: AlignedPage) -> None:
-        """Ask for a file and let a worker write it."""
+        """Ask for a file and export to it in a worker."""
         run = page.run
         filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in LATER}
         proposed = str(self._app.export_folder / f"{run.path.stem}.afa")

@@ -1,4 +1,4 @@
-"""The bar above the alignment of a run: its annealing step by step, the gap factor, and what is expected of it."""
+"""The bar above the alignment of a run: the steps of its annealing, the gap factor, and the expected accuracy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ...views.widgets.parts import (
 from .run_data import MEASURE_NAMES, factor_words
 from .run_view import AlignedRunView
 
-FACTOR_TIP = "What merging columns must be worth at least: larger ones leave only what is certain"
+FACTOR_TIP = "Least gain for merging columns: a larger value keeps only what is certain"
 
 LOWER_TIP = (
-    "Merge columns anew with a lower gap factor, in a run of its own. No pair is compared again: the run keeps all "
-    "probabilities, but only the merges that are worth its gap factor"
+    "Merge the columns again with a lower gap factor, in a new run. No pair is compared again: this run has all "
+    "probabilities, but only the merges for its gap factor"
 )
 
 PLAY_MS = 60
@@ -35,11 +35,11 @@ PLAY_STEPS = 150
 
 
 class AnnealingBar(QWidget):
-    """Moves through the merges of a run; what is asked for goes to the run."""
+    """Moves through the merges of a run."""
 
-    export_asked = Signal()
-    lower_asked = Signal(float)
-    """A gap factor that is less than the run's, with which its columns are to be merged anew."""
+    export_requested = Signal()
+    lower_requested = Signal(float)
+    """A gap factor below that of the run, with which its columns are to be merged again."""
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -59,12 +59,12 @@ class AnnealingBar(QWidget):
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
         self.play = IconButton("play", "Watch the alignment being built", self.toggle_play)
-        back = IconButton("skip-previous", "One merge back", lambda: run.go_to(run.step - 1))
-        on = IconButton("skip-next", "One merge on", lambda: run.go_to(run.step + 1))
+        back = IconButton("skip-previous", "Previous merge", lambda: run.go_to(run.step - 1))
+        on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
         self.finished = button("Finished", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
         self.finished.setToolTip("The alignment of the run: all merges, refined")
         export = button(
-            "Export…", self.export_asked.emit, tip="The alignment, its merges, or the probabilities of pairs"
+            "Export…", self.export_requested.emit, tip="The alignment, its merges, or the probabilities of pairs"
         )
         self.setLayout(stacked(
             row(self.play, back, on, (self.slider, 1), export, spacing=2),
@@ -79,7 +79,7 @@ class AnnealingBar(QWidget):
         self.show_step()
 
     def _offer_lower(self) -> None:
-        """Make what says which gap factors there are, and offers lower ones."""
+        """Create the buttons that show the range of gap factors and request lower ones."""
         self.range = label("", "muted")
         self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
         self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
@@ -103,17 +103,17 @@ class AnnealingBar(QWidget):
             factor = -1.0
         if not 0 <= factor < math.inf:
             set_role(self.factor, "state", "wrong")
-            self.factor.setToolTip("A number of at least 0 is needed, such as 1.5")
+            self.factor.setToolTip("Enter a number of at least 0, such as 1.5")
             return
         set_role(self.factor, "state", "")
         self.factor.setToolTip(FACTOR_TIP)
         least = self._least
         if factor < least:
-            self.lower_asked.emit(factor)
+            self.lower_requested.emit(factor)
         self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
 
     def toggle_play(self) -> None:
-        """Begin to watch the annealing, or stop."""
+        """Start or stop the animation of the annealing."""
         run = self._run.aligned
         if self._timer.isActive() or run is None:
             self._timer.stop()
@@ -124,7 +124,7 @@ class AnnealingBar(QWidget):
 
     @property
     def is_playing(self) -> bool:
-        """Whether the annealing is watched."""
+        """Whether the animation runs."""
         return bool(self._timer.isActive())
 
     def _go_on(self) -> None:
@@ -137,14 +137,14 @@ class AnnealingBar(QWidget):
                 self._timer.stop()
 
     def show_step(self) -> None:
-        """Show which step is in view."""
+        """Show the number of the step in view."""
         run = self._run.aligned
         self.setEnabled(run is not None)
         if run is None:
-            told = self._run.told
-            if told:
-                merges, columns = formatting.plural(told["n_merges"], "merge"), told["n_columns"]
-                self.words.setText(f"Being merged: {merges}, {formatting.plural(columns, 'column')} left")
+            progress = self._run.progress
+            if progress:
+                merges, columns = formatting.plural(progress["n_merges"], "merge"), progress["n_columns"]
+                self.words.setText(f"Merging: {merges}, {formatting.plural(columns, 'column')} left")
             return
         self.slider.blockSignals(True)
         self.slider.setRange(0, run.last_step)
@@ -162,22 +162,22 @@ class AnnealingBar(QWidget):
 
     @property
     def _least(self) -> float:
-        """The gap factor of the run: its merges say nothing of lower ones."""
+        """The gap factor of the run, the lowest that its merges know."""
         return float(self._run.stored.get("gap_factor", 0.0))
 
     def _show_range(self) -> None:
-        """Say which gap factors are there at once, and offer lower ones."""
+        """Show which gap factors are available at once, and offer lower ones."""
         run, least = self._run.aligned, self._least
         if run is None or self.range.text():
             return
         weights = run.found.merges.weights
         most = float(weights.max()) if len(weights) else least
         self.range.setText(f"from {factor_words(least)} to {factor_words(most)}")
-        self.range.setToolTip("Gap factors that the merges of this run are enough for")
+        self.range.setToolTip("Gap factors covered by the merges of this run")
         self.lower_button.setVisible(least > 0)
         for factor in (least / 2, least / 4, 0.0):
             words = f"{factor:.3g}" if factor else "0, the most sensitive"
-            self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_asked.emit, factor))
+            self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_requested.emit, factor))
 
     def _say(self) -> None:
         run, step = self._run.aligned, self._run.step
@@ -195,10 +195,10 @@ class AnnealingBar(QWidget):
         self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))
 
     def show_measures(self) -> None:
-        """Show what is expected of the alignment in view, and how it compares with another one."""
+        """Show the expected accuracy of the alignment in view, and how it compares with another one."""
         parts = []
         if self._run.judged is not None:
             whole = self._run.judged.whole
             parts = [f"{title.lower()} {whole[name]:.3f}" for name, title in MEASURE_NAMES.items()]
-        waiting = "measures are being computed…" if self._run.aligned is not None else ""
+        waiting = "computing measures…" if self._run.aligned is not None else ""
         self.measures.setText(" · ".join(parts) if parts else waiting)

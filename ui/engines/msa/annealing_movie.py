@@ -1,4 +1,4 @@
-"""The annealing of a run as a moving picture: an animated PNG, or a picture for each step."""
+"""The annealing of a run as an animation: an animated PNG, or a picture for each step."""
 
 from __future__ import annotations
 
@@ -38,33 +38,33 @@ from ...views.alignment.rows_painter import (
 from ...views.charts.pictures import png
 from .run_data import MEASURE_NAMES, AlignedRun, factor_words, judged
 
-FRAMES = 60
-"""Pictures of the merges, at most."""
+MAX_FRAMES = 60
+"""Pictures of the merges."""
 
 MAX_ORDERED = 20_000
-"""Residues, up to which columns are brought into an order with few gaps for each picture."""
+"""Residues up to which columns are ordered with few gaps for each picture."""
 
 FRAME_SECONDS, LAST_SECONDS = 0.1, 3.0
 
 WIDTH, HEAD, EDGE = 1000, 44.0, 12.0
 
 MAX_HEIGHT, ROW, MIN_ROW = 700.0, 14.0, 1.0
-"""Pixels of all rows, and of a row where there is room."""
+"""Pixels of all rows, of a row if there is room, and of the lowest row."""
 
 MAX_JUDGED = 1_000_000
-"""Characters of the first picture, up to which every picture is colored by what is expected of it."""
+"""Characters of the first picture up to which every picture is colored by expected accuracy."""
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
-def steps_of(run: AlignedRun, most: int = FRAMES) -> list[int]:
-    """Return the steps that are drawn: from none to all merges, then the finished alignment."""
+def steps_of(run: AlignedRun, most: int = MAX_FRAMES) -> list[int]:
+    """Return the steps of the animation: from none to all merges, then the finished alignment."""
     steps = np.unique(np.linspace(0, run.n_merges, min(most, run.n_merges + 1)).round().astype(int))
     return [*steps.tolist(), run.last_step]
 
 
 class AnnealingPictures:
-    """Draws the alignment after some steps, each as wide as the picture.
+    """Draws the alignment after each step, always as wide as the picture.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class AnnealingPictures:
         painter.fillRect(QRectF(EDGE, 32, share * (WIDTH - 2 * EDGE), 3), QColor(colors.accent))
 
     def _paint_names(self, painter: QPainter) -> float:
-        """Draw the names where there is room, and return where the cells begin."""
+        """Draw the names if there is room, and return the left edge of the cells."""
         if self.row < 9:
             return EDGE
         font = painter.font()

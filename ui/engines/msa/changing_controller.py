@@ -1,4 +1,4 @@
-"""Changes of the alignment in view: sequences are added to it, or a block of its columns is aligned anew."""
+"""Changes of the alignment in view: add sequences, or realign a block of columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...services.source_controller import FILE_FILTER, SourceController
 
 
 class ChangingController(Controller):
-    """Starts changes and opens what came of them.
+    """Starts changes and opens their results.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ChangingController(Controller):
         pages = self._alignments.pages
         return next((path for path, page in pages.items() if page is self._alignments.page), "")
 
-    def ask_file(self) -> None:
+    def add_from_file(self) -> None:
         """Ask for sequences and add them to the alignment in view."""
         path, _ = QFileDialog.getOpenFileName(self._app.window, "Add the sequences of a file", "", FILE_FILTER)
         if path:
@@ -65,7 +65,7 @@ class ChangingController(Controller):
         self._start(title, name, {"job": "add", "sequences": str(Path(path).absolute())})
 
     def realign(self) -> None:
-        """Align the selected columns anew."""
+        """Realign the selected columns."""
         panel = self._alignments.panel
         if panel is not None and panel.view.selection is not None:
             columns = panel.view.selection.columns
@@ -79,7 +79,7 @@ class ChangingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("alignments", name, ".sto", taken)
         except OSError as error:
-            self._app.say("stop", f"The folder for alignments could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for alignments could not be made because: {error.strerror}.")
             return
         choice = dataclasses.asdict(self.choice())
         more = {"of": ENGINE.job, "output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}
@@ -91,7 +91,7 @@ class ChangingController(Controller):
         self._alignments.with_file(start)
 
     def _end(self, item: JobItem) -> None:
-        """Open what came of a change."""
+        """Open the result of a change."""
         if item.kind not in ("add", "realign") or item.state != "done":
             return
         value = item.result
@@ -102,13 +102,13 @@ class ChangingController(Controller):
             head = f"{formatting.plural(value['n_sequences'] - value['n_rows'], 'sequence')} added"
         else:
             first, last = item.spec["first"], item.spec["last"]
-            head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} aligned anew"
+            head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} realigned"
             self._chosen[value["output"]] = range(first, last + value["n_columns"] - value["width"])
-        self._app.say("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
+        self._app.notify("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")
         self._sources.open_paths([value["output"]])
 
     def _select_again(self, path: str) -> None:
-        """Select the columns that were aligned anew."""
+        """Select the realigned columns."""
         columns, panel = self._chosen.pop(path, None), self._alignments.panel
         if columns is not None and panel is not None and columns.stop <= panel.view.n_columns:
             panel.view.move_to(0, columns.start)

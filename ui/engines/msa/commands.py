@@ -1,4 +1,4 @@
-"""What the window can do with statistical alignments of many sequences."""
+"""Commands for statistical alignments of many sequences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...services.commands import (
 
 
 def no_columns(app: AppContext) -> str:
-    """Return why no columns can be aligned anew."""
+    """Return why no columns can be realigned."""
     controller = app.findChild(AlignmentController)
     panel = controller.panel if controller is not None else None
     if panel is None:
@@ -23,7 +23,7 @@ def no_columns(app: AppContext) -> str:
 
 
 def no_aligned_run(app: AppContext) -> str:
-    """Return why nothing can be done with the run of an alignment."""
+    """Return why the run of an alignment is not available."""
     if app.page is None or not app.page.rows_panel:
         return "Open the run of an alignment first."
     return "" if app.page.run.is_complete else "This run is not complete."
@@ -35,17 +35,17 @@ COMMANDS = (
             before="show_tab:report"),
     Command("align.run", "Align sequences…", "Run", "Ctrl+Shift+A", "format-align-justify",
             tip="Opens the sheet that aligns the chosen sequences; starts when it is open", before="stop_job"),
-    Command("align.changes.ask_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,
-            "Aligns the sequences of a file with the alignment in view, whose columns stay as they are",
+    Command("align.changes.add_from_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,
+            "Aligns the sequences of a file with the alignment in view, without changing its columns",
             before="trees.show"),
     Command("align.changes.realign", "Realign the selected columns", "Alignment", "", "format-align-justify",
-            no_columns, "Aligns the residues of the selected columns anew; everything else stays as it is",
+            no_columns, "Realigns the residues of the selected columns; everything else is unchanged",
             before="trees.show"),
-    Command("align.save_movie", "Save the annealing as a moving picture…", "Alignment", "", "movie-open-outline",
+    Command("align.save_movie", "Save the annealing as an animation…", "Alignment", "", "movie-open-outline",
             no_aligned_run, "Animated PNG, or a picture for each of some 60 steps", separator=True,
             before="devices.focus_devices"),
     Command("align.verify", "Verify a sample of the pairs", "Alignment", "", "shield-check-outline", no_aligned_run,
-            "Compares up to 50 pairs of the run again on the reference, and its alignment with what it is made of",
+            "Compares up to 50 pairs of the run again on the reference, and its alignment with its merges",
             before="devices.focus_devices"),
     Command("labs.open:pair_hmm_ladder", "Ladder of FSA's pair HMM", "Laboratory", "", "stairs",
             tip="Forward, Backward and Baum-Welch of a pair in every published way on your device, and compared",

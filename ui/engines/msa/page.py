@@ -1,4 +1,4 @@
-"""The results of an alignment: the rows colored by how sure they are, its annealing, pairs of sequences, the report."""
+"""The results of an alignment: rows colored by confidence, annealing, pairs of sequences, report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AlignedPage(ResultsPage):
     TABS: ClassVar[dict[str, str]] = {"alignment": "Alignment", "pairs": "Pairs of sequences", "report": "Report"}
 
     panel_made = Signal(object)
-    export_asked = Signal()
+    export_requested = Signal()
 
     run: AlignedRunView
 
@@ -46,8 +46,8 @@ class AlignedPage(ResultsPage):
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.aligned_changed.connect(self._show_finished)
-        self.report.copy_asked.connect(self.action_asked)
-        self.bar.export_asked.connect(self.export_asked)
+        self.report.copy_requested.connect(self.action_requested)
+        self.bar.export_requested.connect(self.export_requested)
 
     @property
     def rows_panel(self) -> RowsPanel | None:
@@ -55,7 +55,7 @@ class AlignedPage(ResultsPage):
         return self._panel
 
     def close_parts(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self._panel is not None:
             self._panel.close_view()
 
@@ -74,7 +74,7 @@ class AlignedPage(ResultsPage):
 
     @property
     def shows_hit(self) -> bool:
-        """Whether the dock shows what was aligned: there is no hit to be shown."""
+        """Always true: there is no hit to show in the dock."""
         return True
 
     def show_tab(self, name: str) -> None:
@@ -97,29 +97,29 @@ class AlignedPage(ResultsPage):
         if self._panel is not None and self.run.rows is not None:  # it may have been shown while it was made
             self._panel.offer_schemes()
             self._panel.choose_scheme(self.run.rows.scheme)
-            if self.run.told:  # it was shown as a whole
+            if self.run.progress:  # it was shown as a whole
                 self._panel.canvas.zoom(0)
         self.show_counts()
 
     def show_facts(self) -> None:
-        """Show what is known about the run."""
+        """Show the facts about the run."""
         super().show_facts()
         self.profiles.hide()
         for tool in self._tools:  # there are no hits to be verified or exported
             tool.hide()
 
     def show_counts(self) -> None:
-        """Show what came of it."""
+        """Show the size of the alignment."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
         self.statistics.hide()
         self.reset_button.hide()
-        self._nothing.say(*run.empty_words())
+        self._nothing.show_text(*run.empty_words())
         self.bar.setVisible(self._panel is not None)
 
     def show_histogram(self) -> None:
-        """Draw nothing: there are no scores of hits."""
+        """Do nothing: hits have no scores here."""
 
     def step_hit(self, step: int) -> None:
-        """Stay: there are no hits."""
+        """Do nothing: there are no hits."""

@@ -1,4 +1,4 @@
-"""Draws the posterior probabilities of two sequences, with the way that the alignment takes through them."""
+"""Draws the posterior probabilities of two sequences, with the path of the alignment."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ LEFT, TOP, EDGE = 62.0, 46.0, 14.0
 SHADES = 64
 
 TICK_PIXELS = 60.0
-"""Numbers along an edge are at least so far apart."""
+"""Least distance between two numbers along an edge."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairShown:
-    """Two sequences and what is known of them.
+    """Two sequences and the probabilities of their pairs of residues.
 
     Attributes
     ----------
     found : PosteriorMatrix or None
         None if they were not compared.
     path : int64[n, 2]
-        Their residues that stand in one column.
+        Their residues that share a column.
     names : tuple of str
         Of the one down, and the one across.
     letters : tuple of bytes
@@ -46,7 +46,7 @@ class PairShown:
 
 
 def area_of(room: QRectF, shown: PairShown) -> QRectF:
-    """Return where the matrix is drawn: as wide and high as the sequences are long."""
+    """Return the area of the matrix, with sides in the ratio of the lengths of the sequences."""
     room = room.adjusted(LEFT, TOP, -EDGE, -EDGE)
     high, wide = (max(1, len(text)) for text in shown.letters)
     unit = min(room.width() / wide, room.height() / high)
@@ -56,7 +56,7 @@ def area_of(room: QRectF, shown: PairShown) -> QRectF:
 def paint_pair(
     painter: QPainter, room: QRectF, shown: PairShown, colors: theme.Tokens, scale: float, with_path: bool = True
 ) -> None:
-    """Draw the matrix, its edges, and the way through it.
+    """Draw the matrix, its edges, and the path through it.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def paint_pair(
 
 
 def color_steps(colors: theme.Tokens) -> npt.NDArray[np.uint32]:
-    """Return the colors of probabilities from 0 to 1 (uint32[SHADES + 1]); little is not nothing."""
+    """Return the colors of probabilities from 0 to 1 (uint32[SHADES + 1]); small ones differ from zero."""
     shares = [0.0, *(math.sqrt((step + 1) / SHADES) for step in range(SHADES))]
     return np.array([theme.blend(colors.accent, colors.surface, share).rgb() for share in shares], np.uint32)
 
@@ -120,7 +120,7 @@ def _pixels(shown: PairShown, area: QRectF, colors: theme.Tokens, scale: float) 
 
 
 def _paint_path(painter: QPainter, area: QRectF, shown: PairShown, colors: theme.Tokens) -> None:
-    """Draw the pairs of residues that are aligned, run by run."""
+    """Draw the aligned pairs of residues, run by run."""
     if not len(shown.path):
         return
     path, (first, second) = shown.path, shown.letters

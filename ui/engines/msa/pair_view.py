@@ -1,4 +1,4 @@
-"""The posterior probabilities of two sequences as a picture, with the way that the alignment takes through them."""
+"""The posterior probabilities of two sequences as a picture, with the path of the alignment."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class PairCanvas(QWidget):
         self.setAccessibleName("Posterior probabilities of two sequences")
 
     def show_pair(self, shown: PairShown) -> None:
-        """Show the posteriors of two sequences, and their residues that stand in one column."""
+        """Show the posteriors of two sequences, and their residues that share a column."""
         self.shown = shown
         self.setAccessibleDescription(f"{shown.names[0]} down, {shown.names[1]} across" if any(shown.names) else "")
         self.update()
 
     def area(self) -> QRectF:
-        """Return where the matrix is drawn."""
+        """Return the area of the matrix."""
         return area_of(QRectF(self.rect()), self.shown)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -50,7 +50,7 @@ class PairCanvas(QWidget):
         paint_pair(painter, QRectF(self.rect()), self.shown, colors, self.devicePixelRatioF(), self.with_path)
 
     def tip_at(self, place: QPointF) -> str:
-        """Return what is said about two residues."""
+        """Return the tooltip for two residues."""
         area, shown = self.area(), self.shown
         if shown.found is None or not area.contains(place):
             return ""
@@ -61,7 +61,7 @@ class PairCanvas(QWidget):
         said = "aligned" if bool(((shown.path == (x, y)).all(axis=1)).any()) else "not aligned"
         named = zip(shown.names, shown.letters, (x, y), strict=True)
         lines = [f"{name} {chr(text[k])} {k + 1}" for name, text, k in named]
-        probability = f"{value:.3f}" if value else "less than is kept"
+        probability = f"{value:.3f}" if value else "too small to be stored"
         return "\n".join([*lines, f"probability {probability}; {said}"])
 
     def event(self, event: QEvent) -> bool:
@@ -72,9 +72,9 @@ class PairCanvas(QWidget):
 
 
 class PairView(QWidget):
-    """Lets two sequences be chosen, and shows their posteriors."""
+    """Shows the posteriors of two chosen sequences."""
 
-    picture_asked = Signal()
+    picture_requested = Signal()
 
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
@@ -86,10 +86,10 @@ class PairView(QWidget):
             box.setAccessibleName(name)
             box.setMaxVisibleItems(20)
             box.activated.connect(lambda: self.show_pair())
-        self.way = IconButton("vector-polyline", "Show the way of the alignment", self._show_way)
+        self.way = IconButton("vector-polyline", "Show the path of the alignment", self._show_way)
         self.way.setCheckable(True)
         self.way.setChecked(True)
-        self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
+        self.save = IconButton("export-variant", "Save as SVG, PDF or PNG", self.picture_requested.emit, "Save…")
         tools = row(
             (self.first, 1), label("and", "muted"), (self.second, 1), self.way, self.save,
             IconButton("chevron-left", "Previous pair", lambda: self._step(-1)),
@@ -102,7 +102,7 @@ class PairView(QWidget):
         self.fill()
 
     def fill(self) -> None:
-        """Offer the sequences of the run."""
+        """List the sequences of the run."""
         run = self._run.aligned
         if run is None or self.first.count():
             return
@@ -116,7 +116,7 @@ class PairView(QWidget):
         self.canvas.update()
 
     def _step(self, step: int) -> None:
-        """Go to the next pair of those that were compared."""
+        """Show the next pair of those that were compared."""
         run = self._run.aligned
         if run is None or not len(run.posteriors.pairs):
             return
@@ -129,7 +129,7 @@ class PairView(QWidget):
         self.show_pair()
 
     def show_pair(self) -> None:
-        """Show the two sequences that are chosen."""
+        """Show the two chosen sequences."""
         run, shown = self._run.aligned, self._run.shown
         if run is None or shown is None or not self.first.count():
             return

@@ -1,4 +1,4 @@
-"""The run of an alignment as values: its sequences, how they came together, and how far that can be trusted."""
+"""The run of an alignment as values: its sequences, its merges, and its expected accuracy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from ... import formatting
 Values = npt.NDArray[np.float32]
 
 ACCURACY_TAG = "Accuracy"
-"""Of the annotation that has a digit for each column, as FSA writes it."""
+"""Name of the annotation with a digit of confidence for each column, as FSA writes it."""
 
 MEASURE_NAMES = {name: name.capitalize() for name in MEASURES}
 
 
 def factor_words(factor: float) -> str:
-    """Return a gap factor as it is shown."""
+    """Return a gap factor as text."""
     return formatting.count(factor) if factor >= 1000 else f"{factor:.3g}"
 
 
@@ -43,11 +43,11 @@ def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment
     return RowAlignment(cells, given.names, given.descriptions, RowNotes())
 
 
-def live_rows(path: Path, told: JobResult) -> RowAlignment:
-    """Return as rows what the columns of a run that goes on have become until now."""
+def live_rows(path: Path, event: JobResult) -> RowAlignment:
+    """Return the columns of a running alignment as rows."""
     with open_run(path) as run:
         given = given_of(run)
-    return rows_of(given, told_alignment(told, given.lengths))
+    return rows_of(given, told_alignment(event, given.lengths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,12 +70,12 @@ class AlignedRun:
 
     @property
     def n_merges(self) -> int:
-        """Merges of columns."""
+        """Number of merges."""
         return len(self.found.merges)
 
     @property
     def last_step(self) -> int:
-        """The step of the finished alignment: one after the last merge, for what was refined."""
+        """The step of the finished alignment: one after the last merge, because of its refinement."""
         return self.n_merges + 1
 
     def at(self, step: int) -> MultipleAlignment:
@@ -85,7 +85,7 @@ class AlignedRun:
         return with_few_gaps(self.found.merges.alignment_after(step))
 
     def gap_factor_at(self, step: int) -> float | None:
-        """Return the gap factor that the alignment after some merges is that of; None if nothing was merged."""
+        """Return the gap factor of the alignment after some merges; None if nothing was merged."""
         weights = self.found.merges.weights
         return float(weights[min(step, self.n_merges) - 1]) if step and len(weights) else None
 
@@ -116,7 +116,7 @@ def read_aligned_run(path: Path, context: JobContext) -> AlignedRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """How far an alignment can be trusted.
+    """Expected accuracy of an alignment.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class Judged:
 
 
 def judged(run: AlignedRun, alignment: MultipleAlignment) -> Judged:
-    """Return how far an alignment of the sequences of a run can be trusted."""
+    """Return the expected accuracy of an alignment of the sequences of a run."""
     found: Reliability = reliability(run.posteriors, alignment)
     columns = found.columns(MEASURES[0])
     digits = np.minimum(9, np.floor(10 * np.nan_to_num(columns))).astype(np.uint8) + np.uint8(ord("0"))
@@ -144,7 +144,7 @@ def judged(run: AlignedRun, alignment: MultipleAlignment) -> Judged:
 
 
 def path_of(alignment: MultipleAlignment, i: int, j: int) -> npt.NDArray[np.int64]:
-    """Return the residues of two sequences that stand in the same column (int64[n, 2])."""
+    """Return the residues of two sequences that share a column (int64[n, 2])."""
     first, second = (alignment.columns[alignment.offsets[k] : alignment.offsets[k + 1]] for k in (i, j))
     _, x, y = np.intersect1d(first, second, assume_unique=True, return_indices=True)
     return np.stack([x, y], axis=1).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The run of an alignment as the window shows it: after any step, how far it can be trusted, beside another one."""
+"""The run of an alignment in the window: after any step, with its accuracy, beside another alignment."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from .run_data import (
 
 
 class AlignedRunView(RunView):
-    """What is shown of an alignment that was computed."""
+    """The alignment of a run after a chosen step."""
 
     aligned_changed = Signal()
-    """The run is read."""
+    """The run was read."""
 
     shown_changed = Signal()
     """The alignment after another step is shown."""
@@ -55,7 +55,7 @@ class AlignedRunView(RunView):
         self.step = self._shown_step = 0
         self.judged: Judged | None = None
         self.stored: dict[str, Any] = {}
-        self.told: JobResult = {}
+        self.progress: JobResult = {}
         self._work, self._judging = Reader(self), Reader(self)
 
     # --- the run ---
@@ -67,14 +67,14 @@ class AlignedRunView(RunView):
             if alignments:
                 self.stored = dict(alignments[0].facts)
                 path = self.path
-                self._work.ask_long("run", lambda context: read_aligned_run(path, context), self._take_run)
+                self._work.ask_slowly("run", lambda context: read_aligned_run(path, context), self._take_run)
 
-    def _ask_histogram(self) -> None:
-        """Ask for nothing: pairs have likelihoods, but nobody chooses among them by these."""
+    def _read_histogram(self) -> None:
+        """Do nothing: the scores of pairs are likelihoods, by which nobody chooses."""
 
     def _take_run(self, answer: AlignedRun | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The alignment could not be read"))
+            self.problem_found.emit(formatting.error_text(answer, "The alignment could not be read"))
             return
         self.aligned, self.step = answer, answer.last_step
         self._take_step(answer.last_step, answer.final)
@@ -82,7 +82,7 @@ class AlignedRunView(RunView):
         self.hit_changed.emit()  # what stands beside the page is known now
 
     def close(self) -> None:
-        """Let everything go."""
+        """Release the run."""
         self._work.close()
         self._judging.close()
         if self.rows is not None:
@@ -107,7 +107,7 @@ class AlignedRunView(RunView):
 
     def _take_answer(self, answer: tuple[int, MultipleAlignment] | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The step could not be shown"))
+            self.problem_found.emit(formatting.error_text(answer, "The step could not be shown"))
         else:
             self._take_step(*answer)
 
@@ -131,22 +131,22 @@ class AlignedRunView(RunView):
             self.rows.show(alignment)
         return self.rows
 
-    def watch(self, told: JobResult) -> None:
-        """Show what the columns have become while they are being merged."""
+    def watch(self, progress: JobResult) -> None:
+        """Show the columns of a running alignment."""
         if self.aligned is None and not self.stored:
             path = self.path
-            self._work.ask("live", lambda: (told, live_rows(path, told)), self._take_live)
+            self._work.ask("live", lambda: (progress, live_rows(path, progress)), self._take_live)
 
     def _take_live(self, answer: tuple[dict[str, Any], RowAlignment] | Exception) -> None:
         if isinstance(answer, Exception) or self.aligned is not None:
             return  # the run is written meanwhile; the next telling or its end shows more
-        self.told, rows = answer
+        self.progress, rows = answer
         self._show(rows)
         self.shown_changed.emit()
 
     @property
     def is_step_shown(self) -> bool:
-        """Whether the step that was gone to is in view."""
+        """Whether the requested step is in view."""
         return self._shown_step == self.step
 
     def _values_of(self, name: str) -> CellValues:
@@ -159,7 +159,7 @@ class AlignedRunView(RunView):
 
     def _take_judged(self, answer: tuple[MultipleAlignment, Judged] | Exception) -> None:
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The measures could not be computed"))
+            self.problem_found.emit(formatting.error_text(answer, "The measures could not be computed"))
             return
         if answer[0] is self.shown and self.rows is not None:
             self.judged = answer[1]
@@ -172,7 +172,7 @@ class AlignedRunView(RunView):
 
     @property
     def title(self) -> str:
-        """The run's name, as in the library: its own, or what was aligned, and how if not as usual."""
+        """The run's own name, or its files, and its options if they are unusual, as in the library."""
         if self.spec is None or self.facts.get("name"):
             return super().title
         factor = self.spec.used_gap_factor
@@ -180,16 +180,16 @@ class AlignedRunView(RunView):
         return f"{super().title}{more}"
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return that there is none."""
+        """Return heading and text in place of a histogram."""
         return "No histogram", "An alignment has no scores of hits."
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text while there is no alignment."""
         if self.is_complete:
-            return "Reading the alignment", "Its posterior probabilities are read from the run."
+            return "Reading the alignment", "Its posterior probabilities are being read."
         if self.is_live:
-            return "Being aligned", "The alignment appears here once all pairs are compared and columns are merged."
-        return "No alignment yet", "The run ended early. Continue it to compare the pairs that are left."
+            return "Aligning", "The alignment appears here once all pairs are compared and columns are merged."
+        return "No alignment yet", "The run ended early. Continue it to compare the remaining pairs."
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
@@ -215,10 +215,10 @@ class AlignedRunView(RunView):
             *self.scoring_rows(),
         ]
         said = (
-            "Colors say how sure each residue is of its column: accuracy counts pairs and gaps that are expected to be "
-            "right, sensitivity those of all right pairs that were found, specificity those found that are right, "
-            "certainty how much likelier the alignment is than the next best one, and consistency how near it is to "
-            "what each pair alone would like best."
+            "Colors show the confidence of each residue in its column. Accuracy: expected share of right pairs and "
+            "gaps; sensitivity: share of the right pairs that were found; specificity: share of the found pairs that "
+            "are right; certainty: how much likelier the alignment is than the next best one; consistency: its "
+            "agreement with the best alignment of each pair alone."
         )
         return "Alignment", rows, said
 

@@ -17,12 +17,12 @@ from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.spec_sheet import SpecSheet, time_words
 
-MANY = 1500
-"""Sequences from which on the pairs of all of them are many."""
+MANY_SEQUENCES = 1500
+"""Sequences from which on comparing all pairs is slow."""
 
 
 def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """Return lengths as the histogram of an input report has them."""
+    """Return the lengths of sequences by the histogram of an input report."""
     parts = [np.full(n, (low + high) // 2, np.int64) for low, high, n in report.get("length_histogram") or ()]
     known = np.concatenate(parts) if parts else np.empty(0, np.int64)
     n = int(report.get("n_sequences") or 0)
@@ -30,7 +30,7 @@ def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
 
 
 class AlignSheet(SpecSheet):
-    """Every sequence of a file with every other."""
+    """The sheet for an alignment of the sequences of a file."""
 
     spec: AlignmentSpec | None
 
@@ -67,12 +67,12 @@ class AlignSheet(SpecSheet):
         pairs, cells = formatting.plural(found.n_pairs, "pair"), formatting.cells(found.n_cells)
         text = f"{pairs} of sequences, {cells}; about {memory} of memory and {disk} of disk."
         notices = [Notice("note", text)]
-        there = physical_memory()
-        if there is not None and found.memory_bytes > MAX_OF_MEMORY * there:
-            needs = f"About {memory} of memory are needed, but this computer has {formatting.size(there)}."
+        installed = physical_memory()
+        if installed is not None and found.memory_bytes > MAX_OF_MEMORY * installed:
+            needs = f"About {memory} of memory are needed, but this computer has {formatting.size(installed)}."
             notices.append(Notice("caution", f"{needs} Fewer pairs need less."))
         n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)
-        if n > MANY and self.spec is not None and not self.spec.is_fast:
+        if n > MANY_SEQUENCES and self.spec is not None and not self.spec.is_fast:
             notices.append(Notice("caution", f"With {formatting.count(n)} sequences, Fewer pairs is much faster."))
         return notices
 

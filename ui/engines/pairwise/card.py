@@ -11,26 +11,25 @@ from ...views.widgets.parts import IconButton, split
 from .dot_plot import DotPlot, bare_plot
 from .dot_view import DotPlotView
 
-ENOUGH_WIDTH, LOW_RATIO = 1000, 1.7
-"""Pixels for an alignment with a dot plot beside it; in less it is below, unless width and height are in such a ratio:
-then it would be too low."""
+MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
+"""Width (pixels), or ratio of width and height, from which on alignment and dot plot are side by side."""
 
 SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
 """Shares of alignment and dot plot."""
 
 
 class PairCard(HitCard):
-    """A click in either moves the other; what the dot plot needs is asked for when it is looked at."""
+    """A click in alignment or dot plot moves the other; the dots are requested when the plot becomes visible."""
 
-    dots_asked = Signal()
-    alignment_picture_asked = Signal()
-    dots_picture_asked = Signal()
+    dots_requested = Signal()
+    alignment_picture_requested = Signal()
+    dots_picture_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__(tools=True)
         self.alignment.column_chosen.connect(self.dots.canvas.mark_column)
         self.dots.column_chosen.connect(self.alignment.go_to_column)
-        self.dots.picture_asked.connect(self.dots_picture_asked)
+        self.dots.picture_requested.connect(self.dots_picture_requested)
 
     def _main_part(self) -> QWidget:
         self.dots = DotPlotView()
@@ -40,7 +39,7 @@ class PairCard(HitCard):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        is_wide = self.width() >= min(ENOUGH_WIDTH, LOW_RATIO * self.height())
+        is_wide = self.width() >= min(MIN_BESIDE_WIDTH, LOW_RATIO * self.height())
         beside = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != beside:
             self._splitter.setOrientation(beside)
@@ -48,12 +47,12 @@ class PairCard(HitCard):
 
     def _tools(self) -> list[QWidget]:
         tools, tip = super()._tools(), "Save the alignment as SVG, PDF or PNG"
-        save = IconButton("export-variant", tip, self.alignment_picture_asked.emit, "Save…")
+        save = IconButton("export-variant", tip, self.alignment_picture_requested.emit, "Save…")
         self._of_hit.append(save)
         return [*tools, save]
 
     def show_hit(self) -> None:
-        """Show the hit that is chosen now; first only the path of its alignment."""
+        """Show the chosen hit, at first with only the path of its alignment."""
         super().show_hit()
         run = self.run
         if run is None or run.hit is None:
@@ -61,7 +60,7 @@ class PairCard(HitCard):
             return
         self.dots.show_plot(bare_plot(run.card, run.hit))
         if self.isVisible():
-            self.dots_asked.emit()
+            self.dots_requested.emit()
 
     def show_dots(self, plot: DotPlot) -> None:
         """Show the whole plot of the hit."""
@@ -71,4 +70,4 @@ class PairCard(HitCard):
         super().showEvent(event)
         plot = self.dots.canvas.plot
         if plot is not None and plot.dots is None and not plot.problem:
-            self.dots_asked.emit()
+            self.dots_requested.emit()

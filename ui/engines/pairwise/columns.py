@@ -1,4 +1,4 @@
-"""The cells of the hits of sequences: what each column says of a target and its best alignment."""
+"""Cells of the hits of sequences."""
 
 from __future__ import annotations
 

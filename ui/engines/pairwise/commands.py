@@ -1,4 +1,4 @@
-"""What the window can do with pairs of sequences."""
+"""Commands for pairs of sequences."""
 
 from __future__ import annotations
 

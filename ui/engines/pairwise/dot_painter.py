@@ -1,4 +1,4 @@
-"""How a dot plot is painted, on the screen and in pictures."""
+"""Paints dot plots, on the screen and in files."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from ... import formatting, theme
 from .dot_plot import LEVELS, DotPlot, seen_of
 
 LARGEST_NUMBER = "000,000"
-"""So much room numbers at an axis have."""
+"""A number as wide as those at an axis can be."""
 
-USABLE = 220.0
-"""Pixels: where both sequences in the same scale would take less, one is drawn larger than the other."""
+MIN_SIDE = 220.0
+"""Pixels: if both sequences would take less at the same scale, one is drawn larger than the other."""
 
 MIN_RATIO = 0.25
-"""Of height and width, or of width and height: longer and narrower sequences are drawn like these."""
+"""Least ratio of the sides; the plot of longer and narrower sequences is drawn with it."""
 
-USUAL_LEVEL = 60
-"""Dots that are paler are left out at first: chance makes too many of them."""
+DEFAULT_LEVEL = 60
+"""Paler dots are hidden at first: chance makes too many of them."""
 
 FEW_DOTS = 0.003
-"""Share of an image; if no more are there, as of long sequences, they are drawn larger, or they would not be seen."""
+"""Share of an image; fewer dots, as of long sequences, are drawn larger to be visible."""
 
 COARSE_PIXELS = 1.5
-"""Dots that take more pixels are made anew, smaller, of what is in view."""
+"""Pixels of a dot from which on the view is computed again with smaller dots."""
 
 SHORT_PATH = 7.0
-"""Pixels of a path around which there is a ring of this radius."""
+"""A path of fewer pixels gets a ring of this radius."""
 
 
 @dataclass(frozen=True, slots=True)
 class DotStyle:
-    """How it looks.
+    """Colors and threshold of a plot.
 
     Attributes
     ----------
@@ -52,28 +52,28 @@ class DotStyle:
     """
 
     colors: theme.Tokens
-    least: int = USUAL_LEVEL
+    least: int = DEFAULT_LEVEL
     mark: tuple[float, float] | None = None
 
 
 def whole(plot: DotPlot) -> QRectF:
-    """Return all of a plot: residues of the target to the right, of the query downwards."""
+    """Return the extent of a plot: residues of the target to the right, of the query downwards."""
     return QRectF(0, 0, max(1, plot.target_length), max(1, plot.query_length))
 
 
 def axes_room() -> QMarginsF:
-    """Return the pixels around the dots that names and numbers need in the window's font."""
+    """Return the pixels that names and numbers need around the dots in the window's font."""
     metrics = QFontMetricsF(QGuiApplication.font())
     line = metrics.height()
     return QMarginsF(line + metrics.horizontalAdvance(LARGEST_NUMBER) + 16, 8, 14, 2 * line + 10)
 
 
 def frame_of(area: QRectF, shown: QRectF) -> QRectF:
-    """Return where the dots are drawn within an area: in the same scale along both sides where there is room."""
+    """Return the area of the dots: at the same scale along both sides if there is room."""
     room = area.marginsRemoved(axes_room())
     natural = min(max(shown.height() / shown.width(), MIN_RATIO), 1 / MIN_RATIO)
-    width = max(min(room.width(), room.height() / natural), min(room.width(), USABLE))
-    height = max(min(room.height(), room.width() * natural), min(room.height(), USABLE))
+    width = max(min(room.width(), room.height() / natural), min(room.width(), MIN_SIDE))
+    height = max(min(room.height(), room.width() * natural), min(room.height(), MIN_SIDE))
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, height))
 
 
@@ -96,14 +96,14 @@ class DotImage:
 
 
 def shrinking(plot: DotPlot, frame: QRectF, shown: QRectF) -> tuple[int, int]:
-    """Return how many rows and columns of dots fall into a pixel of the screen."""
+    """Return how many rows and columns of dots share a pixel of the screen."""
     down = shown.height() / plot.per_row / max(1.0, frame.height())
     across = shown.width() / plot.per_column / max(1.0, frame.width())
     return max(1, int(down)), max(1, int(across))
 
 
 def dot_image(plot: DotPlot, style: DotStyle, shrink: tuple[int, int] = (1, 1)) -> DotImage | None:
-    """Return the dots with a color for each level; of those in a pixel the strongest is seen."""
+    """Return the dots with a color for each level; the strongest of a pixel is visible."""
     if plot.dots is None or not plot.dots.size:
         return None
     down, across = shrink
@@ -126,7 +126,7 @@ def dot_image(plot: DotPlot, style: DotStyle, shrink: tuple[int, int] = (1, 1)) 
 
 
 def _grown(dots: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """Return dots that take their neighbors' places, too."""
+    """Return dots that cover their neighbors, too."""
     grown = dots.copy()
     for ours, theirs in ((np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:])):
         np.maximum(grown[ours], dots[theirs], out=grown[ours])
@@ -135,7 +135,7 @@ def _grown(dots: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 def is_coarse(plot: DotPlot, frame: QRectF, shown: QRectF) -> bool:
-    """Return whether a dot takes several pixels of the screen, though the sequences would give more of them."""
+    """Return whether a dot takes several pixels of the screen and the sequences allow smaller ones."""
     if plot.dots is None or plot.closer is None or max(plot.per_row, plot.per_column) <= 1:
         return False
     pixels = frame.width() * plot.per_column / shown.width(), frame.height() * plot.per_row / shown.height()
@@ -143,7 +143,7 @@ def is_coarse(plot: DotPlot, frame: QRectF, shown: QRectF) -> bool:
 
 
 def part_around(plot: DotPlot, shown: QRectF) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the first and last residues of query and target of what is shown and some way around it."""
+    """Return first and last residues of query and target for a view and its surroundings."""
     around = shown.adjusted(*(sign * side / 4 for sign in (-1, 1) for side in (shown.width(), shown.height())))
     around = around & whole(plot)
     return (int(around.top()), math.ceil(around.bottom())), (int(around.left()), math.ceil(around.right()))
@@ -157,7 +157,7 @@ def paint_dots(
     shown: QRectF,
     style: DotStyle,
 ) -> QRectF:
-    """Draw the part of a plot that is shown, later images over earlier ones; returns where its dots are."""
+    """Draw the visible part of a plot, later images over earlier ones; return the area of its dots."""
     colors, frame = style.colors, frame_of(area, shown)
     painter.save()
     painter.fillRect(frame, QColor(colors.surface))
@@ -181,7 +181,7 @@ def paint_dots(
 
 
 def _paint_image(painter: QPainter, image: DotImage, frame: QRectF, shown: QRectF) -> None:
-    """Draw dots where they belong."""
+    """Draw the dots of an image."""
     place = image.place & shown
     if place.isEmpty():
         return
@@ -196,7 +196,7 @@ def _paint_image(painter: QPainter, image: DotImage, frame: QRectF, shown: QRect
 
 
 def _paint_path(painter: QPainter, line: list[QPointF], colors: theme.Tokens) -> None:
-    """Draw a path; around a short one a ring, or it would not be found."""
+    """Draw a path, a short one with a ring around it."""
     if not line:
         return
     bounds = QRectF(line[0], line[-1]).normalized()

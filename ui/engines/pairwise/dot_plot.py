@@ -1,4 +1,4 @@
-"""A dot plot of two sequences: where they are alike, with the path of their alignment. Numbers only, no drawing."""
+"""Dot plots of two sequences as numbers: similar windows, and the path of the alignment."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from clalign.values.hits import Domain, Hit
 from clalign.values.scoring import SubstitutionMatrix
 from clalign.values.sequences import Sequence
 
-from .dot_words import LONGEST_WINDOW, WORST_SHARE, windows_around
+from .dot_words import LONGEST_WINDOW, MAX_CHANCE_SHARE, windows_around
 
 WINDOWS = {False: 11, True: 15}
-"""Residues that are compared at once: of proteins, of nucleic acids."""
+"""Residues of a window: of proteins, of nucleic acids."""
 
 WORDS = {False: 1, True: 3}
-"""Residues whose scores are looked up at once: of nucleic acids there are few words."""
+"""Residues whose scores are looked up together: of proteins, of nucleic acids with their few words."""
 
 MANY_PLACES = 1 << 20
-"""Of longer targets words are no longer than 2: the scores of all words of 3 would take gigabytes."""
+"""Residues of targets from which on words are no longer than 2: scores of all words of 3 would take gigabytes."""
 
 MAX_CELLS = 1 << 25
-"""Windows that are compared at most; of longer sequences only every n-th one of the query is, or, where rows of dots
-would be left out, those around words that both have."""
+"""Windows that are compared; of longer sequences every n-th of the query is, or, if that would skip rows of dots, those
+around shared words."""
 
 MAX_DOTS = 1024
-"""Dots along either side at most."""
+"""Dots along either side."""
 
 BLOCK_CELLS = 1 << 19
-"""Windows compared at once, few enough that the window of the program gets its turn between."""
+"""Windows compared at once; few, so that the window of the program stays responsive."""
 
 LEVELS = 255
-"""Of a dot; the strongest one is as alike as the query is to itself."""
+"""Levels of a dot; the strongest is the similarity of the query to itself."""
 
 
 Span = tuple[int, int]
@@ -53,7 +53,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class DotPlot:
-    """What a dot plot shows; rows are of the query, columns of the target.
+    """The dots and paths of a plot; rows are residues of the query, columns of the target.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class DotPlot:
         Residues in a dot.
     window : int
     problem : str
-        Why there are no dots.
+        The reason for missing dots.
     alphabet : str
         Of both sequences.
     first_row, first_column : int
@@ -98,14 +98,14 @@ class DotPlot:
     closer: Callable[[Span, Span, Callable[[], None]], DotPlot] | None = None
 
     def says(self, query: int, target: int) -> str:
-        """Return the words for a place, residues counted from 0; empty beside the plot."""
+        """Return the description of a place, residues counted from 0; empty outside of the plot."""
         if not (0 <= query < self.query_length and 0 <= target < self.target_length):
             return ""
         letters = [text[place : place + 1] for text, place in ((self.query, query), (self.target, target))]
         return f"query {f'{letters[0]} {query + 1}'.strip()} · target {f'{letters[1]} {target + 1}'.strip()}"
 
     def nearest(self, query: float, target: float) -> tuple[int, int] | None:
-        """Return alignment and column next to a place, or None if nothing is aligned."""
+        """Return the alignment and column nearest to a place, or None if nothing is aligned."""
         best: tuple[float, int, int] | None = None
         for number, path in enumerate(self.paths):
             places = column_places(path)
@@ -132,7 +132,7 @@ def column_places(path: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
 def seen_of(
     path: npt.NDArray[np.int64], rows: tuple[float, float], columns: tuple[float, float], residues: float
 ) -> npt.NDArray[np.int64]:
-    """Return the corners of what is seen of a path (int64[n, 2]), as close together as can be told apart.
+    """Return the corners of the visible part of a path (int64[n, 2]), as close together as the screen resolves.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def seen_of(
 
 
 def path_of(domain: Domain) -> npt.NDArray[np.int64]:
-    """Return where the path of an alignment is before each column, as the query runs, and at its end."""
+    """Return the place of the path before each column, in the direction of the query, and at its end."""
     assert domain.pair is not None
     strand = domain.pair.strand
     states = domain.states if strand > 0 else domain.states[::-1]
@@ -177,11 +177,11 @@ def bare_plot(card: Card, hit: Hit) -> DotPlot:
     return DotPlot(card["name"], hit.name, card["length"], hit.length, paths, alphabet=card["alphabet"])
 
 
-NO_DOTS = "Only the path is drawn, because the sequences are not at hand"
+NO_DOTS = "Only the path is drawn, because the sequences are missing"
 
 
 def read_dot_plot(path: Path, number: int, hit: Hit, context: JobContext | None = None) -> DotPlot:
-    """Return the dot plot of a query of a run and one of its hits; without dots if a file is not at hand."""
+    """Return the dot plot of a query of a run and one of its hits, without dots if a file is missing."""
     context = context or QuietContext()
     with open_run(path) as run:
         card, spec = run.card(number), run.spec(PairwiseSpec)
@@ -225,7 +225,7 @@ def dotted(
     found = replace(bare, query=query.text, target=target.text)
 
     def of_part(rows: Span, columns: Span, check: Callable[[], None]) -> DotPlot:
-        """Compare a part of the sequences; of the other strand that which is opposite to it."""
+        """Compare a part of the sequences; on the other strand the opposite part."""
         ours, theirs = strands[0][slice(*rows)], target.codes[slice(*columns)]
         opposite = [codes[len(codes) - rows[1] : len(codes) - rows[0]] for codes in strands[1:]]
         part = _part(found, [ours, *opposite], theirs, matrix, window, check)
@@ -242,7 +242,7 @@ def _part(
     window: int,
     check: Callable[[], None],
 ) -> DotPlot:
-    """Return a plot with the dots of all of some residues."""
+    """Return a plot with the dots of some residues."""
     query = strands[0]
     per_row, per_column = (max(1.0, n / MAX_DOTS) for n in (len(query), len(target)))
     dots = np.zeros((int(np.ceil(len(query) / per_row)), int(np.ceil(len(target) / per_column))), np.uint8)
@@ -259,11 +259,11 @@ def _part(
 def _long_window(
     matrix: SubstitutionMatrix, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], per_dot: float
 ) -> int:
-    """Return how many residues tell what is alike from chance, where very many windows fall into a dot."""
+    """Return the window length that separates similarity from chance when many windows share a dot."""
     window = WINDOWS[True]
     while window < LONGEST_WINDOW:
         usual, full = _scale(matrix.scores.astype(np.int16), query, target, window, per_dot)
-        if usual <= WORST_SHARE * full:
+        if usual <= MAX_CHANCE_SHARE * full:
             break
         window += 5
     return window
@@ -279,7 +279,7 @@ def _add_dots_of_words(
     backwards: bool,
     check: Callable[[], None],
 ) -> None:
-    """Mark windows around words that both sequences have, as `_add_dots` does all windows."""
+    """Mark the windows around shared words, as `_add_dots` does for all windows."""
     scores = matrix.scores.astype(np.int16)
     usual, full = _scale(scores, query, target, window, per_dot[0] * per_dot[1])
     for rows, columns, sums in windows_around(scores, query, target, window, check):
@@ -300,7 +300,7 @@ def _add_dots(
     backwards: bool,
     check: Callable[[], None],
 ) -> None:
-    """Mark windows of two sequences that are more alike than chance lets expect."""
+    """Mark the windows of two sequences that are more similar than expected by chance."""
     scores = matrix.scores.astype(np.int16)
     n_places = len(target) - window + 1
     stride = max(1, -(-len(query) * len(target) // MAX_CELLS))
@@ -333,7 +333,7 @@ def _add_dots(
 def _word_scores(
     scores: npt.NDArray[np.int16], query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], length: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int16]]:
-    """Return which word begins at each residue of the query, and what each word scores at each of the target."""
+    """Return the word at each residue of the query, and the score of each word at each residue of the target."""
     windows = np.lib.stride_tricks.sliding_window_view(query, length)
     # Numbers in place of words: they are sorted sooner, and while others have their turn.
     powers = len(scores) ** np.arange(length - 1, -1, -1)
@@ -355,7 +355,7 @@ def _scale(
     window: int,
     per_dot: float,
 ) -> tuple[float, float]:
-    """Return the score that the best of the windows in a dot often has by chance, and that of equal residues."""
+    """Return the score that the best window of a dot often has by chance, and the score of identical residues."""
     shares = [np.bincount(codes, minlength=len(scores)) / max(1, len(codes)) for codes in (query, target)]
     mean = float(shares[0] @ scores @ shares[1])
     spread = math.sqrt(max(float(shares[0] @ scores.astype(np.float64) ** 2 @ shares[1]) - mean**2, 0.0))

@@ -1,4 +1,4 @@
-"""The dot plot of a query and a target: zoom, position under the pointer, a click goes to a column."""
+"""The dot plot of a query and a target: zoom, position under the pointer, a click chooses a column."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...views.widgets.parts import (
     row,
 )
 from .dot_painter import (
-    USUAL_LEVEL,
+    DEFAULT_LEVEL,
     DotImage,
     DotStyle,
     dot_image,
@@ -35,39 +35,39 @@ from .dot_plot import LEVELS, DotPlot
 
 ZOOM = 1.3
 MIN_SHOWN = 12.0
-"""Residues along the longer side when it is zoomed in as far as can be."""
+"""Residues along the longer side at the largest zoom."""
 
 LOW_RATIO = 2.0
-"""Of width and height: from there on the tools are beside the plot."""
+"""Ratio of width and height from which on the tools are beside the plot."""
 
-REST_MILLISECONDS = 200
-"""A view that has not moved for so long is looked at closer."""
+REST_MS = 200
+"""Time without a move after which a view gets smaller dots (ms)."""
 
 CLICK_PIXELS = 4
-"""A pointer that moved less between press and release has clicked."""
+"""Largest move of the pointer between press and release of a click."""
 
 
 class DotCanvas(QWidget):
-    """The plot itself.
+    """Draws the plot and handles keys and pointer.
 
     Keys: + and - zoom, 0 shows all of it, arrows move it.
     """
 
     column_chosen = Signal(int, int)
     hovered = Signal(str)
-    closer_asked = Signal(object)
+    closer_requested = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
         self.plot: DotPlot | None = None
         self.part: DotPlot | None = None
         self._wanted: object = None
-        self.least = USUAL_LEVEL
+        self.least = DEFAULT_LEVEL
         self.mark: tuple[float, float] | None = None
         self.shown = QRectF(0, 0, 1, 1)
         self._images: dict[bool, tuple[tuple[int, int], DotImage | None]] = {}
-        self._resting = QTimer(self, singleShot=True, interval=REST_MILLISECONDS)
-        self._resting.timeout.connect(self._ask_closer)
+        self._resting = QTimer(self, singleShot=True, interval=REST_MS)
+        self._resting.timeout.connect(self._request_closer)
         self._pressed: QPointF | None = None
         self._last = QPointF()
         self.setMouseTracking(True)
@@ -89,12 +89,12 @@ class DotCanvas(QWidget):
         self._draw_dots()
 
     def show_part(self, part: DotPlot) -> None:
-        """Show smaller dots of a part of the plot."""
+        """Show smaller dots for a part of the plot."""
         self.part = part
         self._draw_dots()
 
-    def _ask_closer(self) -> None:
-        """Ask for smaller dots of what is in view, unless they are there."""
+    def _request_closer(self) -> None:
+        """Request smaller dots of the view unless they are present."""
         plot, part = self.plot, self.part
         if plot is None or not self.isVisible() or not is_coarse(plot, self.frame, self.shown):
             return
@@ -103,11 +103,11 @@ class DotCanvas(QWidget):
             part is None or self.seen is not part or is_coarse(part, self.frame, self.shown)
         ):
             self._wanted = wanted
-            self.closer_asked.emit(wanted)
+            self.closer_requested.emit(wanted)
 
     @property
     def seen(self) -> DotPlot | None:
-        """Whose dots are in view: those of a part if it has all that is."""
+        """The plot whose dots are in view: that of a part if it covers the view."""
         part = self.part
         if part is None or part.dots is None or self.plot is None or not is_coarse(self.plot, self.frame, self.shown):
             return self.plot
@@ -115,18 +115,18 @@ class DotCanvas(QWidget):
         place = QRectF(part.first_column - 1, part.first_row - 1, width + 2, height + 2)
         return part if place.contains(self.shown) else self.plot
 
-    def set_least(self, least: int) -> None:
-        """Leave out paler dots."""
+    def set_min_level(self, least: int) -> None:
+        """Hide paler dots."""
         self.least = least
         self._draw_dots()
 
     def mark_column(self, number: int, column: int) -> None:
-        """Put the cross on a column of an alignment."""
+        """Move the cross to a column of an alignment."""
         self.mark = self.plot.place_of(number, column) if self.plot else None
         self.update()
 
     def zoom(self, factor: float, place: QPointF | None = None) -> None:
-        """Show less or more around a place of the widget; 0 shows all."""
+        """Zoom around a place of the widget; a factor of 0 shows all."""
         if self.plot is None:
             return
         if not factor:
@@ -142,7 +142,7 @@ class DotCanvas(QWidget):
         self._look_at(QRectF(left, top, self.shown.width() * scale, self.shown.height() * scale))
 
     def _look_at(self, shown: QRectF) -> None:
-        """Show a part, moved so that it is within the plot."""
+        """Show a part, moved into the plot."""
         assert self.plot is not None
         most = whole(self.plot)
         shown.moveLeft(min(max(shown.left(), 0.0), most.right() - shown.width()))
@@ -158,7 +158,7 @@ class DotCanvas(QWidget):
         self.update()
 
     def _image(self, plot: DotPlot | None) -> DotImage | None:
-        """Return the dots of the plot or of its part, made anew if others fall together at this zoom."""
+        """Return the dots of the plot or of its part, drawn for this zoom."""
         if plot is None:
             return None
         shrink, which = shrinking(plot, self.frame, self.shown), plot is self.part
@@ -168,11 +168,11 @@ class DotCanvas(QWidget):
 
     @property
     def frame(self) -> QRectF:
-        """Where the dots are."""
+        """The area of the dots."""
         return frame_of(QRectF(self.rect()), self.shown)
 
     def _residues(self, place: QPointF) -> tuple[float, float]:
-        """Return how many residues of query and target are passed at a place of the widget."""
+        """Return the residues of query and target before a place of the widget."""
         frame = self.frame
         across, down = (place.x() - frame.left()) / frame.width(), (place.y() - frame.top()) / frame.height()
         return self.shown.top() + down * self.shown.height(), self.shown.left() + across * self.shown.width()
@@ -235,11 +235,11 @@ class DotCanvas(QWidget):
 
 
 class DotPlotView(QWidget):
-    """The plot with its tools and what is under the pointer."""
+    """The plot with its tools and a line about the place under the pointer."""
 
     column_chosen = Signal(int, int)
-    picture_asked = Signal()
-    locate_asked = Signal()
+    picture_requested = Signal()
+    locate_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,21 +247,21 @@ class DotPlotView(QWidget):
         self.canvas.column_chosen.connect(self.column_chosen)
         self.least = QSlider(Qt.Orientation.Horizontal)
         self.least.setRange(1, LEVELS - 1)
-        self.least.setValue(USUAL_LEVEL)
+        self.least.setValue(DEFAULT_LEVEL)
         self.least.setFixedWidth(90)
-        self.least.setAccessibleName("How alike windows must be to make a dot")
+        self.least.setAccessibleName("Least similarity of windows for a dot")
         self.least.setToolTip(
-            "How alike windows must be to make a dot: to the right only the most alike are left;"
-            f" {formatting.percent(1.0)} is as alike as the query is to itself"
+            "Least similarity of windows for a dot: to the right only the most similar remain;"
+            f" {formatting.percent(1.0)} is the similarity of the query to itself"
         )
-        self.least_words = label("", "muted")
-        self.least.valueChanged.connect(self._set_least)
-        self._set_least(USUAL_LEVEL)
+        self.level_words = label("", "muted")
+        self.least.valueChanged.connect(self._set_min_level)
+        self._set_min_level(DEFAULT_LEVEL)
         self.place = ElidedLabel("", "muted")
         self.problem = label("", "caution", wrap=True)
         self.problem.setMinimumWidth(1)
         self.problem.hide()
-        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.canvas.hovered.connect(self._say)
         box = QVBoxLayout(self)
@@ -273,10 +273,10 @@ class DotPlotView(QWidget):
         box.addLayout(self._tools_and_canvas(), 1)
         box.addWidget(self.place)
 
-    def _set_least(self, least: int) -> None:
-        """Leave out paler dots, and say which."""
-        self.canvas.set_least(least)
-        self.least_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
+    def _set_min_level(self, least: int) -> None:
+        """Hide paler dots, and show the level."""
+        self.canvas.set_min_level(least)
+        self.level_words.setText(f"≥ {formatting.percent(least / LEVELS)}")
 
     def _tools_and_canvas(self) -> QBoxLayout:
         zooms = row(
@@ -284,8 +284,10 @@ class DotPlotView(QWidget):
             IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
             IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
         )
-        save = IconButton("export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_asked.emit, "Save…")
-        self._tools = row(label("Dots", "muted"), self.least, self.least_words, None)
+        save = IconButton(
+            "export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_requested.emit, "Save…"
+        )
+        self._tools = row(label("Dots", "muted"), self.least, self.level_words, None)
         self._tools.addLayout(zooms)
         self._tools.addWidget(save)
         self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
@@ -311,20 +313,20 @@ class DotPlotView(QWidget):
         self._say("")
 
     def show_part(self, part: DotPlot) -> None:
-        """Show smaller dots of what is in view."""
+        """Show smaller dots of the view."""
         self.canvas.show_part(part)
         self._say("")
 
     def _words(self) -> str:
-        """Return what the dots are."""
+        """Return the meaning of the dots."""
         plot = self.canvas.seen
         if plot is None or plot.problem:
             return ""
         if plot.dots is None:
-            return "The two sequences are being compared…"
+            return "Comparing the two sequences…"
         size = formatting.length(plot.window, plot.alphabet)
-        if not (plot.dots >= USUAL_LEVEL).any():
-            return f"No windows of {size} are more alike than chance lets expect."
+        if not (plot.dots >= DEFAULT_LEVEL).any():
+            return f"No windows of {size} are more similar than expected by chance."
         return f"Windows of {size}, scored with the matrix. A click goes to the column."
 
     def _say(self, text: str) -> None:

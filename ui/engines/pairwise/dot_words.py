@@ -1,4 +1,4 @@
-"""Dots of long nucleic sequences: where both have the same word, the windows around it are compared."""
+"""Dots of long nucleic sequences: windows are compared around words that both sequences share."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ Codes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 
 MAX_LOOKED_UP = 1 << 20
-"""Words of the query that are looked up at most; of longer ones every n-th is."""
+"""Words of the query that are looked up; of longer queries every n-th is."""
 
-BY_CHANCE = 1 << 20
-"""So many words are found by chance at most, for words are long enough."""
+MAX_CHANCE_WORDS = 1 << 20
+"""Words that are shared by chance; word lengths are chosen accordingly."""
 
 LONGEST_WORD = 15
 
-MAX_TIMES = 16
-"""Of a word that the target has more often only so many places are looked at."""
+MAX_OCCURRENCES = 16
+"""Places of a repeated word of the target that are compared."""
 
 BLOCK_WORDS = 1 << 14
-"""Words that are looked up at once, few enough that the window of the program gets its turn between."""
+"""Words looked up at once; few, so that the window of the program stays responsive."""
 
 NOTHING = 31
-"""Stands before and behind a sequence."""
+"""Code before and after a sequence."""
 
-WORST_SHARE = 0.4
-"""The score that the best window of a dot has by chance is at most this share of that of equal ones."""
+MAX_CHANCE_SHARE = 0.4
+"""Largest ratio of the best chance score of a dot and the score of identical windows."""
 
 LONGEST_WINDOW = 120
 
 
 def word_length(n_query: int, n_target: int) -> int:
-    """Return how long words are of which few are found by chance."""
+    """Return the length of words of which few are shared by chance."""
     length = 6
-    while min(n_query, MAX_LOOKED_UP) * n_target > BY_CHANCE * 4**length and length < LONGEST_WORD:
+    while min(n_query, MAX_LOOKED_UP) * n_target > MAX_CHANCE_WORDS * 4**length and length < LONGEST_WORD:
         length += 1
     return length
 
 
 def words_of(codes: Codes, length: int) -> Places:
-    """Return the number of the word at each place (int64[n - length + 1]); -1 where a letter is no base."""
+    """Return the number of the word at each place (int64[n - length + 1]); -1 if a letter is no base."""
     digits = np.full(256, -1, np.int64)
     for digit, letters in enumerate(("A", "C", "G", "TU")):
         digits[[code_of(letter) for letter in letters]] = digit
@@ -62,7 +62,7 @@ def words_of(codes: Codes, length: int) -> Places:
 def shared_words(
     query: Codes, target: Codes, length: int, check: Callable[[], None]
 ) -> Iterator[tuple[Places, Places]]:
-    """Yield places of query and target where the same word begins, a block of words of the query at a time."""
+    """Yield places of query and target with the same word, for a block of words of the query at a time."""
     ours, theirs = words_of(query, length), words_of(target, length)
     order = np.argsort(theirs, kind="stable")
     theirs = theirs[order]
@@ -73,7 +73,7 @@ def shared_words(
         places = places[ours[places] >= 0]
         first, last = (np.searchsorted(theirs, ours[places], side) for side in ("left", "right"))
         n_times = last - first
-        taken = np.minimum(n_times, MAX_TIMES)
+        taken = np.minimum(n_times, MAX_OCCURRENCES)
         which = np.repeat(np.arange(len(places)), taken)
         number = np.arange(len(which)) - np.repeat(np.cumsum(taken) - taken, taken)
         yield places[which], order[first[which] + number * n_times[which] // np.maximum(taken[which], 1)]

@@ -1,4 +1,4 @@
-"""The sheet that explains what the score of two sequences is made of."""
+"""The sheet that explains the score of two sequences."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from ... import theme
 from ...views.results.explain_sheet import ExplainSheet, mono_label
 
 COLUMNS_HEIGHT = 240
-"""Pixels of the table of columns, which scrolls."""
+"""Pixels of the scrolled table of columns."""
 
 
 class ColumnSheet(ExplainSheet):
-    """Every column of the alignment, and how bits and E-value follow."""
+    """Shows every column of the alignment, and the derivation of bits and E-value."""
 
-    ASK_WORDS = (
-        "The sequence is aligned with the query, and you see what their score is made of, and why it is reported or "
-        "not."
-    )
-    WAIT_WORDS = "The two sequences are aligned once more…"
+    ASK_WORDS = "Aligns the sequence with the query, and shows the parts of their score, and why it is reported or not."
+    WAIT_WORDS = "Aligning the two sequences again…"
 
     def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
-        """Return what the two are, the table of their columns, and the sums."""
+        """Return the widgets for the sequences, the table of their columns, and the sums."""
         lines = list(self._engine.explanation_lines(value))
         first, second, third = (place for place, text in enumerate(lines) if not text)
         what, columns, sums = lines[:first], lines[first + 1 : second], lines[second + 1 : third]
@@ -31,7 +28,7 @@ class ColumnSheet(ExplainSheet):
 
 
 def _scrolling(text: str) -> QPlainTextEdit:
-    """Return the columns, of which there may be thousands."""
+    """Return the columns in an area that scrolls: there may be thousands."""
     made = QPlainTextEdit(text)
     made.setReadOnly(True)
     made.setFont(theme.mono_font(9))

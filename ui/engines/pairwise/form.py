@@ -10,11 +10,11 @@ from clalign.formats.matrices import matrix_names
 
 from ...views.widgets.option_form import OptionForm
 
-USUAL = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
+DEFAULT_MATRIX = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
 
 
 class PairForm(OptionForm):
-    """The options with the matrices that fit the sequences."""
+    """The options, with the matrices that fit the sequences."""
 
     def __init__(self) -> None:
         super().__init__(PairwiseSpec, "targets")
@@ -33,18 +33,18 @@ class PairForm(OptionForm):
             choice.addItem(Path(name).name, name)
 
     def _show_unused(self) -> None:
-        """Let only be chosen what has a meaning beside the other options."""
+        """Disable options that the others make meaningless."""
         is_ungapped = self._choice("mode").currentData() == "ungapped"
-        is_listed, is_in_step = self._is_given("pair_list"), self._is_given("in_step")
-        is_pairs = is_listed or is_in_step or self._is_given("long")
-        has_match = self._is_given("match") and self._is_given("mismatch")
+        is_listed, is_in_step = self._is_set("pair_list"), self._is_set("in_step")
+        is_pairs = is_listed or is_in_step or self._is_set("long")
+        has_match = self._is_set("match") and self._is_set("mismatch")
         is_fitted = self._choice("statistics").currentData() == "fitted"
-        no_composition = "Composition counts for proteins only." if self._is_nucleic else ""
-        no_composition = "Fitted statistics hold it already." if is_fitted else no_composition
+        no_composition = "Composition is for proteins only." if self._is_nucleic else ""
+        no_composition = "Fitted statistics include it." if is_fitted else no_composition
         reasons = {
             "strand": "" if self._is_nucleic else "Proteins have one strand.",
             "matrix": "Match and mismatch are given." if has_match else "",
-            "in_step": "The pairs are those of the list." if is_listed else "",
+            "in_step": "The list defines the pairs." if is_listed else "",
             "pair_list": "The pairs are in step." if is_in_step and not is_listed else "",
             **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
             **dict.fromkeys(OF_SEARCHES, ALL_REPORTED if is_pairs else ""),
@@ -64,7 +64,7 @@ class PairForm(OptionForm):
         names = {name for kind in (False, True) for name in matrix_names(kind)}
         choice.blockSignals(True)
         choice.clear()
-        choice.addItem(USUAL[is_nucleic], None)
+        choice.addItem(DEFAULT_MATRIX[is_nucleic], None)
         for name in matrix_names(is_nucleic):
             choice.addItem(name, name)
         for path in (entry for entry in entries if entry and entry not in names):

@@ -1,4 +1,4 @@
-"""The score histogram of a query among its targets, with the curve that its statistics expect."""
+"""The histogram of the scores of a query, with the curve that its statistics expect."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from ...models.charts.histogram import (
 )
 
 MAX_BARS = 2000
-"""Bars are joined only where there are more scores than that."""
+"""Scores beyond which bars are joined."""
 
 REACH = 3.0
-"""The plot goes so many times as far beyond the threshold as that is from the score that most targets have."""
+"""The plot extends beyond the threshold by this multiple of its distance from the most frequent score."""
 
-SHORTEST_CURVE = 2
-"""Bars that a curve needs at least."""
+MIN_CURVE_BARS = 2
+"""Bars that a curve needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class PairHistogram(Histogram):
     n_searched : float
         Targets that E-values are for.
     statistics, fitted : dict or None
-        What E-values come from, and what was fitted to the scores of the run.
+        The source of E-values, and the fit to the scores of the run.
     expected_counts : float64[n]
         How many targets each score would have by chance, from `first_expected` on.
     first_expected : int
@@ -59,24 +59,24 @@ class PairHistogram(Histogram):
 
     @property
     def axis(self) -> str:
-        """What stands at the axis of scores."""
+        """The title of the score axis."""
         return "score (units of the matrix)"
 
     @property
     def step(self) -> float:
-        """By how much a key moves a threshold."""
+        """The step by which a key moves a threshold."""
         return 1.0
 
     @property
     def last_shown(self) -> float:
-        """Up to where the scores are shown at first: relatives far to the right would squeeze what chance gives."""
+        """The largest score in the first view: distant relatives would squeeze the chance distribution."""
         if not np.isfinite(self.report_score) or self.report_score <= self.usual:
             return float(self.edges[-1])
         return min(float(self.edges[-1]), self.report_score + REACH * (self.report_score - self.usual))
 
     @property
     def usual(self) -> float:
-        """The score that most targets have."""
+        """The most frequent score."""
         return float(self.edges[int(self.counts.argmax())])
 
     @property
@@ -85,15 +85,15 @@ class PairHistogram(Histogram):
         return self.n_from(self.last_shown) if len(self.counts) else 0
 
     def further_words(self) -> str:
-        """Return how many relatives are out of view, and up to which score."""
+        """Return how many relatives are out of view, and their highest score."""
         if not self.n_beyond:
             return ""
         best = formatting.count(float(self.edges[-1]) - 1)
         return f"{formatting.plural(self.n_beyond, 'target')} further right, up to {best}: show all"
 
     def curve(self, name: str) -> Curve | None:
-        """Return the expected counts: solid where they come from tables, dashed where they were fitted."""
-        if self.expected_counts is None or not self.statistics or len(self.counts) < SHORTEST_CURVE:
+        """Return the expected counts: solid if from tables, dashed if fitted."""
+        if self.expected_counts is None or not self.statistics or len(self.counts) < MIN_CURVE_BARS:
             return None
         if name != ("fit" if self.statistics["kind"] == "fitted" else "calibration"):
             return None
@@ -107,9 +107,9 @@ class PairHistogram(Histogram):
         return middles[dip:], expected[dip:]
 
     def by_chance(self, score: float) -> float | None:
-        """Return how many targets would have at least a score by chance; None if that is not known.
+        """Return how many targets reach a score by chance; None if unknown.
 
-        It is the E-value, so that line and table agree, but no more than there are targets.
+        This is the E-value, so that line and table agree, but at most the number of targets.
         """
         if not self.statistics:
             return None
@@ -117,13 +117,13 @@ class PairHistogram(Histogram):
         return -self.n_searched * math.expm1(-evalue / self.n_searched)
 
     def n_from(self, score: float) -> int:
-        """Return how many targets have at least a score."""
+        """Return how many targets reach a score."""
         if self.scores is None or self.targets is None:
             return int(self.counts[self.edges[:-1] >= score].sum())
         return int(self.targets[self.scores >= score].sum())
 
     def legend(self) -> list[tuple[str, str]]:
-        """Return what the curve is, and beside published statistics what a fit would give."""
+        """Return the entries of the curve, and beside published statistics the fitted ones."""
         shown, fitted = self.statistics, self.fitted
         if not shown:
             return []
@@ -139,7 +139,7 @@ class PairHistogram(Histogram):
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the words for the scores of a bar."""
+        """Return the scores of a bar as text."""
         last = round(high) - 1
         return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
 

@@ -1,4 +1,4 @@
-"""The alignments of two sequences, cut into lines that fit a width, as the query runs."""
+"""Alignments of two sequences, wrapped to a width, in the direction of the query."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ...models.alignment.alignment_layout import (
 
 
 def pair_title(row: PairRow) -> list[str]:
-    """Return what stands above an alignment, in parts that may each have a line of their own."""
+    """Return the title of an alignment, in parts that may each have a line."""
     pair, n = row.pair, row.n_columns
     head = f"Score {formatting.count(row.domain.raw)}"
     if row.has_statistics:
@@ -43,7 +43,7 @@ def pair_title(row: PairRow) -> list[str]:
 
 
 def pair_places(row: PairRow) -> list[str]:
-    """Return what of both sequences is aligned; of nucleic acids with the strand of the query."""
+    """Return the aligned ranges of both sequences, with the strand of a nucleic query."""
     query, target = formatting.span(*row.query_ends), formatting.span(*row.target_ends)
     strand = "" if row.card["alphabet"] == "amino" else f" · {row.strand} strand"
     return [
@@ -53,7 +53,7 @@ def pair_places(row: PairRow) -> list[str]:
 
 
 def pair_line(card: Card, hit: Hit) -> str:
-    """Return what is said of a hit in one sentence; where there are two alignments, each has its own title."""
+    """Return a sentence about a hit; each of several alignments has its own title."""
     title, length = pair_title(PairRow(card, hit, hit.domains[0])), formatting.length(hit.length, card["alphabet"])
     if len(hit.domains) > 1:
         return " · ".join([title[0], length, "aligned on both strands"])
@@ -80,7 +80,7 @@ class PairLayout(Layout):
 
 
 class PairLines(Sequence[Line]):
-    """The lines of all alignments of a target, each made when it is looked at: there may be a million columns.
+    """The lines of all alignments of a target, created on access: there may be a million columns.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class PairLines(Sequence[Line]):
         return self._blocks[part // 2].line(place) if part % 2 else self._titles[part // 2][place]
 
     def row_of_column(self, alignment: int, column: int) -> int | None:
-        """Return the row of the query's line that has a column of an alignment."""
+        """Return the row of the query line with a column of an alignment."""
         if not 0 <= alignment < len(self._blocks) or not 0 <= column < self._blocks[alignment].n_columns:
             return None
         return int(self._ends[2 * alignment]) + self._blocks[alignment].row_of_column(column)
@@ -163,20 +163,20 @@ class _Blocks:
 
 
 def _letter_counts(text: str) -> npt.NDArray[np.int64]:
-    """Return the number of letters before each column, and of all."""
+    """Return the number of letters before each column, and in total."""
     are_letters = np.frombuffer(text.encode("ascii"), np.uint8) != ord("-")
     return np.concatenate([[0], np.cumsum(are_letters)]).astype(np.int64)
 
 
 def _ends(counts: npt.NDArray[np.int64], begin: int, end: int, first: int, step: int) -> tuple[int | None, int | None]:
-    """Return the numbers of the first and the last residue in some columns; None where there is none."""
+    """Return the numbers of the first and the last residue in some columns; None if there is none."""
     if counts[begin] == counts[end]:
         return None, None
     return first + step * int(counts[begin]), first + step * int(counts[end] - 1)
 
 
 def pair_fasta(card: Card, hit: Hit) -> str:
-    """Return the aligned part of the target as FASTA; on the minus strand its complement, ends exchanged."""
+    """Return the aligned part of the target as FASTA; on the minus strand its reverse complement."""
     records = []
     for domain in hit.domains:
         row = PairRow(card, hit, domain)

@@ -1,4 +1,4 @@
-"""What is to be said about two files of sequences and a device before a comparison."""
+"""Notices about two files of sequences and a device before a comparison."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ... import formatting
 from ...models.workspace import Notice, Offer, Source, Workspace, device_notices, reason_not_to_start
 
 FEW_TARGETS = 200
-"""With fewer than these the size of the database is said."""
+"""Number of targets below which the size of the database is noted."""
 
 
 def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
-    """Return what is to be said about sequences that are to be compared."""
+    """Return notices about sequences to be compared."""
     found: list[Notice] = []
     if queries and targets and queries.state == targets.state == "ready":
         chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
         if not chosen:
             found += _guess_notices(queries, targets)
         if len(chosen) > 1:
-            found.append(Notice("stop", "Queries and targets are taken for different alphabets.", True))
+            found.append(Notice("stop", "Queries and targets seem to have different alphabets.", True))
         n_targets = int(targets.report.get("n_sequences", 0))
         if n_targets < FEW_TARGETS:
             text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
@@ -30,7 +30,7 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
 
 
 def alphabet_chosen(queries: Source | None, targets: Source | None) -> str:
-    """Return what the user said of either file, which holds for both."""
+    """Return the alphabet that the user chose for either file, which holds for both."""
     return next((source.alphabet for source in (queries, targets) if source and source.alphabet != "auto"), "auto")
 
 
@@ -63,7 +63,7 @@ def reason_not_to_compare(space: Workspace) -> str:
 
 
 def source_offers(source: Source) -> list[Offer]:
-    """Return what can be done with an opened file of sequences."""
+    """Return the actions for an opened file of sequences."""
     if source.kind != "sequences":
         return []
     text = "Search with this sequence…" if source.report.get("n_sequences") == 1 else "Compare with…"

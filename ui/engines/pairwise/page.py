@@ -1,4 +1,4 @@
-"""The results of a pairwise run: the same page with other columns, and a dot plot beside the alignment."""
+"""The results of a pairwise run, with a dot plot beside the alignment."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class PairPage(ResultsPage):
         self._fitted: set[str] = set()
         super().__init__(run)
 
-    def _made_hit(self) -> PairCard:
+    def _make_hit(self) -> PairCard:
         made = PairCard()
         self._dress_hit(made)
         self.card_made.emit(made)
         return made
 
     def show_facts(self) -> None:
-        """Show what is known about the run, in the columns that say something of it."""
+        """Show the facts about the run, and the columns that are not empty."""
         super().show_facts()
         if self._hits.content is not None:
             self._fit_columns()
@@ -39,7 +39,7 @@ class PairPage(ResultsPage):
         self._fit_columns()
 
     def _fit_columns(self) -> None:
-        """Show strands where there are two, and E-values where there are any; once, for then the user may choose."""
+        """Show strands and E-values if the run has them; once, as the user may choose later."""
         table, header = self.hits.table, self.hits.table.horizontalHeader()
         places = {column.key: place for place, column in enumerate(table.kind.columns)}
         if self.run.shows_strands and "strand" not in self._fitted:

@@ -11,11 +11,11 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
-from ...formatting import told
+from ...formatting import error_text
 from ...models.workspace import Offer, Source
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
-from ...services.picture_files import ask_picture_file
+from ...services.picture_files import export_picture_file
 from .dot_plot import DotPlot, read_dot_plot
 from .notices import source_offers
 from .run_view import PairRunView
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PairController(FormController):
-    """Prepares comparisons and shows more of their hits."""
+    """Prepares comparisons, and serves the requests of their hits."""
 
     engine: ClassVar[str] = "pairwise"
     of_files: ClassVar[tuple[str, ...]] = (
@@ -46,12 +46,12 @@ class PairController(FormController):
     # --- starting ---
 
     def new_sheet(self, options: SpecFields) -> PairSheet:
-        """Return the sheet, with queries proposed."""
+        """Create the sheet, with proposed queries."""
         from .sheet import PairSheet
 
         self._app.workspace.propose_queries()
         sheet = PairSheet(self._app.workspace, options)
-        sheet.paste_asked.connect(self._keep_pasted)
+        sheet.paste_requested.connect(self._keep_pasted)
         return sheet
 
     def search_with(self, path: str) -> None:
@@ -67,7 +67,7 @@ class PairController(FormController):
             self.search_with(chosen.path)
 
     def open_example(self, example: PairExample) -> None:
-        """Open a bundled example: its files fill the sheet in when they are read."""
+        """Open a bundled example; its files fill the sheet in once they are read."""
         self._choose(str(example.queries), str(example.targets))
         self.open_sheet()
         if self._app.settings.preferences.run_examples and self.sheet is not None:
@@ -92,7 +92,7 @@ class PairController(FormController):
             self._app.workspace.take_as_queries(path, alone="")
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what can be done with an opened file of sequences."""
+        """Return the actions for an opened file of sequences."""
         return source_offers(source)
 
     def open_inputs(self, spec: Spec) -> None:
@@ -101,28 +101,28 @@ class PairController(FormController):
             self._choose(spec.queries, spec.targets)
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher limit."""
+        """Open the sheet with the files of a run and a higher E-value limit."""
         assert isinstance(run, PairRunView)
         self.edit_run(run, evalue=run.wider_evalue(), score=None)
 
     # --- results ---
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the card of a page asks for."""
+        """Connect the card of a page."""
         from .page import PairPage
 
         assert isinstance(page, PairPage)
         page.card_made.connect(lambda card: self._connect_card(page, card))
 
     def _connect_card(self, page: PairPage, card: PairCard) -> None:
-        card.dots_asked.connect(lambda: self._fill_dots(page, card))
-        card.dots.canvas.closer_asked.connect(lambda part: self._fill_part(page, card, part))
-        card.dots.locate_asked.connect(lambda: self.locating.ask(str(page.run.path)))
-        card.alignment_picture_asked.connect(self.save_alignment)
-        card.dots_picture_asked.connect(self.save_dots)
+        card.dots_requested.connect(lambda: self._fill_dots(page, card))
+        card.dots.canvas.closer_requested.connect(lambda part: self._fill_part(page, card, part))
+        card.dots.locate_requested.connect(lambda: self.locating.ask(str(page.run.path)))
+        card.alignment_picture_requested.connect(self.save_alignment)
+        card.dots_picture_requested.connect(self.save_dots)
 
     def _fill_again(self, run: str) -> None:
-        """Compare once more, now that a file of the run was found."""
+        """Compute the dots once a missing file of the run was found."""
         from .card import PairCard
         from .page import PairPage
 
@@ -132,7 +132,7 @@ class PairController(FormController):
                 self._fill_dots(page, card)
 
     def _fill_dots(self, page: PairPage, card: PairCard) -> None:
-        """Compare the two sequences of the hit in view; the window does not wait."""
+        """Compute the dots of the hit in view, in a thread."""
         run = page.run
         hit = run.hit
         if hit is None:
@@ -142,16 +142,16 @@ class PairController(FormController):
             if not isValid(card) or run.hit is not hit:
                 return
             if isinstance(answer, Exception):
-                self._app.say("stop", told(answer, f"The dot plot of {hit.name} could not be made"))
+                self._app.notify("stop", error_text(answer, f"The dot plot of {hit.name} could not be made"))
             else:
                 card.show_dots(answer)
 
         path, number = run.path, hit.profile
         files = self._app.files
-        files.ask_long((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
+        files.ask_slowly((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
     def _fill_part(self, page: PairPage, card: PairCard, part: tuple[Any, Any]) -> None:
-        """Compare what is in view of the two sequences once more, in smaller dots."""
+        """Compute smaller dots for a part of the plot."""
         plot = card.dots.canvas.plot
         closer = plot.closer if plot is not None else None
         if closer is None:
@@ -163,7 +163,7 @@ class PairController(FormController):
 
         key = (str(page.run.path), "closer dots")
         self._app.files.forget(key)
-        self._app.files.ask_long(key, lambda context: closer(*part, context.check), take)
+        self._app.files.ask_slowly(key, lambda context: closer(*part, context.check), take)
 
     # --- pictures ---
 
@@ -177,7 +177,7 @@ class PairController(FormController):
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
-        ask_picture_file(
+        export_picture_file(
             self._app,
             f"{hit.name}-alignment",
             lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
@@ -185,7 +185,7 @@ class PairController(FormController):
         )
 
     def save_dots(self) -> None:
-        """Save the dot plot of the hit in view as a picture, as far as it is in view."""
+        """Save the visible part of the dot plot as a picture."""
         from .card import PairCard
         from .pictures import DotPicture
 
@@ -196,4 +196,4 @@ class PairController(FormController):
         if canvas.plot is None:
             return
         plot, least, shown = canvas.plot, canvas.least, canvas.shown
-        ask_picture_file(self._app, f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))
+        export_picture_file(self._app, f"{page.run.hit.name}-dots", lambda: DotPicture(plot, least, shown))

@@ -37,24 +37,24 @@ LETTER_POINTS = 9
 
 DOT_PLOT_SIDE = 620.0
 
-MAX_IN_ONE = 20_000
-"""Columns of an alignment that a picture without pages can hold so that it can be opened and read."""
+MAX_COLUMNS = 20_000
+"""Columns of an alignment in a picture without pages; viewers fail on larger ones."""
 
 
 def too_long(hit: Hit, path: str) -> str:
-    """Return why the alignments of a hit would make no picture of this kind; empty if they do."""
+    """Return why the alignments of a hit are too long for a kind of picture; empty if they are not."""
     n_columns = sum(len(domain.states) for domain in hit.domains)
     kind = Path(path).suffix.lower().removeprefix(".")
-    if n_columns <= MAX_IN_ONE or kind == "pdf":
+    if n_columns <= MAX_COLUMNS or kind == "pdf":
         return ""
     return (
-        f"{formatting.count(n_columns)} columns are too many for a picture without pages: nobody could open or read it."
+        f"{formatting.count(n_columns)} columns are too many for a picture without pages: viewers could not open it."
         " Save it as PDF, which has pages, or copy the alignment as text."
     )
 
 
 def blocks_of(lines: Iterable[Line]) -> list[list[Line]]:
-    """Return lines in blocks that belong together: the titles, then each wrapped part."""
+    """Return lines in blocks: the titles, then each wrapped part."""
     blocks: list[list[Line]] = [[]]
     for line in lines:
         begins = line.kind == "ruler" or (line.kind == "title" and (not blocks[-1] or blocks[-1][-1].kind != "title"))
@@ -95,7 +95,7 @@ class AlignmentPicture:
 
 
 class DotPicture:
-    """A dot plot with the part that is in view."""
+    """The visible part of a dot plot."""
 
     n_rows = 1
 

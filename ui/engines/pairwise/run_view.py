@@ -1,4 +1,4 @@
-"""A pairwise run as the window shows it: queries in place of profiles, one threshold, other words."""
+"""A pairwise run in the window: queries in place of profiles, and one threshold."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .columns import PAIR_TABLE
 from .histogram import PairHistogram, read_pair_histogram
 from .layout import PairLayout, pair_line
 
-USUAL = "(NCBI BLAST's tables)"
-"""What is said of statistics that nobody has to be told of at the head of a page."""
+DEFAULT_SOURCE = "(NCBI BLAST's tables)"
+"""Source of statistics that the head of a page does not mention."""
 
 
 class PairRunView(RunView):
-    """What is shown of a run of sequences against sequences."""
+    """A run of sequences against sequences."""
 
     table = PAIR_TABLE
     layout = PairLayout()
@@ -34,21 +34,21 @@ class PairRunView(RunView):
 
     @property
     def is_pairs(self) -> bool:
-        """Whether given pairs were aligned, not all queries with all targets."""
+        """Whether given pairs were aligned rather than all queries with all targets."""
         return self.spec is not None and self.spec.is_pairs
 
     @property
     def all_words(self) -> str:
-        """What the hits of all queries together are called."""
+        """The name of the hits of all queries together."""
         return "All queries" if len(self.cards) > 1 else ""
 
     @property
     def together(self) -> Together:
-        """How the hits of all queries stand: each query is a question of its own, as in BLAST's tables."""
+        """The order of the hits of all queries: query by query, as in BLAST's tables."""
         return "query"
 
     def _read_cards(self, run: RunFile, state: str | None) -> list[Card]:
-        """Return the cards without their curves; while nothing begins or ends only that in view is read again.
+        """Return the cards without curves; while queries neither start nor end only the one in view is read again.
 
         Hundreds of queries would otherwise keep the window busy.
         """
@@ -70,7 +70,7 @@ class PairRunView(RunView):
 
     @property
     def has_no_statistics(self) -> bool:
-        """Whether it is known that there are neither E-values nor bits."""
+        """Whether there are certainly neither E-values nor bits."""
         none = not any(card.get("statistics") for card in self.cards)
         return bool(self.cards) and none and (self.is_pairs or self.is_complete)
 
@@ -81,7 +81,7 @@ class PairRunView(RunView):
         return {"report": finite(least), "significant": -math.inf}
 
     def _read_facts(self) -> None:
-        """Read what is new; the threshold of fitted statistics is only known at the end of a query."""
+        """Read new facts; the threshold of fitted statistics is known only at the end of a query."""
         moved = bool(self.cards) and self.thresholds_moved
         super()._read_facts()
         self.hits.shows_groups = not self.is_pairs
@@ -96,7 +96,7 @@ class PairRunView(RunView):
         return lambda: read_pair_histogram(path, query)
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the words on the tag of the threshold."""
+        """Return the text on the tag of the threshold."""
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, PairHistogram) or not math.isfinite(score):
             return ""
@@ -112,7 +112,7 @@ class PairRunView(RunView):
         return "\n".join(part for part in (f"shown from {score:g} · {hits}", expected) if part)
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return why there is no histogram, if there is none."""
+        """Return heading and text in place of a histogram; None if there is one."""
         if self.is_pairs:
             return (
                 "Only pairs were aligned",
@@ -123,7 +123,7 @@ class PairRunView(RunView):
         return None
 
     def sentence(self) -> str:
-        """Return what the histogram shows, honestly."""
+        """Return the description of the histogram."""
         data = self.histogram
         if not isinstance(data, PairHistogram):
             return super().sentence()
@@ -138,15 +138,15 @@ class PairRunView(RunView):
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
         if len(data.edges) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
-        return f"{which}{strand}. {self.statistics_told()}{line}".strip()
+        return f"{which}{strand}. {self.statistics_source()}{line}".strip()
 
     def statistics_words(self) -> str:
-        """Return what is unusual about the statistics; the tables of BLAST, which most runs take, are not."""
-        told = self.statistics_told()
-        return "" if USUAL in told else told
+        """Return the source of unusual statistics; empty for the tables of BLAST, the default."""
+        source = self.statistics_source()
+        return "" if DEFAULT_SOURCE in source else source
 
-    def statistics_told(self) -> str:
-        """Return which statistics are shown, or why there are none."""
+    def statistics_source(self) -> str:
+        """Return the source of the statistics, or why there are none."""
         if self.shows_all:
             kinds = {str(card.get("statistics_words", "")) for card in self.cards}
             return kinds.pop() if len(kinds) == 1 else ""
@@ -160,7 +160,7 @@ class PairRunView(RunView):
         if self.is_pairs:
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
         limit = self.spec.top if self.spec else 0
-        top = " (the most that were asked for)" if not self.shows_all and n_all >= limit > 0 else ""
+        top = " (the requested maximum)" if not self.shows_all and n_all >= limit > 0 else ""
         return f"{formatting.plural(n_all, 'hit')}{self._of_which()}{top} · {self._scope()}"
 
     def _all_done(self, finished: JobResult) -> str:
@@ -176,7 +176,7 @@ class PairRunView(RunView):
         return super()._done_so_far(verb) if is_known else f"so far{self._on_device()}"
 
     def wider_words(self) -> str:
-        """Return how many scores overflowed narrow numbers; empty if none did."""
+        """Return how many scores overflowed narrow integers; empty if none did."""
         finished = self.facts.get("finished") or {}
         parts = [
             f"{formatting.plural(finished[name], 'sequence')} recomputed in {n_bits} bits"
@@ -206,13 +206,13 @@ class PairRunView(RunView):
         return heading, f"{text}E = {formatting.evalue(best['evalue'])} ({formatting.score(best['score'])} bits)."
 
     def wider_evalue(self) -> float:
-        """Return a limit that lets more through: ten times as high, or what the best target of the query needs."""
+        """Return a higher E-value limit: ten times as high, or high enough for the best target of the query."""
         usual = 10 * self.facts["spec"]["evalue"]
         best = None if self.shows_all else (self._best() or {}).get("evalue")
         return max(usual, 10.0 ** math.ceil(math.log10(best))) if best else float(usual)
 
     def hit_line(self, hit: Hit) -> str:
-        """Return what is said of a hit in one sentence."""
+        """Return a sentence about a hit."""
         return pair_line(self.card, hit)
 
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str]:
@@ -225,10 +225,10 @@ class PairRunView(RunView):
             ("Alphabet", formatting.alphabet(card["alphabet"])),
             ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
         ]
-        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_told()
+        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_source()
 
     def database_words(self) -> str:
-        """Return what the size of the database is for E-values: residues, of one query without the ends."""
+        """Return the size of the database for E-values: residues, for one query without the edges."""
         report = self.facts.get("database") or {}
         unit = formatting.unit(str(report.get("alphabet", "amino")))
         size = formatting.plural(report.get("n_residues", 0), unit)
@@ -256,7 +256,7 @@ class PairRunView(RunView):
             ("Gap costs", "" if scoring["mode"] == "ungapped" else gaps),
             ("Alignments", MODES[scoring["mode"]]),
             ("Strands", " and ".join(self.facts.get("strands") or ()) if self.is_nucleic else ""),
-            ("Statistics", self.statistics_told()),
+            ("Statistics", self.statistics_source()),
             ("Recomputed", self.wider_words()),
         ]
         return [(name, value) for name, value in rows if value]

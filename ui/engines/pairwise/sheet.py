@@ -46,7 +46,7 @@ class PairSheet(SpecSheet):
 
     form: PairForm
     spec: PairwiseSpec | None
-    paste_asked = Signal(str)
+    paste_requested = Signal(str)
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
@@ -67,7 +67,7 @@ class PairSheet(SpecSheet):
         self.use.setEnabled(False)
         self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
         self._paste = QWidget()
-        hint = label("FASTA, or a plain sequence; it is kept as a file.", "muted")
+        hint = label("FASTA or a plain sequence; saved as a file.", "muted")
         self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
         self._paste.hide()
         lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about
@@ -80,17 +80,17 @@ class PairSheet(SpecSheet):
         self.resized.emit()
 
     def _use_pasted(self) -> None:
-        self.paste_asked.emit(self.text.fasta("query"))
+        self.paste_requested.emit(self.text.fasta("query"))
 
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
-        """Show the open files; queries are asked for as long as none are chosen."""
+        """List the open files; the first entry asks for queries while none are chosen."""
         super().fill_files(box, kind, path)
         if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
             box.insertItem(0, "Choose, open or paste queries", "")
             box.setCurrentIndex(0)
 
     def show_workspace(self) -> None:
-        """Show the files and devices there are, and the matrices that fit them."""
+        """List files and devices, and the matrices that fit."""
         self.form.offer_matrices(self._is_nucleic)
         super().show_workspace()
 
@@ -108,7 +108,7 @@ class PairSheet(SpecSheet):
         return spec if queries and targets else None
 
     def show_spec(self) -> None:
-        """Show command, scoring, notices and estimate of what is filled in."""
+        """Show command, scoring, notices and estimate for the form."""
         self.scoring.setText("")
         super().show_spec()
 

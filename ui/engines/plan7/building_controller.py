@@ -1,4 +1,4 @@
-"""Profiles built from alignments: two clicks from an alignment to a search."""
+"""Builds profiles from alignments: two clicks from an alignment to a search."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...services.form_controller import FormController
 
 
 class BuildingController(Controller):
-    """Starts the building of profiles and opens what was built."""
+    """Builds profiles and opens them."""
 
     built = Signal(str)
-    """A profile file, to be shown."""
+    """Path of a profile file to be shown."""
 
     def __init__(self, app: AppContext, search: FormController) -> None:
         super().__init__(app)
@@ -32,7 +32,7 @@ class BuildingController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def build_chosen(self) -> None:
-        """Build a profile from the chosen sequences, which are an alignment."""
+        """Build a profile from the chosen file, which is an alignment."""
         source = self._app.workspace.sequences
         if source is not None:
             self.build(source.path, False)
@@ -59,7 +59,7 @@ class BuildingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("profiles", stem, ".hmm", taken)
         except OSError as error:
-            self._app.say("stop", f"The folder for profiles could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for profiles could not be made because: {error.strerror}.")
             return
         if then_search:
             self._searches.add(output)
@@ -81,7 +81,7 @@ class BuildingController(Controller):
             f"{formatting.plural(value['length'], 'node')} from {formatting.plural(value['n_sequences'], 'sequence')}"
         )
         text = f"Profile {value['name']} built: {built}. It is kept in {formatting.short_path(value['output'])}."
-        self._app.say("good", text)
+        self._app.notify("good", text)
         self._wanted = value["output"]
         self._search.sources.open_quietly([value["output"]])
 
@@ -97,7 +97,7 @@ class BuildingController(Controller):
         self._search.open_sheet()
 
     def _leave_alignment(self) -> None:
-        """Choose other sequences than the alignment itself, if others are open."""
+        """Choose other sequences than the alignment itself if others are open."""
         space = self._app.workspace
         if space.sequences is not None and space.sequences.is_alignment:
             others = [s.path for s in space.of_kind("sequences") if s.state == "ready" and not s.is_alignment]

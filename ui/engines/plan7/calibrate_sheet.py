@@ -1,4 +1,4 @@
-"""Calibrating the profiles of a HMMER2 file: where, how, into which file; then the fit, drawn."""
+"""The sheet that calibrates the profiles of a HMMER2 file, and draws the fits."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from .calibration import fit_chart, fit_words, sample_chart
 
 NUMBER, SEED = 5000, 42
 
-LEAST, MOST = 100, 10_000_000
+MIN_SEQUENCES, MAX_SEQUENCES = 100, 10_000_000
 
-WHY = (
-    "The scores of random sequences are fitted with an extreme value distribution. With it the profile's E-values are "
-    "estimates instead of upper bounds. The result is a new file; the original stays as it is."
+REASON = (
+    "Fits an extreme value distribution to the scores of random sequences. The profile's E-values are then estimates "
+    "instead of upper bounds. The result is a new file; the original is not changed."
 )
 
 
 class CalibrateSheet(Sheet):
-    """Asks for a calibration and shows what comes of it.
+    """Prepares a calibration and shows its result.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class CalibrateSheet(Sheet):
         Proposed file.
     """
 
-    calibrate_asked = Signal(dict)
-    stop_asked = Signal()
-    search_asked = Signal()
+    calibrate_requested = Signal(dict)
+    stop_requested = Signal()
+    search_requested = Signal()
 
     def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
         super().__init__(f"Calibrate {source.name}", 680)
@@ -76,9 +76,9 @@ class CalibrateSheet(Sheet):
             self.body.addWidget(widget)
         self.body.addStretch(1)
         self.close_button = button("Cancel", self.close_sheet)
-        self.stop = button("Stop", self.stop_asked.emit)
+        self.stop = button("Stop", self.stop_requested.emit)
         self.run_button = button("Calibrate", self._run, "primary")
-        self.search = button("Search with it…", self.search_asked.emit, "primary")
+        self.search = button("Search with it…", self.search_requested.emit, "primary")
         self.foot.addLayout(row(None, self.close_button, self.stop, self.run_button, self.search))
         self.setFocusProxy(self.run_button)
         for field in (self.number, self.seed, self.output):
@@ -88,16 +88,16 @@ class CalibrateSheet(Sheet):
 
     def _form(self) -> QWidget:
         made = FormLines()
-        made.grid.addWidget(label(WHY, "muted", wrap=True), 0, 0, 1, 3)
+        made.grid.addWidget(label(REASON, "muted", wrap=True), 0, 0, 1, 3)
         rows = (("Device", self.devices), ("Random sequences", self.number), ("Seed", self.seed), ("File", self.output))
         for place, (text, field) in enumerate(rows, 1):
             made.add(place, text, field)
-        made.grid.addWidget(button("Choose…", self._ask_path), len(rows), 2)
+        made.grid.addWidget(button("Choose…", self._choose_path), len(rows), 2)
         return made
 
     def _result(self) -> QWidget:
         made = QWidget()
-        self.names.setAccessibleName("Profile whose fit is shown")
+        self.names.setAccessibleName("Profile of the fit")
         self.names.activated.connect(self.show_fit)
         self.figure.setMinimumHeight(300)
         box = QGridLayout(made)
@@ -107,7 +107,7 @@ class CalibrateSheet(Sheet):
         return made
 
     def _show_state(self, state: str) -> None:
-        """Show what belongs to a state: ``asking``, ``running`` or ``done``."""
+        """Show the widgets of a state: ``asking``, ``running`` or ``done``."""
         self.form.setVisible(state != "done")
         self.form.setEnabled(state == "asking")
         self.bar.setVisible(state == "running")
@@ -117,20 +117,20 @@ class CalibrateSheet(Sheet):
         self.names.setVisible(len(self.fits) > 1)
         self.search.setVisible(state == "done")
         self.close_button.setText("Cancel" if state == "asking" else "Close")
-        self.close_button.setToolTip("The calibration goes on" if state == "running" else "")
+        self.close_button.setToolTip("The calibration continues" if state == "running" else "")
         self.resized.emit()
 
     def _numbers(self) -> tuple[int, int | None, str]:
         """Return number and seed, and what is wrong with them."""
         number = "".join(self.number.text().replace(formatting.THIN, "").replace(",", "").split())
         seed = self.seed.text().strip()
-        wrong_number = not number.isdigit() or not LEAST <= int(number) <= MOST
+        wrong_number = not number.isdigit() or not MIN_SEQUENCES <= int(number) <= MAX_SEQUENCES
         wrong_seed = bool(seed) and not (seed.isdigit() and int(seed) < 2**32)
         set_role(self.number, "state", "wrong" if wrong_number else "")
         set_role(self.seed, "state", "wrong" if wrong_seed else "")
         problem = ""
         if wrong_number:
-            problem = f"Give a number of sequences from {LEAST} to {formatting.count(MOST)}."
+            problem = f"Give a number of sequences from {MIN_SEQUENCES} to {formatting.count(MAX_SEQUENCES)}."
         elif wrong_seed:
             problem = "A seed is a whole number from 0 to 4294967295."
         return int(number) if number.isdigit() else 0, int(seed) if seed and not wrong_seed else None, problem
@@ -142,14 +142,14 @@ class CalibrateSheet(Sheet):
         if not problem and (not text or path.is_dir()):
             problem = "Choose a file name."
         if not problem and text and Path(self.source.path) == path.absolute():
-            problem = "The original stays as it is: choose another file."
+            problem = "The original is not changed: choose another file."
         self.run_button.setEnabled(not problem)
         self.run_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
         self.problem.setVisible(bool(self.problem.text()))
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Calibrated profiles", self.output.text(), "Profiles (*.hmm)")
         if name:
             self.output.setText(name)
@@ -164,10 +164,10 @@ class CalibrateSheet(Sheet):
         self._show_state("running")
         job = {"profiles": self.source.path, "output": str(Path(self.output.text().strip()).absolute()),
                "device": self.devices.currentData(), "n": number, "seed": seed}  # fmt: skip
-        self.calibrate_asked.emit(job)
+        self.calibrate_requested.emit(job)
 
     def show_progress(self, value: JobResult) -> None:
-        """Show how far the job is."""
+        """Show the progress of the job."""
         self.bar.setRange(0, max(1, int(value["n"])))
         self.bar.setValue(int(value["done"]))
         if value.get("histogram", {}).get("counts"):
@@ -182,14 +182,14 @@ class CalibrateSheet(Sheet):
         )
 
     def show_problem(self, text: str) -> None:
-        """Say why there is no result, and let the user try again."""
+        """Show why there is no result, and let the user try again."""
         self._show_state("asking")
         self.words.setText("")
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
 
     def show_fits(self, output: str, fits: list[dict[str, Any]]) -> None:
-        """Draw what was fitted."""
+        """Show the fits."""
         self.fits = fits
         self.names.clear()
         self.names.addItems([escaped(fit["name"]) for fit in fits])

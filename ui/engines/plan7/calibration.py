@@ -1,4 +1,4 @@
-"""Fits of a calibration as charts and words."""
+"""Fits of a calibration as charts and text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fit_chart(fit: dict[str, Any]) -> FitChart:
 
 
 def sample_chart(value: JobResult) -> FitChart:
-    """Return the scores so far, of a calibration that is still drawing them."""
+    """Return the scores so far of a running calibration."""
     low, width, counts = _bars(value["histogram"])
     curve: tuple[Point, ...] = ()
     bars = f"{formatting.count(value['done'])} of {formatting.plural(value['n'], 'random sequence')}"
@@ -44,7 +44,7 @@ def sample_chart(value: JobResult) -> FitChart:
 
 
 def fit_words(fit: dict[str, Any]) -> str:
-    """Return a fit in a sentence or two."""
+    """Return a description of a fit."""
     seed = f", seed {fit['seed']}" if fit.get("seed") is not None else ""
     curve = formatting.signed(f"mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f}")
     numbers = f"{fit['name']}: {curve} from {formatting.count(fit['n'])} scores{seed}."

@@ -1,4 +1,4 @@
-"""Calibrations of profile files: their sheet, their job, and what comes of it."""
+"""Calibrations of profile files: their sheet, their job, and their result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CalibrationController(Controller):
         app.queue.job_ended.connect(self._end)
 
     def ways(self, item: JobItem, text: str) -> list[tuple[str, Callable[[], object]]]:
-        """Return what can be done about a warning of a search."""
+        """Return the actions for a warning of a search."""
         path = (item.spec.get("spec") or {}).get("profiles")
         if not text.startswith("No calibration") or path not in self._app.workspace.sources:
             return []
@@ -50,7 +50,7 @@ class CalibrationController(Controller):
         return sheet if isinstance(sheet, CalibrateSheet) else None
 
     def calibrate(self, path: str = "") -> None:
-        """Open the sheet that calibrates a profile file; by default the one of the next search."""
+        """Open the sheet that calibrates a profile file, by default that of the next search."""
         from .calibrate_sheet import CalibrateSheet
 
         space, sheets = self._app.workspace, self._app.window.sheets
@@ -58,9 +58,9 @@ class CalibrationController(Controller):
         if source is None:
             return
         sheet = CalibrateSheet(source, space, self._proposed(source.path))
-        sheet.calibrate_asked.connect(self._start_calibration)
-        sheet.stop_asked.connect(self._stop)
-        sheet.search_asked.connect(self._search.open_sheet)
+        sheet.calibrate_requested.connect(self._start_calibration)
+        sheet.stop_requested.connect(self._stop)
+        sheet.search_requested.connect(self._search.open_sheet)
         sheets.open_sheet(sheet)
 
     def _proposed(self, path: str) -> Path:
@@ -100,4 +100,4 @@ class CalibrationController(Controller):
             return
         what = f"{fits[0]['name']} is" if len(fits) == 1 else f"{formatting.plural(len(fits), 'profile')} are"
         where = formatting.short_path(output)
-        self._app.say("good", f"{what} calibrated; searches use {where} from now on.")
+        self._app.notify("good", f"{what} calibrated; searches use {where} from now on.")

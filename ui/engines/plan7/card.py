@@ -1,4 +1,4 @@
-"""The chosen hit of a profile: with a table of its domains above their alignments."""
+"""The chosen hit of a profile, with a table of its domains above their alignments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
 
 
 class DomainTables(QStackedWidget):
-    """The domains of a hit: one table for HMMER2's numbers, one for HMMER3's."""
+    """The domains of a hit: one table for HMMER2, one for HMMER3."""
 
     domain_chosen = Signal(int)
 
@@ -33,7 +33,7 @@ class DomainTables(QStackedWidget):
         self.setCurrentWidget(table)
 
     def _table(self, is_hmmer3: bool) -> TextTableView:
-        """Return a table, made when it is first needed."""
+        """Return a table, created on first use."""
         if is_hmmer3 not in self._tables:
             model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
             made = self._tables[is_hmmer3] = TextTableView(model, "Domains")
@@ -49,7 +49,7 @@ class DomainTables(QStackedWidget):
 
 
 class DomainCard(HitCard):
-    """Shows how sure each column is, too, where that is known."""
+    """Shows the confidence of each column, too, if it is known."""
 
     def __init__(self) -> None:
         self.tables = DomainTables()
@@ -64,14 +64,14 @@ class DomainCard(HitCard):
     def _tools(self) -> list[QWidget]:
         tools = super()._tools()
         self.posterior = QCheckBox("Confidence")
-        self.posterior.setToolTip("The line that says how sure each column of the alignment is (HMMER3)")
+        self.posterior.setToolTip("The confidence of each column of the alignment (HMMER3)")
         self.posterior.setChecked(True)
         self.posterior.toggled.connect(self.posterior_chosen)
         tools.insert(tools.index(self.schemes) + 1, self.posterior)
         return tools
 
     def show_hit(self) -> None:
-        """Show the hit that is chosen now."""
+        """Show the chosen hit."""
         super().show_hit()
         hit = self.run.hit if self.run is not None else None
         if hit is not None:
@@ -79,6 +79,6 @@ class DomainCard(HitCard):
             self.posterior.setVisible(hit.estimates is not None)
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide how sure each column is."""
+        """Show or hide the confidence of each column."""
         super().set_posterior(shown)
         self.posterior.setChecked(shown)

@@ -1,4 +1,4 @@
-"""The cells of the hits of profiles: what each column says of a sequence and its domains."""
+"""Cells of the hits of profiles."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def _optional(value: float | None, write: Callable[[float], str]) -> str:
 
 
 def _span(row: HitRow, name: str) -> str:
-    """Return the first and last place of the reported domains; `name` is that of their places."""
+    """Return first and last position of the reported domains; `name` is that of their ranges."""
     spans = [getattr(domain, name) for domain in row.reported_domains]
     return f"{min(start for start, _ in spans) + 1}–{max(end for _, end in spans)}" if spans else ""
 
 
 def row_of(hit: HitRow, hits: Hits) -> Row:
-    """Return a hit with what is said of it."""
+    """Return a hit as a row of the table."""
     domains = hit.reported_domains
     n = hit.n_domains if hit.estimates is None else len(domains)
     return Row(hits.cards[hit.profile], hit, domains, n_domains=n, is_significant=hits.is_significant(hit))
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """Return a number that only HMMER3 hits have, or a dash; what overflows a filter is infinite."""
+    """Return a number that only HMMER3 hits have, or a dash; an overflow of a filter is infinite."""
     if value is None:
         return "—"
     return formatting.signed(f"{value:.{digits}f}") if math.isfinite(value) else "∞" if value > 0 else "−∞"
@@ -48,7 +48,7 @@ _VALUES = {column.key: column.value for column in HITS}
 
 
 def _said(key: str, write: Callable[[Any], str]) -> Cell:
-    """Return what a cell says, however little is known."""
+    """Return a cell with a value of the row, or empty if it is unknown."""
     return lambda r, m: write(_VALUES[key](row_of(r, m)))
 
 

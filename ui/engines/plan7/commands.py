@@ -1,4 +1,4 @@
-"""What the window can do with profiles."""
+"""Commands for profiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def no_logo(app: AppContext) -> str:
     """Return why there is no logo to export."""
     controller = app.findChild(ProfileController)
     view = controller.view if controller is not None else None
-    return "" if view is not None and view.figure is not None else "Look at a profile first."
+    return "" if view is not None and view.figure is not None else "Open a profile first."
 
 
 def no_calibration(app: AppContext) -> str:
@@ -38,7 +38,7 @@ def no_calibration(app: AppContext) -> str:
     return no_devices(app)
 
 
-_NEITHER = "A comparison of sequences has neither."
+_NEITHER = "A comparison of sequences has no profile and no filters."
 
 COMMANDS = (
     Command("show_tab:profile", "Profile of the results", "View", "", "chart-timeline-variant",
@@ -53,12 +53,12 @@ COMMANDS = (
     Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "F7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
-            no_alignment, "Makes a HMMER3 profile of it, with pyhmmer", separator=True, before="set_theme:light"),
+            no_alignment, "Builds a HMMER3 profile from it with pyhmmer", separator=True, before="set_theme:light"),
     Command("search.building.build_shown", "Build a profile from it", "Alignment", "", "hammer-wrench", no_rows,
-            "Makes a HMMER3 profile of the alignment in view, with pyhmmer, and shows its logo", separator=True,
+            "Builds a HMMER3 profile from the alignment in view with pyhmmer, and shows its logo", separator=True,
             before="devices.focus_devices"),
     Command("search.building.search_with_shown", "Search with it…", "Alignment", "", "magnify", no_rows,
-            "Makes a HMMER3 profile of the alignment in view and opens the search sheet with it",
+            "Builds a HMMER3 profile from the alignment in view, and opens the search sheet with it",
             before="devices.focus_devices"),
     Command("search.calibrating.calibrate", "Calibrate the chosen profile…", "Run", "", "chart-bell-curve-cumulative",
             no_calibration, "Fits the scores of random sequences, so that E-values are estimates",

@@ -19,13 +19,13 @@ def _places(row: Row, name: str) -> str:
 
 
 def verdict(domain: Domain) -> str:
-    """Return the word for what a domain passes."""
+    """Return the word for the threshold that a domain passes."""
     return "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit"
 
 
 _NUMBER = TextColumn("#", "Place among the domains of the sequence", lambda r: str(r["domain"].number), True, 32)
 _SCORE = TextColumn("Bits", "Corrected score of the domain", lambda r: formatting.score(r["domain"].score), True, 52)
-_BIAS = TextColumn("Bias", "What the correction for biased composition took, in bits",
+_BIAS = TextColumn("Bias", "Correction for biased composition, in bits",
                    lambda r: formatting.score(r["domain"].bias), True, 48)  # fmt: skip
 _MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "query_range"), True, 62)
 _TARGET = TextColumn("Sequence", "First and last aligned residue", lambda r: _places(r, "target_range"), True, 82)
@@ -47,11 +47,11 @@ HMMER3_COLUMNS = (
     _BIAS,
     TextColumn("c-Evalue", "Conditional: expected number of false domains this good in the sequences that are reported",
                lambda r: _evalue(r, "conditional_evalue"), True, 74),
-    TextColumn("i-Evalue", "Independent: as if this domain were all that the sequence has",
+    TextColumn("i-Evalue", "Independent: as if it were the only domain of the sequence",
                lambda r: _evalue(r, "evalue"), True, 74),
     _MODEL,
     _TARGET,
-    TextColumn("Envelope", "Where the domain most probably lies", lambda r: _places(r, "envelope"), True, 82),
+    TextColumn("Envelope", "Most probable range of the domain", lambda r: _places(r, "envelope"), True, 82),
     TextColumn("Accuracy", "Expected share of correctly aligned residues",
                lambda r: f"{r['domain'].accuracy or 0:.2f}", True, 68),
 )  # fmt: skip
@@ -63,12 +63,12 @@ def domain_rows(hit: Hit) -> list[Row]:
 
 
 def is_below(row: Row) -> bool:
-    """Return whether a domain does not pass the thresholds for domains."""
+    """Return whether a domain fails the thresholds for domains."""
     return not row["domain"].is_reported
 
 
 def estimates_line(hit: Hit) -> str:
-    """Return what HMMER3 says of the domains of a hit and of its filters; empty for HMMER2."""
+    """Return HMMER3's estimates of the domains of a hit and its filter scores; empty for HMMER2."""
     if hit.estimates is None:
         return ""
     said = hit.estimates

@@ -1,4 +1,4 @@
-"""The sheet that explains how a sequence fares in every filter."""
+"""The sheet that explains the result of every filter for a sequence."""
 
 from __future__ import annotations
 
@@ -18,13 +18,10 @@ from .explanation import explanation_text, explanation_title, step_mark, step_no
 
 
 class FilterSheet(ExplainSheet):
-    """Every step with its numbers."""
+    """Shows every step with its numbers."""
 
-    ASK_WORDS = (
-        "The sequence is sent through every filter, also those that it would not have come to, and you see its "
-        "score and what was needed."
-    )
-    WAIT_WORDS = "Every filter is computed for this one sequence…"
+    ASK_WORDS = "Sends the sequence through every filter, also those it would not reach, with scores and thresholds."
+    WAIT_WORDS = "Computing every filter for this sequence…"
 
     def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
         """Return the widgets of an explanation, from the top."""

@@ -1,4 +1,4 @@
-"""How one sequence fares in each filter, in words."""
+"""The result of each filter for one sequence, as text."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from clalign.values.evalues import distinguishing_decimals
 from ... import formatting
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
-"""Steps of which the numbers say everything."""
+"""Steps that numbers describe completely."""
 
 LEFT_OUT = "Not run in the search"
-"""How the text of a step begins that the search skips."""
+"""Beginning of the text of a step that the search skips."""
 
 NOT_REACHED = "The search does not come to it. "
 
@@ -21,19 +21,19 @@ RESULTS = {True: "passes", False: "is stopped here", None: ""}
 
 
 def step_mark(step: Step) -> str:
-    """Return the severity of a step; what the search itself does not come to has a quiet one."""
+    """Return the severity of a step; one that the search does not reach has a quiet one."""
     return MARKS[step["passed"]] if step["ran"] else "note"
 
 
 def step_result(step: Step) -> str:
-    """Return in a word or two what becomes of the sequence in a step."""
+    """Return the result of a step in a word or two."""
     if step["ran"]:
         return RESULTS[step["passed"]]
     if step["passed"] is None:
         return "not part of the search"
     if step["text"].startswith(LEFT_OUT):
         return f"would {'pass' if step['passed'] else 'not pass'}"
-    return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not come to it"
+    return f"would {'pass' if step['passed'] else 'be stopped'}; the search does not reach it"
 
 
 def step_numbers(step: Step) -> str:
@@ -54,7 +54,7 @@ def step_numbers(step: Step) -> str:
 
 
 def step_note(step: Step) -> str:
-    """Return what is to be said of a step besides its numbers."""
+    """Return remarks on a step beside its numbers."""
     if step["stage"] not in FILTERS:
         return str(step["text"]).removeprefix(NOT_REACHED)
     left_out = step["text"].partition(" It scores")[0]
@@ -62,7 +62,7 @@ def step_note(step: Step) -> str:
 
 
 def explanation_title(value: Explanation) -> str:
-    """Return which sequence and profile it is about."""
+    """Return the title: sequence and profile."""
     length = "" if value.get("length") is None else f" ({formatting.plural(value['length'], 'residue')})"
     return f"{value['target']}{length} and the profile {value['profile']}"
 

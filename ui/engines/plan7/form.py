@@ -12,14 +12,14 @@ from ...views.widgets.option_form import (
 )
 from ...views.widgets.parts import allow_entry, label
 
-OWN = "own"
-"""In place of a preset: the filter options are others."""
+CUSTOM = "own"
+"""Entry in place of a preset when the filter options match none."""
 
 FOUND = "sequences (in a scan: profiles)"
 
 
 class SearchForm(OptionForm):
-    """The options with presets of the filters."""
+    """The options, with presets of the filters."""
 
     def __init__(self) -> None:
         super().__init__(SearchSpec, FOUND)
@@ -37,7 +37,7 @@ class SearchForm(OptionForm):
         self.first.grid.addWidget(label("--max --F1 --F2", "muted"), place, 2)
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
-        made.addItem("As chosen below", OWN)
+        made.addItem("As chosen below", CUSTOM)
         allow_entry(made, made.count() - 1, "Choose the filter options below.")
         return made
 
@@ -46,22 +46,22 @@ class SearchForm(OptionForm):
             self._put(name, value)
 
     def _show_preset(self) -> None:
-        """Show which preset the filter options are."""
+        """Show which preset matches the filter options."""
         values = self.values()[0]
         now = {name: values[name] for name in self._usual}
         same = (key for key, (_, changes) in PRESETS.items() if {**self._usual, **changes} == now)
-        self.presets.setCurrentIndex(self.presets.findData(next(same, OWN)))
+        self.presets.setCurrentIndex(self.presets.findData(next(same, CUSTOM)))
 
     def _show_replaced(self) -> None:
-        """Switch off what does not count, and say why."""
-        given = [name for name in REPLACED if self._is_given(name)] if self._has_hmmer3 else []
+        """Disable options that others override."""
+        given = [name for name in REPLACED if self._is_set(name)] if self._has_hmmer3 else []
         replaced = replaced_by(given)
         for name in self._fields:
             other = replaced.get(name)
-            self._allow(name, f"Does not count: {REPLACED[other][1]}." if other else "")
+            self._allow(name, f"Has no effect: {REPLACED[other][1]}." if other else "")
 
     def offer_presets(self, has_hmmer3: bool) -> None:
-        """Let presets be chosen where there are filters."""
+        """Enable the presets if there are filters."""
         self._has_hmmer3 = has_hmmer3
         if not has_hmmer3 and self.presets.currentData() != "default":  # of an earlier search
             self._take_preset("default")
@@ -76,7 +76,7 @@ class SearchForm(OptionForm):
         self.presets.setToolTip(tip)
 
     def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
-        """Offer the cutoffs that every profile has, with their scores if there is one profile."""
+        """Enable the cutoffs that every profile has, with their scores if there is one profile."""
         choice = self._choice("cutoff")
         for place, (key, text) in enumerate(self._fields["cutoff"].metadata["choices"].items()):
             usable = key == "none" or key in cutoffs

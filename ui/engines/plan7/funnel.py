@@ -1,4 +1,4 @@
-"""The filters of HMMER3 as a funnel: how many sequences passed each, how many chance lets pass, and which."""
+"""The filters of HMMER3 as a funnel: survivors of each stage, the number expected by chance, and their names."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from ...models.widgets.text_table import Row, TextColumn
 from .columns import number
 
 MAX_ROWS = 20_000
-"""Sequences of a stage that are listed; the best of them."""
+"""Best sequences of a stage that are listed."""
 
-SURPRISE, RARE = 3.0, 0.00135
-"""Standard deviations from which on a number is not called chance, and the chance of that many or more."""
+MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.00135
+"""Largest deviation (standard deviations) and least probability of what is still called chance."""
 
-MANY = 10.0
-"""From so many expected ones on, numbers of survivors are spread as a normal distribution has it."""
+MIN_NORMAL = 10.0
+"""Expected count from which on survivors are taken for normally distributed."""
 
 MIN_RATIO = 1.25
-"""A number this close to the expected one is what chance gives, however many sequences there are."""
+"""A smaller ratio to the expected count is called chance, however many sequences there are."""
 
 WARNING_RATIO = 10.0
-"""Only a number that is so many times off is warned of."""
+"""Ratio to the expected count from which on a warning is shown."""
 
 HMMER2_WORDS = (
     "HMMER2 profiles are searched without filters",
@@ -45,7 +45,7 @@ HMMER2_WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """A stage of the funnel in words.
+    """A stage of the funnel as text.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class FunnelStep:
     share : float
         Of all sequences, those that passed.
     expected, verdict : str
-        What chance lets pass, and what to think of the difference.
+        The number expected by chance, and a verdict on the difference.
     by_chance : float or None
-        The number that chance lets pass.
+        The number expected by chance.
     mark : str
         Severity of the verdict.
     ran : bool
@@ -89,13 +89,13 @@ TIPS = {
 
 
 def read_funnel(path: Path, profile: int) -> list[FunnelStep]:
-    """Read how many sequences passed each stage so far."""
+    """Read how many sequences have passed each stage so far."""
     with open_run(path) as run:
         return funnel_steps(funnel_of(run, profile))
 
 
 def funnel_steps(rows: list[StageCounts]) -> list[FunnelStep]:
-    """Return the stages in words."""
+    """Return the stages as text."""
     total = rows[0]["passed"] if rows else 0
     n_reported = next((row["passed"] for row in rows if row["stage"] == "reported"), 0)
     steps, before = [], total
@@ -122,29 +122,29 @@ def _expected(count: float, limit: float) -> str:
 
 
 def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) -> tuple[str, str]:
-    """Return what to think of a number of survivors, and how serious that is.
+    """Return a verdict on a number of survivors, and its severity.
 
     A family lets more through than chance does, and its distant relatives, too: only what is far more than both is a
     warning.
     """
     if expected is None or stage == "bias":
         return "", ""
-    spread = SURPRISE * math.sqrt(max(expected, 1.0))
-    is_more = _chance_of_so_many(passed, expected) < RARE if expected < MANY else passed > expected + spread
+    spread = MAX_DEVIATIONS * math.sqrt(max(expected, 1.0))
+    is_more = _chance_of_so_many(passed, expected) < MIN_CHANCE if expected < MIN_NORMAL else passed > expected + spread
     if is_more and passed > MIN_RATIO * expected:
         if stage == "forward":
-            return "more than chance: probably members of the family", "note"
+            return "more than by chance: probably members of the family", "note"
         if passed > WARNING_RATIO * max(expected, n_reported):
             return "far more than chance and hits explain: biased composition?", "caution"
-        return "more than chance: a large family, or bias", "note"
+        return "more than by chance: a large family, or bias", "note"
     if passed < expected - spread and MIN_RATIO * passed < expected:
-        few = "fewer than chance: unusual sequences, or another composition"
+        few = "fewer than by chance: unusual sequences, or another composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
-    return "as chance has it", "good"
+    return "as expected by chance", "good"
 
 
 def _chance_of_so_many(passed: int, expected: float) -> float:
-    """Return the chance of at least so many where a few are expected (Poisson)."""
+    """Return the probability of at least this many where few are expected (Poisson)."""
     term = total = math.exp(-expected)
     for so_many in range(1, passed):
         term *= expected / so_many
@@ -158,7 +158,7 @@ def share_words(share: float) -> str:
 
 
 def stage_title(step: FunnelStep, rejected: bool) -> str:
-    """Return what a list of sequences of a stage is."""
+    """Return the title of a list of sequences of a stage."""
     if step.stage == "all":
         return "All sequences, by their MSV score"
     if step.stage == "reported":
@@ -182,7 +182,7 @@ def _filter(key: str, title: str, tip: str) -> TextColumn:
 
 
 COLUMNS = (
-    TextColumn("Name", "Name of the sequence; empty if the file is not at hand any more", _text("name"), False, 150,
+    TextColumn("Name", "Name of the sequence; empty if the file is missing", _text("name"), False, 150,
                value=_value("name")),
     TextColumn("Length", "Residues", lambda r: "—" if r["length"] is None else formatting.count(r["length"]), True, 56,
                value=_value("length"), large_first=True),
@@ -190,7 +190,7 @@ COLUMNS = (
     _filter("bias", "MSV − bias", "The same above the bias filter's null model"),
     _filter("viterbi", "Viterbi", "Score in the Viterbi filter"),
     _filter("forward", "Forward", "Forward score"),
-    TextColumn("P-value", "Of the score that this stage judges by",
+    TextColumn("P-value", "P-value of the score of this stage",
                lambda r: "—" if r["pvalue"] is None else formatting.evalue(r["pvalue"]), True, 70,
                value=_value("pvalue")),
     TextColumn("Limit", "P-value that lets a sequence pass", lambda r: formatting.limit(r["limit"]), True, 56,
@@ -198,12 +198,12 @@ COLUMNS = (
     TextColumn("Description", "From the sequence file", _text("description"), False, 80, stretch=True,
                value=_value("description")),
 )  # fmt: skip
-"""Of the sequences that passed a stage, or that it rejected."""
+"""Columns of the sequences that passed a stage or were rejected by it."""
 
 
 def read_survivors(
     path: Path, profile: int, stage: str, rejected: bool, context: JobContext | None = None
 ) -> list[Row]:
-    """Read the sequences that passed a stage, or that it rejected, the best first."""
+    """Read the sequences that passed a stage or were rejected by it, the best first."""
     with open_run(path) as run:
         return survivors_at(run, profile, stage, rejected, MAX_ROWS, context=context)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from ...formatting import told
+from ...formatting import error_text
 from ...models.widgets.text_table import Row
 from ...services.app_context import Controller
 from ...settings import write_whole
@@ -24,30 +24,32 @@ class FunnelController(Controller):
     """Reads survivors for the funnel."""
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of profiles ask for."""
+        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)
-        page.funnel_asked.connect(lambda: self.fill(page))
+        page.funnel_requested.connect(lambda: self.fill(page))
         page.funnel_made.connect(lambda view: self.connect_view(page, view))
 
     def connect_view(self, page: SearchPage, view: FunnelView) -> None:
-        """Do what a funnel asks for."""
-        view.stage_asked.connect(lambda step, rejected: self.list_stage(page, step, rejected))
-        view.explain_asked.connect(page.row_explain_asked)
-        view.save_asked.connect(self.save_table)
+        """Connect a funnel."""
+        view.stage_requested.connect(lambda step, rejected: self.list_stage(page, step, rejected))
+        view.explain_requested.connect(page.row_explain_requested)
+        view.save_requested.connect(self.save_table)
 
     def fill(self, page: SearchPage) -> None:
-        """Show how many sequences passed each filter so far."""
+        """Show how many sequences have passed each filter so far."""
         run, view = page.run, page.funnel
         if not run.cards:
-            view.say("No filters yet", "They appear here as soon as the search begins.")
+            view.show_text("No filters yet", "They appear here as soon as the search begins.")
         elif run.shows_all:
-            view.say("One profile at a time", "Choose a profile to see how many sequences passed its filters.", run)
+            view.show_text(
+                "One profile at a time", "Choose a profile to see how many sequences passed its filters.", run
+            )
         elif run.card["origin"] == "hmmer2":
-            view.say(*HMMER2_WORDS)
+            view.show_text(*HMMER2_WORDS)
         elif run.share_searched() == 0.0 and (words := run.unsearched_words()):
-            view.say(*words)
+            view.show_text(*words)
         else:
             path, profile, sentence = run.path, run.profile, run.funnel_sentence()
 
@@ -55,14 +57,14 @@ class FunnelController(Controller):
                 if not isValid(view) or run.profile != profile:
                     return
                 if isinstance(answer, Exception):
-                    view.say("The filters cannot be shown", told(answer, "They could not be read"))
+                    view.show_text("The filters cannot be shown", error_text(answer, "They could not be read"))
                 else:
                     view.show_steps(answer, sentence)
 
             self._app.reader.ask((id(view), "funnel"), lambda: read_funnel(path, profile), take)
 
     def list_stage(self, page: SearchPage, step: FunnelStep, rejected: bool) -> None:
-        """List the sequences that passed a stage, or that it rejected."""
+        """List the sequences that passed a stage or were rejected by it."""
         run, view = page.run, page.funnel
         path, profile = run.path, run.profile
         view.show_reading(step, rejected)
@@ -71,16 +73,16 @@ class FunnelController(Controller):
             if not isValid(view) or view.shown != (step.stage, rejected):
                 return
             if isinstance(answer, Exception):
-                view.say_listed(told(answer, "The sequences could not be read"))
+                view.show_list_message(error_text(answer, "The sequences could not be read"))
             else:
                 view.show_rows(step, rejected, answer)
 
-        self._app.files.ask_long(
+        self._app.files.ask_slowly(
             (str(path), "survivors"), lambda context: read_survivors(path, profile, step.stage, rejected, context), take
         )
 
     def save_table(self, text: str) -> None:
-        """Write the sequences that are listed to a file."""
+        """Write the listed sequences to a file."""
         proposed = str(self._app.export_folder / "sequences.tsv")
         name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
         if name:

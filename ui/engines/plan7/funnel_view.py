@@ -36,20 +36,20 @@ from ...views.widgets.parts import (
 from ...views.widgets.text_table_view import TextTableView
 from .funnel import COLUMNS, FunnelStep, share_words, stage_title
 
-LEAST = 0.5
-"""Where bars begin: so that a single sequence can be seen."""
+MIN_COUNT = 0.5
+"""Left end of the bars, so that a bar of one sequence is visible."""
 
 EDGE, TICK = 6.0, 60.0
 """Pixels beside the bars, and between two numbers of the scale."""
 
 MIN_HEIGHT = 120
-"""Pixels of the stages; a part of them is always in view."""
+"""Pixels of the visible part of the stages."""
 
 LEGEND = [("bars", "sequences that passed, on a logarithmic scale"), ("beside", "expected by chance")]
 
 
 class FunnelBar(QWidget):
-    """How many sequences passed, and how many chance lets pass, on the scale that stands above all bars."""
+    """The number of survivors and the number expected by chance, on a scale common to all bars."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class FunnelBar(QWidget):
             painter.setBrush(QColor(colors.bar))
             painter.drawRect(QRectF(EDGE, middle - 6, scale(self._passed) - EDGE, 12))
         if self._expected is not None:
-            paint_shapes(painter, [diamond(max(EDGE, scale(max(self._expected, LEAST))), middle)], colors)
+            paint_shapes(painter, [diamond(max(EDGE, scale(max(self._expected, MIN_COUNT))), middle)], colors)
 
 
 class FunnelScale(QWidget):
@@ -115,11 +115,11 @@ def ticks_of(scale: Scale) -> list[float]:
 
 def scale_of(total: int, width: float) -> Scale:
     """Return the scale of the bars: logarithmic, from half a sequence to all."""
-    return Scale(LEAST, max(2, total), EDGE, width - EDGE, True)
+    return Scale(MIN_COUNT, max(2, total), EDGE, width - EDGE, True)
 
 
 class StageRow:
-    """The widgets of one stage, made once and then only told its numbers."""
+    """The widgets of one stage."""
 
     def __init__(self, grid: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
         self.name = label("")
@@ -174,7 +174,7 @@ class StageRow:
 
 
 class StagesArea(QScrollArea):
-    """The stages, as high as their words need in its width; they are scrolled where there is less room."""
+    """The stages, as high as their text needs; they scroll if there is less room."""
 
     def __init__(self, inside: QWidget) -> None:
         super().__init__()
@@ -194,9 +194,9 @@ class StagesArea(QScrollArea):
 class FunnelView(QWidget):
     """Stages above, the sequences of one of them below."""
 
-    stage_asked = Signal(object, bool)
-    explain_asked = Signal(object)
-    save_asked = Signal(str)
+    stage_requested = Signal(object, bool)
+    explain_requested = Signal(object)
+    save_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class FunnelView(QWidget):
         explain = IconButton(
             "filter-check-outline",
             "Send one sequence of your choice through every filter",
-            lambda: self.explain_asked.emit(None),
+            lambda: self.explain_requested.emit(None),
             "Explain one sequence…",
         )
         made.setLayout(
@@ -241,7 +241,7 @@ class FunnelView(QWidget):
             "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"
         )
         save = IconButton(
-            "export-variant", "Write the table to a file", lambda: self.save_asked.emit(self.table.tsv()), "Save…"
+            "export-variant", "Write the table to a file", lambda: self.save_requested.emit(self.table.tsv()), "Save…"
         )
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
@@ -250,17 +250,17 @@ class FunnelView(QWidget):
         self.view.doubleClicked.connect(lambda _: self._explain())
         self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
         made.setLayout(stacked(top, (self.view, 1), spacing=0))
-        self._say_nothing_listed()
+        self._disable_tools()
         return made
 
-    def _say_nothing_listed(self) -> None:
+    def _disable_tools(self) -> None:
         for tool in self._tools:
             tool.setEnabled(False)
 
     def show_steps(self, steps: list[FunnelStep], sentence: str) -> None:
         """Show how many sequences passed each stage."""
         while len(self.rows) < len(steps):
-            self.rows.append(StageRow(self._grid, len(self.rows), self.stage_asked.emit))
+            self.rows.append(StageRow(self._grid, len(self.rows), self.stage_requested.emit))
         total = steps[0].passed if steps else 0
         self.scale.show_total(total)
         for made, step in zip(self.rows, steps, strict=True):
@@ -269,15 +269,15 @@ class FunnelView(QWidget):
         self.empty.hide()
         self._splitter.show()
 
-    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is no funnel; if a run shows too many profiles, offer one."""
+    def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Show a text in place of the funnel; if a run shows too many profiles, offer one."""
         self.empty.offer(too_many)
-        self.empty.say(heading, text)
+        self.empty.show_text(heading, text)
         self._splitter.hide()
         self.empty.show()
 
     def show_reading(self, step: FunnelStep, rejected: bool) -> None:
-        """Say that the sequences of a stage are being read."""
+        """Show that the sequences of a stage are being read."""
         self.shown = step.stage, rejected
         self.title.setText(f"{stage_title(step, rejected)} – reading…")
 
@@ -293,13 +293,13 @@ class FunnelView(QWidget):
         for tool in self._tools:
             tool.setEnabled(bool(rows) and tool is not self.explain_button)
 
-    def say_listed(self, text: str) -> None:
-        """Say why nothing is listed."""
+    def show_list_message(self, text: str) -> None:
+        """Show a message in place of the list."""
         self.title.setText(text)
         self.table.set_rows([])
-        self._say_nothing_listed()
+        self._disable_tools()
 
     def _explain(self) -> None:
         index: QModelIndex = self.view.currentIndex()
         if index.isValid():
-            self.explain_asked.emit(index.data(ROW_ROLE))
+            self.explain_requested.emit(index.data(ROW_ROLE))

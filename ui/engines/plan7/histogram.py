@@ -1,4 +1,4 @@
-"""The score histogram of a profile: HMMER2's Viterbi scores, or HMMER3's scores in a filter, with their curves."""
+"""The score histogram of a profile with its curves: Viterbi scores of HMMER2, or scores of a filter of HMMER3."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ...models.charts.histogram import (
 )
 
 ScoreKind = Literal["viterbi", "msv", "forward"]
-"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that got that far."""
+"""HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that reached that filter."""
 
 AXES: dict[ScoreKind, str] = {
     "viterbi": "score (bits)",
@@ -46,9 +46,9 @@ AXES: dict[ScoreKind, str] = {
 
 KIND_WORDS: dict[str, str] = {
     "msv": "MSV scores of all sequences",
-    "forward": "Forward scores of those that got that far",
+    "forward": "Forward scores of those that reached it",
 }
-"""What a HMMER3 profile's histogram can show."""
+"""The scores that the histogram of a HMMER3 profile can show."""
 
 CURVE_POINTS = 600
 
@@ -77,38 +77,38 @@ class ProfileHistogram(Histogram):
 
     @property
     def has_thresholds(self) -> bool:
-        """Whether the thresholds for hits are about these scores."""
+        """Whether the thresholds of hits refer to these scores."""
         return self.kind != "msv"
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What can be shown instead: words, by kind."""
+        """Titles of the scores that can be shown instead, by kind."""
         return KIND_WORDS if self.kind in KIND_WORDS else {}
 
     @property
     def axis(self) -> str:
-        """What stands at the axis of scores."""
+        """The title of the score axis."""
         return AXES[self.kind]
 
     @property
     def nothing_words(self) -> str:
-        """What is said in place of a plot without bars."""
+        """The text in place of a plot without bars."""
         if self.kind == "forward" and self.n_random:
-            return "No sequence came as far as Forward."
+            return "No sequence reached Forward."
         return super(ProfileHistogram, self).nothing_words
 
     @property
     def unit(self) -> str:
-        """What scores are counted in."""
+        """The unit of scores."""
         return "bits"
 
     @property
-    def n_looked_at(self) -> float:
-        """Number of sequences that were looked at so far, also by filters before these scores."""
+    def n_examined(self) -> float:
+        """Number of sequences so far, including those that earlier filters rejected."""
         return self.n_random or self.n_scores
 
     def curve(self, name: str) -> Curve | None:
-        """Return a curve of `legend`, or None if there is none such."""
+        """Return a curve of `legend`, or None if it does not exist."""
         curve = self.calibration if name == "calibration" else self.fit
         if curve is None:
             return None
@@ -137,12 +137,12 @@ class ProfileHistogram(Histogram):
         return self.pvalue(score) * self.n_searched
 
     def legend(self) -> list[tuple[str, str]]:
-        """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
+        """Return an entry for each curve: ``calibration`` or ``fit``, and its text."""
         lines = []
         if self.kind == "forward" and self.calibration is not None:
             numbers = formatting.curve("tau", self.calibration.location, self.calibration.slope)
             random = formatting.plural(round(self.n_random), "random sequence")
-            return [("calibration", f"What {random} would give, had no filter stopped any: {numbers}")]
+            return [("calibration", f"Expected for {random} without filters: {numbers}")]
         if self.calibration is not None:
             numbers = formatting.curve("mu", self.calibration.location, self.calibration.slope)
             lines.append(("calibration", f"Calibration of the profile: {numbers}"))
@@ -152,7 +152,7 @@ class ProfileHistogram(Histogram):
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the words for the scores of a bar."""
+        """Return the scores of a bar as text."""
         return formatting.signed(f"from {low:g} to {high:g} bits")
 
 
@@ -166,7 +166,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
     """Read the histogram of a profile.
 
     HMMER2's scores, which are those of all sequences, are fitted. HMMER3's never are: the MSV scores have the
-    profile's own calibration, and Forward scores are only those that filters let through.
+    profile's own calibration, and Forward scores are only those of sequences that pass the filters.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
 
 
 def cutoffs_of(card: Card) -> dict[str, float]:
-    """Return the sequence scores of the model cutoffs that a profile has, by their short names."""
+    """Return the sequence scores of the model cutoffs of a profile, by their short names."""
     pairs = (card.get("cutoffs") or {}).items()
     return {name: float(pair[0]) for name, pair in pairs if pair and name in CUTOFF_WORDS}
 

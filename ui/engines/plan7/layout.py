@@ -1,4 +1,4 @@
-"""The alignments of domains to their profile, cut into lines that fit a width, with their two rulers."""
+"""Alignments of domains to their profile, wrapped to a width, with two rulers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ProfileLayout(Layout):
 
 
 def domain_title(hit: Hit, domain: Domain) -> list[str]:
-    """Return what stands above an alignment, in parts that may each have a line of their own."""
+    """Return the title of an alignment, in parts that may each have a line."""
     n_domains = max(hit.n_domains, len(hit.domains))
     head = f"Domain {domain.number} of {n_domains} · {formatting.score(domain.score)} bits"
     model = f"model {formatting.span(domain.query_range[0] + 1, domain.query_range[1])}"
@@ -79,7 +79,7 @@ def _domain_lines(domain: Domain, place: int, profile: str, name: str, width: in
 
 
 def _starts(domain: Domain) -> tuple[int, int]:
-    """Return node and residue of the first column; leading inserts stand before the first match."""
+    """Return node and residue of the first column; leading inserts are before the first match."""
     leading = len(domain.states) - len(domain.states.lstrip("ID"))
     inserts = domain.states[:leading].count("I")
     return domain.query_range[0], domain.target_range[0] - inserts

@@ -1,4 +1,4 @@
-"""A logo as numbers and words; how it is drawn is the painter's business."""
+"""A logo as numbers and text, independent of how it is drawn."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from clalign.values.profiles import Hmm
 Stack = list[tuple[str, float]]
 
 AXIS_STEP = 0.5
-"""The axis ends at a multiple of this, in bits."""
+"""Bits; the axis ends at a multiple of this."""
 
 LONG_INSERT = 12.0
-"""Expected residues of an insertion that is drawn as dark as can be."""
+"""Expected residues of an insertion with the darkest cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class FigureRow:
     write: Callable[[float], str]
 
     def text(self, node: int) -> str:
-        """Return what stands in a cell if there is room; `node` counts from 0."""
+        """Return the text of a cell; `node` counts from 0."""
         return self.write(float(self.values[node]))
 
 
 @dataclass(frozen=True, slots=True)
 class LogoFigure:
-    """Everything that is drawn of a logo.
+    """The data of a logo.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LogoFigure:
     letters : str
         The residues, in the order of the columns of `heights`.
     heights : float64[M, K]
-        Bits; negative ones stand below the line.
+        Bits; negative ones are below the line.
     top, bottom : float
         Ends of the axis in bits; `bottom` is 0 or less.
     axis : str
@@ -89,7 +89,7 @@ class LogoFigure:
         return line
 
     def stack(self, node: int) -> tuple[Stack, Stack]:
-        """Return letters and heights above and below the line, from the line on; `node` counts from 0.
+        """Return letters and heights above and below the line, from the line outwards; `node` counts from 0.
 
         Above, the highest letter is the topmost one; below, the deepest one is at the bottom.
         """
@@ -100,7 +100,7 @@ class LogoFigure:
 
 
 def logo_figure(hmm: Hmm, mode: HeightMode, logo: ProfileLogo | None = None) -> LogoFigure:
-    """Return the figure of a profile with one meaning of the letter heights."""
+    """Return the figure of a profile for one meaning of the letter heights."""
     logo = logo or profile_logo(hmm)
     heights = logo.heights(mode)
     top = float(np.where(heights > 0, heights, 0).sum(axis=1).max(initial=0.0))
@@ -132,7 +132,7 @@ def _rows(logo: ProfileLogo) -> tuple[FigureRow, ...]:
 
 
 def percents(share: float) -> str:
-    """Return a share as percents with as many digits as make sense; nothing that occurs is called 0."""
+    """Return a share in percent with significant digits; small shares are not 0."""
     value = 100 * share
     if 0 < value < 0.1:
         return "<0.1"

@@ -1,4 +1,4 @@
-"""Draws logos: the same code for the screen, for PNG, SVG and PDF."""
+"""Draws logos, on the screen and in PNG, SVG and PDF files."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ...views.charts.letter_paths import letter_path
 from .logo_figure import FigureRow, LogoFigure
 
 MARGIN = 104.0
-"""Room for the axis and the names of the rows."""
+"""Pixels for the axis and the names of the rows."""
 
 RULER, LINE, ROW = 18.0, 17.0, 18.0
 """Heights of the numbers, of a row of letters and of a row of cells."""
 
 GAP = 3.0
-"""Between letters and cells."""
+"""Pixels between letters and cells."""
 
-SMALLEST = 1.2
-"""A letter lower than this many pixels is drawn as a bar."""
+MIN_LETTER = 1.2
+"""Pixels of height below which a letter is drawn as a bar."""
 
-NARROWEST = 7.0
-"""In narrower cells all letters are drawn as bars, and small ones are left out."""
+MIN_LETTER_CELL = 7.0
+"""Pixels of width below which all letters are bars, and small ones are omitted."""
 
 TEXT_WIDTH = 21.0
-"""Cells from this width on show their numbers."""
+"""Pixels of width from which on cells show their numbers."""
 
 NARROW = {"I": 0.45, "J": 0.75}
-"""Letters that would look like bars if they filled their cell."""
+"""Width of letters that would look like bars if they filled their cell."""
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 CENTER = Qt.AlignmentFlag.AlignCenter
@@ -42,7 +42,7 @@ CENTER = Qt.AlignmentFlag.AlignCenter
 
 @dataclass(frozen=True, slots=True)
 class LogoStyle:
-    """How a logo is drawn.
+    """Colors and sizes of a logo.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class LogoStyle:
 
 
 def extra_height(figure: LogoFigure, with_rows: bool) -> float:
-    """Return the pixels that a block needs besides those of its letters."""
+    """Return the pixels of a block beside those of its letters."""
     annotations = LINE * (2 if figure.structure else 1)
     return RULER + annotations + (GAP + ROW * len(figure.rows) if with_rows else 0)
 
@@ -71,7 +71,7 @@ def paint_block(
     painter: QPainter, area: QRectF, figure: LogoFigure, nodes: range, style: LogoStyle, shift: float = 0.0,
     chosen: int | None = None,
 ) -> None:  # fmt: skip
-    """Draw some nodes beside each other.
+    """Draw consecutive nodes.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def _paint_axis(painter: QPainter, area: QRectF, figure: LogoFigure, style: Logo
 
 
 def _font_for(texts: list[str], width: float, painter: QPainter) -> QFont:
-    """Return the painter's font, in letters as small as the longest of some texts needs to be within a width."""
+    """Return the painter's font, made smaller so that the longest of some texts fits a width."""
     font, metrics = QFont(painter.font()), QFontMetricsF(painter.font(), painter.device())
     widest = max(map(metrics.horizontalAdvance, texts), default=0.0)
     if widest > width:
@@ -167,8 +167,8 @@ def _paint_stack(painter: QPainter, column: QRectF, figure: LogoFigure, node: in
 def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigure, style: LogoStyle) -> None:
     color = letter_color(letter, style, figure.nucleic)
     width = box.width() - min(2.0, 0.1 * box.width())
-    if box.height() < SMALLEST or box.width() < NARROWEST:
-        if box.height() >= (0.25 if box.width() >= NARROWEST else 0.8):
+    if box.height() < MIN_LETTER or box.width() < MIN_LETTER_CELL:
+        if box.height() >= (0.25 if box.width() >= MIN_LETTER_CELL else 0.8):
             painter.fillRect(QRectF(box.left() + 0.5, box.top(), max(width, 0.8), box.height()), color)
         return
     wide = width * NARROW.get(letter, 1.0)
@@ -180,7 +180,7 @@ def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigur
 
 @cache
 def letter_color(letter: str, style: LogoStyle, nucleic: bool) -> QColor:
-    """Return the color of a letter: that of the scheme, strong enough on the ground."""
+    """Return the color of a letter: that of the scheme, with enough contrast."""
     found = background_of(letter, style.scheme, nucleic)
     if found is None:
         return QColor(style.colors.text)
@@ -231,5 +231,5 @@ def _paint_cells(painter: QPainter, y: float, left: float, row: FigureRow, nodes
 
 
 def fitting(text: str, width: float, metrics: QFontMetricsF) -> str:
-    """Return a number if it stays in its cell, else a dot: wider cells show it."""
+    """Return a number if it fits its cell, else a dot."""
     return text if metrics.horizontalAdvance(text) <= width else "·"

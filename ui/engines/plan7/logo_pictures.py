@@ -1,4 +1,4 @@
-"""A logo as a file: wrapped to rows, as SVG, PDF or PNG."""
+"""Logos as files: wrapped into rows, as SVG, PDF or PNG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDGE, HEAD, BETWEEN = 16.0, 28.0, 14.0
 
 @dataclass(frozen=True, slots=True)
 class PictureChoices:
-    """What of a logo is drawn.
+    """The drawn part of a logo.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class PictureChoices:
 
 
 class LogoPicture:
-    """A logo laid out in rows; a long one over several pages of a PDF."""
+    """A logo laid out in rows; a long one fills several pages of a PDF."""
 
     def __init__(self, figure: LogoFigure, choices: PictureChoices) -> None:
         self.figure, self.title = figure, figure.title

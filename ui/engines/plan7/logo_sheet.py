@@ -15,7 +15,7 @@ from .logo_pictures import PictureChoices
 
 
 class LogoSheet(PictureSheet):
-    """Asks for format, nodes and file; emits the choices and the path."""
+    """Asks for format, nodes and file."""
 
     def __init__(self, figure: LogoFigure, shown: range, folder: Path, scheme: str) -> None:
         self._figure, self._shown, self._scheme = figure, shown, scheme

@@ -1,4 +1,4 @@
-"""A logo on the screen: scrolls over thousands of nodes, paints those in view, one of them is chosen."""
+"""A logo on the screen: scrolls through thousands of nodes, one of which is chosen."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LogoView(QAbstractScrollArea):
         self.horizontalScrollBar().valueChanged.connect(lambda _: self.view_moved.emit())
 
     def show_figure(self, figure: LogoFigure | None) -> None:
-        """Show another figure; the same node stays chosen if it has it."""
+        """Show another figure; the chosen node stays if it exists."""
         self.figure = figure
         self.node = min(self.node, figure.length) if figure is not None else 0
         self.setAccessibleDescription("" if figure is None else figure.title)
@@ -62,7 +62,7 @@ class LogoView(QAbstractScrollArea):
         self.viewport().update()
 
     def choose(self, node: int) -> None:
-        """Choose a node, counted from 1, and bring it into view."""
+        """Choose a node, counted from 1, and scroll to it."""
         if self.figure is None or not 1 <= node <= self.figure.length:
             return
         changed, self.node = node != self.node, node
@@ -74,7 +74,7 @@ class LogoView(QAbstractScrollArea):
             self.node_chosen.emit(node)
 
     def zoom(self, steps: int) -> None:
-        """Make the nodes wider or narrower; 0 restores their width."""
+        """Widen or narrow the nodes; 0 restores their width."""
         bar = self.horizontalScrollBar()
         middle = (bar.value() + self._room() / 2) / self.cell
         if self.node and bar.value() <= (self.node - 0.5) * self.cell <= bar.value() + self._room():
@@ -92,7 +92,7 @@ class LogoView(QAbstractScrollArea):
         return range(first, min(self.figure.length, int(first + self._room() / self.cell) + 2))
 
     def show_from(self, share: float) -> None:
-        """Bring the part into view that lies around a share of the profile."""
+        """Scroll to a share of the length of the profile."""
         if self.figure is not None:
             total = self.figure.length * self.cell
             self.horizontalScrollBar().setValue(int(share * total - self._room() / 2))
@@ -113,7 +113,7 @@ class LogoView(QAbstractScrollArea):
         return QRectF(self.viewport().rect()).adjusted(0, EDGE, 0, -EDGE)
 
     def _node_at(self, place: QPointF) -> int:
-        """Return the node at a place, counted from 1; 0 beside the nodes."""
+        """Return the node at a place, counted from 1; 0 if there is none."""
         if self.figure is None or place.x() < MARGIN:
             return 0
         node = int((place.x() - MARGIN + self.horizontalScrollBar().value()) / self.cell) + 1
@@ -172,7 +172,7 @@ class LogoView(QAbstractScrollArea):
         super().changeEvent(event)
 
     def tip_at(self, place: QPointF) -> str:
-        """Return what is said about a place."""
+        """Return the tooltip for a place."""
         node, figure = self._node_at(place), self.figure
         if not node or figure is None:
             return ""
@@ -196,7 +196,7 @@ class LogoView(QAbstractScrollArea):
 
 
 class LogoOverview(QWidget):
-    """The whole profile as a skyline, with the part in view marked; a click or a drag goes there."""
+    """The whole profile as a skyline with the visible part marked; a click or a drag moves it."""
 
     def __init__(self, view: LogoView) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""One node of a profile: its residues against the background, its way through match, insert and delete."""
+"""One node of a profile: emission and transition probabilities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CAPTION = "Residues; the line is the background"
 
 
 class EmissionBars(QWidget):
-    """Probability of each residue as a bar, its background as a line across."""
+    """The probability of each residue as a bar, with its background as a line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ class EmissionBars(QWidget):
             )
 
     def tip_at(self, place: QPointF) -> str:
-        """Return what is said about a residue."""
+        """Return the tooltip for a residue."""
         for number, (letter, share, null, bits) in enumerate(self._rows):
             if self._column(number).adjusted(0, -20, 0, 20).contains(place):
                 score = f"{bits:+.2f} bits".replace("-", "−") if math.isfinite(bits) else "cannot occur"
@@ -97,7 +97,7 @@ class EmissionBars(QWidget):
 
 
 class Lane(QWidget):
-    """Match, insert and delete state of a node, and where they lead."""
+    """Match, insert and delete state of a node, and their transitions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class Lane(QWidget):
         return QSize(300, 150)
 
     def _places(self) -> dict[str, QPointF]:
-        """Return the middle of every state; those of the next node have a 2."""
+        """Return the center of every state; those of the next node end in 2."""
         area = QRectF(self.rect()).adjusted(30, 18, -30, -54)
         left, right, middle = area.left(), area.right(), area.center().x()
         return {
@@ -197,12 +197,12 @@ class Lane(QWidget):
         painter.drawText(box, int(CENTER), text)
 
 
-LARGEST = 1100, 400
-"""Pixels of the pictures on screens that have more room."""
+MAX_SIZES = 1100, 400
+"""Pixels of the pictures."""
 
 
 class NodeInspector(QWidget):
-    """Words on the left, residues and transitions on the right."""
+    """Text at the left, residues and transitions at the right."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class NodeInspector(QWidget):
         pictures.box.addWidget(self.bars, 1)
         pictures.box.addWidget(self.lane, 1)
         for picture in (self.bars, self.lane):
-            picture.setMaximumSize(*LARGEST)
+            picture.setMaximumSize(*MAX_SIZES)
         pictures.box.addStretch(0)
         self.setLayout(row((scroll, 5), (pictures, 5), spacing=-1))
 

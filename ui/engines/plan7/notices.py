@@ -1,4 +1,4 @@
-"""What is to be said about profiles, sequences and a device before a search."""
+"""Notices about profiles, sequences and a device before a search."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. 
 
 
 def has_hmmer3(source: Source | None) -> bool:
-    """Return whether any of the profiles of a file is one of HMMER3."""
+    """Return whether a file contains HMMER3 profiles."""
     return source is not None and any(card["origin"] == "hmmer3" for card in source.cards)
 
 
 def notices(profiles: Source | None, sequences: Source | None, device: Device | None) -> list[Notice]:
-    """Return what is to be said about a combination of files and device."""
+    """Return notices about a combination of files and device."""
     found: list[Notice] = []
     if profiles is not None and profiles.state == "ready":
         found += _profile_notices(profiles)
@@ -47,7 +47,7 @@ def _profile_notices(profiles: Source) -> list[Notice]:
 
 
 def _rough_words(profiles: Source, n_rough: int) -> str:
-    """Return which profiles have no calibration, and what follows."""
+    """Return which profiles are not calibrated, and the consequence."""
     which = f"{n_rough} of the profiles" if n_rough < len(profiles.cards) else "These HMMER2 profiles"
     if len(profiles.cards) == 1:
         which = "This HMMER2 profile"
@@ -78,7 +78,7 @@ _BUILD = "Build a HMMER3 profile from it and"
 
 
 def source_offers(source: Source) -> list[Offer]:
-    """Return what profiles are good for with an opened file."""
+    """Return the actions of profiles for an opened file."""
     if source.is_alignment:
         said = ("", "This is an alignment: a profile can be built from it.")
         search = Offer("Search with this alignment…", "search.building.build", (True,),

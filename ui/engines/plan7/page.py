@@ -1,4 +1,4 @@
-"""The results of a run with profiles: the same page with the profile and the filters beside."""
+"""The results of a run with profiles, with tabs for the profile and the filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from ...models.results.result_tabs import TABS
 from ...views.results.results_page import ResultsPage
-from ...views.widgets.parts import Later
+from ...views.widgets.parts import LazyWidget
 from .card import DomainCard
 from .explain_sheet import FilterSheet
 from .funnel_view import FunnelView
@@ -28,16 +28,16 @@ class SearchPage(ResultsPage):
     }
 
     explain_sheet = FilterSheet
-    profile_asked = Signal()
+    profile_requested = Signal()
     profile_made = Signal(object)
-    funnel_asked = Signal()
+    funnel_requested = Signal()
     funnel_made = Signal(object)
 
     run: ProfileRunView
 
     def __init__(self, run: ProfileRunView) -> None:
-        self._profile = Later(ProfileView, lambda view: self.profile_made.emit(view))
-        self._funnel = Later(FunnelView, lambda view: self.funnel_made.emit(view))
+        self._profile = LazyWidget(ProfileView, lambda view: self.profile_made.emit(view))
+        self._funnel = LazyWidget(FunnelView, lambda view: self.funnel_made.emit(view))
         super().__init__(run)
 
     def _parts(self) -> dict[str, QWidget]:
@@ -45,19 +45,19 @@ class SearchPage(ResultsPage):
 
     @property
     def profile(self) -> ProfileView:
-        """The logo of the profile, made when it is first looked at."""
-        made = self._profile.look()
+        """The logo of the profile, created on first use."""
+        made = self._profile.load()
         assert isinstance(made, ProfileView)
         return made
 
     @property
     def funnel(self) -> FunnelView:
-        """The filters, made when they are first looked at."""
-        made = self._funnel.look()
+        """The filters, created on first use."""
+        made = self._funnel.load()
         assert isinstance(made, FunnelView)
         return made
 
-    def _made_hit(self) -> DomainCard:
+    def _make_hit(self) -> DomainCard:
         made = DomainCard()
         self._dress_hit(made)
         return made
@@ -65,20 +65,20 @@ class SearchPage(ResultsPage):
     def _look(self) -> None:
         super()._look()
         if self.tab == "profile":
-            self.profile_asked.emit()
+            self.profile_requested.emit()
         elif self.tab == "funnel":
-            self.funnel_asked.emit()
+            self.funnel_requested.emit()
 
     def show_facts(self) -> None:
-        """Show what is known about the run; only HMMER3 has filters."""
+        """Show the facts about the run; only HMMER3 has filters."""
         super().show_facts()
         has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
         self.tabs.setTabVisible(self.tabs.indexOf(self._funnel), has_filters)
 
     def show_histogram(self) -> None:
-        """Draw the histogram as it is now, and what stands beside it."""
+        """Draw the histogram and update the tab in view."""
         if self.tab == "funnel":
-            self.funnel_asked.emit()
+            self.funnel_requested.emit()
         super().show_histogram()
 
     def set_scheme(self, scheme: str) -> None:

@@ -1,4 +1,4 @@
-"""Profiles as logos: the pages of profile files, the profile of a run, and pictures of them."""
+"""Profiles as logos: pages of profile files, profiles of runs, and pictures of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clalign.jobs import JobContext
 from clalign.values.documents import Card
 
 from ... import formatting
-from ...formatting import told
+from ...formatting import error_text
 from ...services.app_context import AppContext, Controller
 from ...services.form_controller import FormController
 from ...services.picture_files import copy_picture
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ProfileController(Controller):
-    """Reads profiles for the views that show them."""
+    """Reads profiles for the views."""
 
     def __init__(self, app: AppContext, form: FormController) -> None:
         super().__init__(app)
@@ -57,7 +57,7 @@ class ProfileController(Controller):
         return results.profile if isinstance(results, SearchPage) else None
 
     def open_chosen(self) -> None:
-        """Show the logo of the profile that the next search uses."""
+        """Show the logo of the chosen profile."""
         if self._app.workspace.profiles is not None:
             self.open_profile(self._app.workspace.profiles.path)
 
@@ -71,7 +71,7 @@ class ProfileController(Controller):
         self.drop(path)
         page = ProfilePage(source.name, [card["name"] for card in source.cards])
         self.pages[path] = page
-        page.profile_asked.connect(lambda chosen: self._fill_page(path, chosen))
+        page.profile_requested.connect(lambda chosen: self._fill_page(path, chosen))
         self.connect_view(page.view)
         self._app.window.center.addWidget(page)
         self._app.show_page(page, source.name)
@@ -86,14 +86,14 @@ class ProfileController(Controller):
         self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
     def close_page(self) -> None:
-        """Leave the profile in view."""
+        """Close the profile in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()
             self.drop(path)
 
     def drop(self, path: str) -> None:
-        """Forget the page of a file."""
+        """Remove the page of a file."""
         page = self.pages.pop(path, None)
         if page is not None:
             self._app.window.center.removeWidget(page)
@@ -101,27 +101,27 @@ class ProfileController(Controller):
             page.deleteLater()
 
     def forget(self, owner: str) -> None:
-        """Wait no longer for what is read of a file, or of a run."""
+        """Stop reading a file or a run."""
         for key in [key for key in self._waiting if key[0] == owner]:
             del self._waiting[key]
         self._app.forget_files(owner)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of profiles ask for."""
+        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)
         page.node_chosen.connect(lambda node: self.show_node(page, node))
-        page.profile_asked.connect(lambda: self.fill_results(page))
+        page.profile_requested.connect(lambda: self.fill_results(page))
         page.profile_made.connect(self.connect_view)
 
     def connect_view(self, view: ProfileView) -> None:
-        """Do what a logo asks for."""
+        """Connect a logo."""
         view.set_scheme(self._app.settings.preferences.scheme)
         view.scheme_chosen.connect(self._app.set_scheme)
-        view.least_asked.connect(lambda profile: self._show_least(view, profile))
-        view.export_asked.connect(self.export_logo)
-        view.locate_asked.connect(self._locating.ask_for_page)
+        view.least_requested.connect(lambda profile: self._show_disfavored(view, profile))
+        view.export_requested.connect(self.export_logo)
+        view.locate_requested.connect(self._locating.locate_for_page)
 
     def _set_scheme(self, scheme: str) -> None:
         """Color residues of all pages by a scheme."""
@@ -129,25 +129,29 @@ class ProfileController(Controller):
             page.view.set_scheme(scheme)
 
     def show_node(self, page: SearchPage, node: int) -> None:
-        """Choose a node of the profile that was searched with, and say what it likes."""
+        """Choose a node of the searched profile, and describe it."""
 
-        def tell(profile: ShownProfile) -> None:
+        def show_disfavored_node(profile: ShownProfile) -> None:
             page.profile.choose_node(node)
             for card in (page.hit, self._app.window.details.hit):
                 card.show_node(node_line(profile, node))
 
-        self.fill_results(page, tell)
+        self.fill_results(page, show_disfavored_node)
 
     def fill_results(self, page: SearchPage, then: Callable[[ShownProfile], None] = lambda profile: None) -> None:
-        """Show the profile of a run; the file that was searched with must still be there."""
+        """Show the profile of a run, whose file must still exist."""
         run = page.run
         number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
-        page.profile.say_whose(_whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else "")
+        page.profile.show_profile_name(
+            _whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else ""
+        )
         if not run.cards:
-            page.profile.say("No profile yet", "It appears here as soon as the search begins.")
+            page.profile.show_text("No profile yet", "It appears here as soon as the search begins.")
         elif path == "-":
-            page.profile.say("The profile was not kept", "It came from standard input. Open it as a file to see it.")
+            page.profile.show_text(
+                "The profile is not available", "It came from standard input. Open it as a file to see it."
+            )
         else:
             file, card = run.path, run.cards[number]
             self.fill(
@@ -155,7 +159,7 @@ class ProfileController(Controller):
             )
 
     def _fill_again(self, run: str) -> None:
-        """Read the profile once more, now that a file of its run was found."""
+        """Read the profile once a missing file of its run was found."""
         from .page import SearchPage
 
         page = self._app.pages.get(run)
@@ -166,7 +170,7 @@ class ProfileController(Controller):
         self, view: ProfileView, owner: str, number: int, read: Callable[[JobContext], ShownProfile],
         then: Callable[[ShownProfile], None] = lambda profile: None,
     ) -> None:  # fmt: skip
-        """Read a profile of a file or of a run and show it; the window does not wait."""
+        """Read a profile of a file or of a run in a thread, and show it."""
         if view.wanted == (owner, number) and view.profile is not None:
             then(view.profile)
             return
@@ -182,18 +186,18 @@ class ProfileController(Controller):
             if not isValid(view) or view.wanted != (owner, number):
                 return
             if isinstance(answer, Exception):
-                view.say("The profile cannot be shown", told(answer, "Its file could not be read"))
+                view.show_text("The profile cannot be shown", error_text(answer, "Its file could not be read"))
             else:
                 view.show_profile(answer)
                 for call in calls:
                     call(answer)
 
-        self._app.files.ask_long(key, read, take)
+        self._app.files.ask_slowly(key, read, take)
 
-    def _show_least(self, view: ProfileView, profile: ShownProfile) -> None:
-        from .profile_view import LeastLikedSheet
+    def _show_disfavored(self, view: ProfileView, profile: ShownProfile) -> None:
+        from .profile_view import DisfavoredSheet
 
-        sheet = LeastLikedSheet(profile)
+        sheet = DisfavoredSheet(profile)
         sheet.node_chosen.connect(view.choose_node)
         self._app.window.sheets.open_sheet(sheet)
 
@@ -206,8 +210,8 @@ class ProfileController(Controller):
             return
         figure, scheme = view.figure, view.logo.scheme
         sheet = LogoSheet(figure, view.logo.shown_nodes(), self._app.export_folder, scheme)
-        sheet.export_asked.connect(lambda choices, path: self._save(figure, choices, path))
-        sheet.copy_asked.connect(lambda choices: self._copy(figure, choices))
+        sheet.export_requested.connect(lambda choices, path: self._save(figure, choices, path))
+        sheet.copy_requested.connect(lambda choices: self._copy(figure, choices))
         self._app.window.sheets.open_sheet(sheet)
 
     def _copy(self, figure: LogoFigure, choices: PictureChoices) -> None:
@@ -225,12 +229,12 @@ class ProfileController(Controller):
 
 
 def _card_line(card: Card) -> str:
-    """Return whose logo it is, in a line."""
+    """Return a line about the profile of a logo."""
     parts = [card["name"], card["accession"], card["description"], formatting.plural(card["length"], "node")]
     return " · ".join(part for part in parts if part and part != "-")
 
 
 def _whose(card: Card, is_of_hit: bool) -> str:
-    """Return whose logo it is where the hits of all profiles are in view, and how to see another one."""
+    """Return which profile the logo shows when the hits of all profiles are in view, and how to see another one."""
     why = "of the chosen hit" if is_of_hit else "the first one; choose a hit or a profile to see another"
     return f"{card['name']}, {why} · {_card_line({**card, 'name': ''})}"

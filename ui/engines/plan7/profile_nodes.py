@@ -1,4 +1,4 @@
-"""A profile and its nodes in words: what follows on what, which residues it likes, and which least."""
+"""A profile and its nodes as text: transitions, favored and disfavored residues."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Hmm, Hmmer3Setti
 
 from ... import formatting
 
-LEAST = 200
-"""Residues that the list of what a model likes least has at most."""
+MAX_DISFAVORED = 200
+"""Residues in the list of those that a model disfavors most."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownProfile:
-    """A profile as it was read, with what its logo shows.
+    """A profile with the data of its logo.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ShownProfile:
 
 
 def shown_profile(hmm: Hmm) -> ShownProfile:
-    """Return a profile with everything that is shown of it."""
+    """Return a profile with the data of its logo."""
     return ShownProfile(hmm, profile_logo(hmm), core_transitions(hmm))
 
 
@@ -53,12 +53,12 @@ def read_profile(path: str, number: int, card: Card, context: JobContext | None 
     card : dict
         What was known of it; the file may be another one by now.
     context : JobContext, optional
-        Asked whether to go on.
+        Can cancel the read.
 
     Raises
     ------
     InputError
-        If it is not readable or no longer there.
+        If it is unreadable or missing.
     """
     check = (context or QuietContext()).check
     hmm = next((found for place, found in enumerate(read_profiles(path)) if check() or place == number), None)
@@ -72,7 +72,7 @@ def read_profile(path: str, number: int, card: Card, context: JobContext | None 
 
 
 def read_run_profile(run: Path, number: int, card: Card, context: JobContext) -> ShownProfile:
-    """Read one of the profiles that a run searched with, where they lie now and if they are still the same.
+    """Read a profile of a run from its present place if its file is unchanged.
 
     Raises
     ------
@@ -96,14 +96,14 @@ def node_title(profile: ShownProfile, node: int) -> str:
 
 
 def node_line(profile: ShownProfile, node: int) -> str:
-    """Return a node and what it likes in one line."""
+    """Return a node and its favored residues in one line."""
     rows = sorted(emissions(profile, node), key=lambda row: -row[1])[:3]
     shares = ", ".join(f"{letter} {_percent(share)}" for letter, share, _, _ in rows)
     return f"Node {formatting.count(node)}: {shares} · information {profile.logo.information[node - 1]:.2f} bits"
 
 
 def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
-    """Return names and values of a node: information, occupancy, and the residues it likes most and least."""
+    """Return names and values of a node: information, occupancy, favored and disfavored residues."""
     logo, row = profile.logo, node - 1
     order = np.argsort(-logo.scores[row])
     scored = [(logo.letters[x], float(logo.scores[row, x]), float(logo.probabilities[row, x])) for x in order]
@@ -118,16 +118,16 @@ def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
 
 
 def lane_sentences(profile: ShownProfile, node: int) -> list[str]:
-    """Return in words what follows on the match, the insertion and the deletion of a node."""
+    """Return the transitions from the match, the insert and the delete state of a node as sentences."""
     if node == profile.hmm.length:
-        return ["The last node: what matches or skips it has come to the end of the profile."]
+        return ["The last node: after a match or a deletion the profile ends."]
     t = profile.steps[node]
     match = (
         f"After a match here, {_percent(t[MM])} go on to the next node, {_percent(t[MI])} insert residues "
         f"first, and {_percent(t[MD])} skip the next node."
     )
     insert = (
-        f"An insertion goes on with {_percent(t[II])} after each residue, which makes "
+        f"An insertion continues with {_percent(t[II])} after each residue: "
         f"{profile.logo.insert_length[node - 1]:.1f} residues on average."
     )
     delete = (
@@ -155,8 +155,8 @@ def emissions(profile: ShownProfile, node: int) -> list[tuple[str, float, float,
     ]
 
 
-def least_liked(profile: ShownProfile, most: int = LEAST) -> list[dict[str, Any]]:
-    """Return the residues that cost the most bits against the best one of their node, dearest first."""
+def disfavored_residues(profile: ShownProfile, most: int = MAX_DISFAVORED) -> list[dict[str, Any]]:
+    """Return the residues with the largest loss of bits against the best one of their node."""
     logo, hmm = profile.logo, profile.hmm
     best = logo.scores.max(axis=1, keepdims=True)
     costs = best - logo.scores

@@ -1,4 +1,4 @@
-"""A profile: its logo, and below it the node that is chosen."""
+"""A profile: its logo, and below it the chosen node."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from ...views.widgets.text_table_view import TextTableView
 from .logo_figure import LogoFigure, logo_figure
 from .logo_view import LogoOverview, LogoView
 from .node_inspector import NodeInspector
-from .profile_nodes import ShownProfile, least_liked
+from .profile_nodes import ShownProfile, disfavored_residues
 
 SHORT_MODES: dict[HeightMode, str] = {"information": "Information", "probability": "All letters", "score": "Score"}
-"""What the height of a letter can mean, in the room of a combo box; HEIGHT_MODES says more."""
+"""Short titles of the meanings of the letter height, for a combo box; HEIGHT_MODES explains them."""
 
 MIN_COLUMNS = (
     TextColumn("Node", "Place in the profile", lambda r: formatting.count(r["node"]), True, 70),
@@ -51,15 +51,15 @@ MIN_COLUMNS = (
 )  # fmt: skip
 
 
-HIGHEST = 900
-"""Pixels of the logo on screens that have more room: its letters are no wider there."""
+MAX_LOGO_HEIGHT = 900
+"""Pixels."""
 
 SHARES = 370, 280
-"""Pixels of logo and node in a window of usual size: the states of a node stand whole, and letters lose little."""
+"""Pixels of logo and node in a window of usual size, in which the states of a node fit."""
 
 
-class LeastLikedSheet(Sheet):
-    """What costs a sequence most; choosing a line goes to its node."""
+class DisfavoredSheet(Sheet):
+    """Lists the residues that cost a sequence most; choosing a row goes to its node."""
 
     node_chosen = Signal(int)
 
@@ -67,11 +67,11 @@ class LeastLikedSheet(Sheet):
         super().__init__("What this model likes least", 560)
         text = (
             "These residues cost the most bits against the likeliest one of their node. A sequence that has "
-            "several of them is hardly a member of the family. Choose a line to see its node."
+            "several of them is probably not a member of the family. Choose a row to see its node."
         )
         self.body.addWidget(label(text, "muted", wrap=True))
         model = TextTable(MIN_COLUMNS, self)
-        model.set_rows(least_liked(profile))
+        model.set_rows(disfavored_residues(profile))
         self.table = TextTableView(model, "What this model likes least")
         self.table.setMinimumHeight(360)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -87,13 +87,13 @@ class LeastLikedSheet(Sheet):
 
 
 class ProfileView(QWidget):
-    """Shows a `ShownProfile`; what needs more than it leaves as a signal."""
+    """Shows a `ShownProfile`."""
 
-    export_asked = Signal()
-    least_asked = Signal(object)
+    export_requested = Signal()
+    least_requested = Signal(object)
     scheme_chosen = Signal(str)
     node_chosen = Signal(int)
-    locate_asked = Signal()
+    locate_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class ProfileView(QWidget):
         self.logo = LogoView()
         self.overview = LogoOverview(self.logo)
         self.inspector = NodeInspector()
-        self.locate_button = button(LOCATE_TITLE, self.locate_asked.emit)
+        self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.empty = EmptyPanel(
             "chart-timeline-variant", "Reading the profile", "Its logo appears here.", self.locate_button
@@ -116,7 +116,7 @@ class ProfileView(QWidget):
         above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        above.setMaximumHeight(HIGHEST)
+        above.setMaximumHeight(MAX_LOGO_HEIGHT)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2), sizes=SHARES))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
@@ -142,8 +142,12 @@ class ProfileView(QWidget):
             IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
             None,
-            IconButton("thumb-down-outline", "What does this model like least?", self._ask_least, "Likes least…"),
-            IconButton("export-variant", "Write the logo as SVG, PDF or PNG", self.export_asked.emit, "Export logo…"),
+            IconButton(
+                "thumb-down-outline", "What does this model like least?", self._request_disfavored, "Likes least…"
+            ),
+            IconButton(
+                "export-variant", "Write the logo as SVG, PDF or PNG", self.export_requested.emit, "Export logo…"
+            ),
         )
         for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -159,11 +163,11 @@ class ProfileView(QWidget):
 
     @property
     def figure(self) -> LogoFigure | None:
-        """What is drawn."""
+        """The figure in view."""
         return self.logo.figure
 
     def show_profile(self, profile: ShownProfile) -> None:
-        """Show a profile, its first node chosen."""
+        """Show a profile, and choose its first node."""
         same = self.profile is not None and self.profile.hmm is profile.hmm
         self.profile = profile
         self._stack.setCurrentIndex(1)
@@ -173,17 +177,17 @@ class ProfileView(QWidget):
         if not same:
             self.logo.choose(1)
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is no profile."""
+    def show_text(self, heading: str, text: str) -> None:
+        """Show a text in place of the profile."""
         self.profile = None
         self.logo.show_figure(None)
         self.inspector.show_node(None, 0)
-        self.empty.say(heading, without_ways(text))
+        self.empty.show_text(heading, without_ways(text))
         self.locate_button.setVisible(can_be_located(text))
         self._stack.setCurrentIndex(0)
 
-    def say_whose(self, text: str) -> None:
-        """Say whose profile it is, where nothing else in view does; an empty text says nothing."""
+    def show_profile_name(self, text: str) -> None:
+        """Show the name of the profile if nothing else in view does; an empty text hides it."""
         self.whose.setText(text)
         self._head.setVisible(bool(text))
 
@@ -205,24 +209,24 @@ class ProfileView(QWidget):
         self.inspector.show_node(self.profile, node)
         self.node_chosen.emit(node)
 
-    def _ask_least(self) -> None:
+    def _request_disfavored(self) -> None:
         if self.profile is not None:
-            self.least_asked.emit(self.profile)
+            self.least_requested.emit(self.profile)
 
 
 class ProfilePage(QWidget):
     """The profiles of a file, one at a time."""
 
-    profile_asked = Signal(int)
+    profile_requested = Signal(int)
 
     def __init__(self, title: str, names: list[str]) -> None:
         super().__init__()
         self.title = title
         self.view = ProfileView()
-        self.profiles = QueryChooser("Profile that is shown")
+        self.profiles = QueryChooser("Profile in view")
         self.profiles.offer((name, number) for number, name in enumerate(names))
         self.profiles.setVisible(len(names) > 1)
-        self.profiles.activated.connect(self.profile_asked)
+        self.profiles.activated.connect(self.profile_requested)
         self._line = ElidedLabel("", "muted")
         top = row((title_label(title), 1), self.profiles, spacing=-1)
         head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 6))
@@ -231,6 +235,6 @@ class ProfilePage(QWidget):
         QTimer.singleShot(0, self.view.logo, self.view.logo.setFocus)
 
     def show_card(self, number: int, line: str) -> None:
-        """Show whose logo is drawn."""
+        """Show the name of the profile."""
         self.profiles.setCurrentIndex(number)
         self._line.setText(line)

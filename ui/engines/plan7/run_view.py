@@ -1,4 +1,4 @@
-"""A run with profiles as the window shows it."""
+"""A run with profiles in the window."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .layout import ProfileLayout
 
 
 class ProfileRunView(RunView):
-    """What is shown of a search, or a scan, with profiles."""
+    """A search or a scan with profiles."""
 
     noun, nouns = "Profile", "Profiles"
     table = PROFILE_TABLE
@@ -32,26 +32,26 @@ class ProfileRunView(RunView):
 
     @property
     def database_noun(self) -> str:
-        """What E-values are for so many of: in a scan, profiles."""
+        """The noun that the size for E-values counts: in a scan, profiles."""
         return "profile" if self.is_scan else "sequence"
 
     @property
     def is_scan(self) -> bool:
-        """Whether the profiles of each sequence were looked for, not the sequences of each profile."""
+        """Whether hits are the profiles of each sequence rather than the sequences of each profile."""
         return self.facts.get("direction") == "scan"
 
     @property
     def all_words(self) -> str:
-        """What the hits of all profiles together are called; empty where they are not offered."""
+        """The name of the hits of all profiles together; empty where they are not offered."""
         return "All profiles" if self.is_scan or len(self.cards) > 1 else ""
 
     def way_words(self) -> str:
-        """Return whether profiles were looked for in sequences or the other way."""
+        """Return a note on the direction of a scan; empty for a search."""
         return "scan: the profiles of each sequence" if self.is_scan else ""
 
     @property
     def together(self) -> Together:
-        """How the hits of all profiles stand: a scan asks what each sequence has."""
+        """The order of the hits of all profiles: in a scan sequence by sequence."""
         return "target" if self.is_scan else "best"
 
     def _first_profile(self) -> int:
@@ -60,7 +60,7 @@ class ProfileRunView(RunView):
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
         self.score_kind = "forward" if kind == "forward" else "msv"
-        self._ask_histogram()
+        self._read_histogram()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
         if self.shows_all:
@@ -81,7 +81,7 @@ class ProfileRunView(RunView):
         return found
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the words on the tag of a threshold line."""
+        """Return the text on the tag of a threshold."""
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, ProfileHistogram) or not math.isfinite(score):
             return ""
@@ -91,14 +91,14 @@ class ProfileRunView(RunView):
         if short:
             return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
         pvalue = data.pvalue(score)
-        false_hits = formatting.evalue(pvalue * data.n_looked_at)
+        false_hits = formatting.evalue(pvalue * data.n_examined)
         return (
             f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"
         )
 
     def sentence(self) -> str:
-        """Return what the histogram shows, honestly."""
+        """Return the description of the histogram."""
         data = self.histogram
         if not isinstance(data, ProfileHistogram):
             return super().sentence()
@@ -118,22 +118,22 @@ class ProfileRunView(RunView):
         if data.kind == "msv":
             return (
                 f"MSV filter scores of all {formatting.plural(data.n_scores, 'sequence')}{so_far}; the curve is the "
-                "model's calibration, not fitted. Scores beyond what 8 bits can count stand at the right end. Hits are "
+                "model's calibration, not fitted. Scores that overflow 8 bits are at the right end. Hits are "
                 "judged by other scores: see the Forward scores for the thresholds."
             )
-        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that came as far as Forward are shown{so_far}"
+        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that reached Forward are shown{so_far}"
         return (
-            f"{got}; no curve is fitted to what filters left over. The score of a hit is a little lower, because it is "
+            f"{got}; no curve is fitted to filtered scores. The score of a hit is a little lower, because it is "
             "corrected for biased composition. Drag a line, or double-click to type a score."
         )
 
     def funnel_sentence(self) -> str:
-        """Return what the funnel shows."""
+        """Return the description of the funnel."""
         spec = self.facts.get("spec") or {}
         if spec.get("without_filters"):
             return "Without filters (--max): every sequence went through Forward."
-        live = "" if self.is_complete else " So far, with what is searched already."
-        return f"Each filter lets pass what is likely enough; “expected” is what random sequences would give.{live}"
+        live = "" if self.is_complete else " These are the counts so far."
+        return f"Each filter passes likely sequences; “expected” is the number for random ones.{live}"
 
     def summary(self) -> str:
         """Return the sentence at the head of the results."""
@@ -156,7 +156,7 @@ class ProfileRunView(RunView):
         return super()._done_so_far(verb)
 
     def best_name(self) -> str:
-        """Return the name of the best sequence of a profile without hits; empty if it is not known."""
+        """Return the name of the best sequence of a profile without hits; empty if unknown."""
         return str((self._best() or {}).get("name", ""))
 
     def empty_words(self) -> tuple[str, str]:
@@ -199,8 +199,8 @@ class ProfileRunView(RunView):
         )
 
     def estimates_line(self, hit: Hit) -> str:
-        """Return what HMMER3 says of the domains of a hit and of its filters."""
+        """Return HMMER3's estimates of the domains of a hit and its filter scores."""
         return estimates_line(hit)
 
     def query_facts(self) -> None:
-        """Return nothing: the card of a profile says all."""
+        """Return None: the card of a profile has all facts."""

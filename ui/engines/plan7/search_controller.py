@@ -1,4 +1,4 @@
-"""Searches: their sheet, and what it advises."""
+"""Searches with profiles: their sheet, and advice on their warnings."""
 
 from __future__ import annotations
 
@@ -46,39 +46,39 @@ class SearchController(FormController):
         return True
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Do what the results of profiles ask for."""
+        """Connect the results of profiles."""
         for part in (self.profiles, self.filters):
             part.connect_page(page)
 
     def close_page(self) -> None:
-        """Leave the page of a profile file."""
+        """Close the page of a profile file."""
         self.profiles.close_page()
 
     def forget(self, owner: str) -> None:
-        """Wait no longer for the profile of a file, or of a run that is closed."""
+        """Stop reading the profile of a file or of a run."""
         self.profiles.forget(owner)
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return what profiles are good for with an opened file."""
+        """Return the actions of profiles for an opened file."""
         return source_offers(source)
 
     def new_sheet(self, options: SpecFields) -> RunSheet:
-        """Return the sheet, which starts by itself where examples shall."""
+        """Create the sheet, which starts by itself for an example."""
         from .sheet import RunSheet
 
         sheet = RunSheet(self._app.workspace, options)
-        sheet.action_asked.connect(self._take_advice)
+        sheet.action_requested.connect(self._take_advice)
         if self._app.settings.preferences.run_examples and self._is_example():
             sheet.run_when_ready(self._is_example)
         return sheet
 
     @property
     def options(self) -> SpecFields:
-        """The options of the last search that are not at their defaults."""
+        """The options of the last search that differ from their defaults."""
         return self._app.settings.preferences.options
 
     def keep_options(self, options: SpecFields) -> None:
-        """Remember the options of a search, also when the window is opened again."""
+        """Remember the options of a search, also for later sessions."""
         self._app.settings.change(options=options)
 
     def _is_example(self) -> bool:
@@ -110,11 +110,11 @@ class SearchController(FormController):
                 self._app.workspace.choose(path)
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher limit."""
+        """Open the sheet with the files of a run and a higher E-value limit."""
         spec = run.facts["spec"]
         self.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))
 
     def open_example(self, example: Example) -> None:
-        """Open a bundled example: its files fill the sheet in, or there is only a profile to look at."""
+        """Open a bundled example and fill the sheet in, or show its profile if that is all it has."""
         self.sources.open_together([example.profiles, *([example.targets] if example.targets else [])])

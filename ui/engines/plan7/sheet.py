@@ -1,4 +1,4 @@
-"""The run sheet: what, with which thresholds, where; and the same as a command."""
+"""The sheet for a search with profiles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunSheet(SpecSheet):
         self.direction.activated.connect(lambda: self.show_spec())
 
     def show_workspace(self) -> None:
-        """Show the files and devices there are."""
+        """List files and devices, and the cutoffs and presets that apply."""
         space = self.workspace
         cards = space.profiles.cards if space.profiles else []
         self.form.offer_cutoffs(_common_cutoffs(cards), len(cards) == 1)
@@ -98,7 +98,7 @@ class RunSheet(SpecSheet):
 
 
 def _common_cutoffs(cards: list[Card]) -> dict[str, float]:
-    """Return the cutoffs that all profiles have; the scores are those of the first."""
+    """Return the cutoffs that all profiles have, with the scores of the first profile."""
     found = {}
     for name in ("ga", "tc", "nc"):
         pairs: list[Any] = [(card.get("cutoffs") or {}).get(name) for card in cards]

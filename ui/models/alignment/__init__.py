@@ -1,1 +1,1 @@
-"""What views of alignments show, without a window."""
+"""Models of the views of alignments."""

@@ -1,4 +1,4 @@
-"""An alignment cut into lines of text that fit a width, with its two rulers."""
+"""An alignment wrapped into lines of text of a width, with two rulers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clalign.values.hits import Hit
 MIN_COLUMNS = 10
 
 TITLE_ROOM = 24
-"""A title is in narrower letters than columns are and has no margins: it may be that much longer."""
+"""Letters that a title may be longer than a line of columns: its letters are narrower and it has no margins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Line:
     domain : int
         Place of the domain in the hit, from 0.
     begin : int
-        Column of the alignment that stands first.
+        First column of the alignment.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Line:
 
 
 class Layout:
-    """How the alignments of an engine's hits are written; by itself it has none.
+    """How the alignments of an engine's hits are written; the base has none.
 
     Attributes
     ----------
@@ -64,14 +64,14 @@ class Layout:
         narrow : bool
             Whether each part of a title has a line of its own.
         posterior : bool
-            With the line that says how sure each column is, where that is known.
+            With the line of the confidence of each column, if it is known.
         titled : bool
-            With a title above each alignment, where nothing else says what it says.
+            With a title above each alignment, even if its facts are shown elsewhere.
         """
         return []
 
     def row_of_column(self, lines: Sequence[Line], alignment: int, column: int) -> int | None:
-        """Return which of its lines is that of the query with a column of an alignment; None if there is none."""
+        """Return the number of the query line with a column of an alignment; None if there is none."""
         return None
 
     def fasta(self, hit: Hit, card: Card) -> str:
@@ -80,13 +80,13 @@ class Layout:
 
 
 def fasta_record(hit: Hit, first: int, last: int, letters: str) -> str:
-    """Return a part of a target as FASTA, with the places of its ends in the name."""
+    """Return a part of a target as FASTA, with its range in the name."""
     body = "\n".join(letters[i : i + 60] for i in range(0, len(letters), 60))
     return f">{hit.name}/{first}-{last} {hit.description}".rstrip() + "\n" + body + "\n"
 
 
 def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
-    """Return the title of an alignment, in as many lines as it needs; `narrow` gives each part its own, and room."""
+    """Return the title of an alignment in as many lines as it needs; `narrow` gives each part its own line."""
     titles = parts[:1]
     for part in parts[1:]:
         longer = f"{titles[-1]} · {part}"
@@ -98,7 +98,7 @@ def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> l
 
 
 def letter_numbers(text: str, gaps: str, start: int) -> list[int]:
-    """Return the number of letters before each column, from `start` on; one entry more than columns."""
+    """Return the number of letters before each column, counted from `start`; one entry more than columns."""
     numbers = [start]
     for letter in text:
         numbers.append(numbers[-1] + (letter not in gaps))
@@ -106,7 +106,7 @@ def letter_numbers(text: str, gaps: str, start: int) -> list[int]:
 
 
 def ruler(text: str, numbers: list[int], gaps: str) -> str:
-    """Return a line with every tenth model number ending above its column, where it fits."""
+    """Return a line with every tenth model position ending above its column, if it fits."""
     marks = [" "] * len(text)
     for column, letter in enumerate(text):
         number = numbers[column] + 1
@@ -120,7 +120,7 @@ def ruler(text: str, numbers: list[int], gaps: str) -> str:
 
 
 def confidence(mark: str) -> float | None:
-    """Return the posterior probability that a mark stands for, the middle of its range; None at a deletion."""
+    """Return the posterior probability of a mark, the middle of its range; None at a deletion."""
     if mark == "*":
         return 0.975
     if not mark.isdigit():
@@ -144,7 +144,7 @@ def as_text(lines: Iterable[Line]) -> str:
 
 
 def node_at(line: Line, column: int) -> int | None:
-    """Return the node, counted from 1, of a column of a ``model`` line; that before it at an insertion."""
+    """Return the node, counted from 1, of a column of a ``model`` line; at an insertion the one before."""
     if line.first is None or not 0 <= column < len(line.text):
         return None
     before = sum(letter != "." for letter in line.text[: column + 1])

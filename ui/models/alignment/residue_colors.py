@@ -32,7 +32,7 @@ _NUCLEIC_CLUSTAL = {"A": _GREEN, "C": _BLUE, "G": _ORANGE, "T": _RED, "U": _RED}
 _NUCLEIC_SAFE = {"A": "#009E73", "C": "#0072B2", "G": "#F0E442", "T": "#D55E00", "U": "#D55E00"}
 
 SCHEMES = {"clustal": "Clustal-like (fixed)", "safe": "Color-blind safe", "none": "No colors"}
-"""Names of the schemes as users see them."""
+"""Titles of the schemes."""
 
 _TABLES = {
     ("clustal", False): _CLUSTAL,
@@ -43,11 +43,11 @@ _TABLES = {
 
 
 def background_of(letter: str, scheme: str, nucleic: bool) -> str | None:
-    """Return the color behind a residue, or None for none."""
+    """Return the color behind a residue, or None."""
     return _TABLES.get((scheme, nucleic), {}).get(letter.upper())
 
 
 @cache
 def letter_on(background: str) -> str:
-    """Return the color of a letter on a background: at least 4.5 to 1 on any."""
+    """Return the color of a letter on a background, with a contrast of at least 4.5."""
     return max("#000000", "#FFFFFF", key=lambda ink: contrast(ink, background))

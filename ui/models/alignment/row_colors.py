@@ -1,4 +1,4 @@
-"""How the cells of an alignment are colored: by residue, by the rules of its columns, or by a value of each cell."""
+"""Colors of the cells of an alignment: by residue, by the composition of columns, or by a value of each cell."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ N_CODES = 32
 GAP, FIRST_LETTER, MARK = 0, 1, 27
 
 PLAIN, QUIET, FOUND = 0, 1, 2
-"""Places of the palette that every coloring has: no color, gaps and what agrees, and what was found."""
+"""Palette entries of every coloring: no color, gaps and agreement, search results."""
 
 FIRST_COLOR = 3
 
 FOUND_COLOR = "#FFD400"
 
 UNKNOWN_COLOR = "#C8CCD0"
-"""Of a cell whose value is not defined."""
+"""Color of a cell without a value."""
 
 
 def _codes() -> Bytes:
@@ -59,8 +59,8 @@ CLUSTAL_X: tuple[tuple[str, str, str, tuple[tuple[float, tuple[str, ...]], ...]]
     ("G", "#F09048", "glycine", ((0.0, ("G",)),)),
     ("P", "#C0C000", "proline", ((0.0, ("P",)),)),
 )
-"""The rules of Clustal X: residues, their color and what it says, if more than a share of the rows has one of a group
-together. A later rule stands above an earlier one."""
+"""The rules of Clustal X: residues, their color and its meaning, if more than a share of the rows has one of a group
+together. A later rule overrides an earlier one."""
 
 ZAPPO = (
     ("ILVAM", "#FFAFAF", "aliphatic"), ("FWY", "#FFC800", "aromatic"), ("KRH", "#8C8CFF", "positive"),
@@ -90,7 +90,7 @@ IDENTITY = ((0.8, "#6E8CFA"), (0.6, "#9DB4FF"), (0.4, "#CFD9FF"))
 SAFE_ANCHORS = (
     "#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838",
 )  # fmt: skip
-"""Cividis (Nuñez, Anderton and Renslow 2018), which looks alike with any kind of color vision."""
+"""Cividis (Nuñez, Anderton and Renslow 2018), which looks the same with any kind of color vision."""
 
 SCHEMES = {
     "clustalx": "Clustal X",
@@ -103,13 +103,13 @@ SCHEMES = {
     "nucleotide": "Nucleotide",
     "none": "No colors",
 }
-"""Names as users see them."""
+"""Titles of the schemes."""
 
 SCHEME_WORDS = {
     "clustalx": "Residues are colored only where their column has enough of their group",
     "safe": "Groups of residues in colors that look different with any kind of color vision",
     "zappo": "Physical and chemical groups of residues",
-    "taylor": "A color for each residue; alike residues have alike colors",
+    "taylor": "A color for each residue; similar residues have similar colors",
     "blosum62": "Dark: the column's commonest residue; light: one that BLOSUM62 scores above zero with it",
     "identity": "The column's commonest residue, by the share of the rows that have it",
     "hydrophobicity": "From hydrophilic (blue) to hydrophobic (red), after Kyte and Doolittle",
@@ -118,10 +118,10 @@ SCHEME_WORDS = {
 }
 
 RAMPS = {"safe": "Color-blind safe", "rainbow": "Blue, green, red"}
-"""Colors of values from 0 to 1, as users see them."""
+"""Titles of the color ramps for values from 0 to 1."""
 
 Swatch = tuple[str, str]
-"""A color and what it says."""
+"""A color and its meaning."""
 
 CellValues = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArray[np.float32]]
 """Returns values from 0 to 1, or NaN, of cells by their rows and columns (float32[rows, columns])."""
@@ -129,7 +129,7 @@ CellValues = Callable[[npt.NDArray[np.int64], npt.NDArray[np.int64]], npt.NDArra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Composition:
-    """What is known about the columns that are painted.
+    """Statistics of the painted columns.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class Composition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coloring:
-    """A way to color cells.
+    """A palette and the rule that assigns its colors to cells.
 
     Attributes
     ----------
@@ -167,7 +167,7 @@ class Coloring:
     def places(
         self, codes: Bytes, rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], known: Composition
     ) -> Bytes:
-        """Return the place of the palette of each cell (uint8[rows, columns]); `known` is about these columns."""
+        """Return the palette entry of each cell (uint8[rows, columns]); `known` describes these columns."""
         if self.values is not None:
             found = self.values(rows, columns)
             steps = np.round(np.clip(np.nan_to_num(found), 0, 1) * (len(self.palette) - 2))
@@ -256,7 +256,7 @@ def _identity() -> Coloring:
 
 @cache
 def _likeness() -> npt.NDArray[np.bool_]:
-    """Return which letters BLOSUM62 scores above zero with each other (bool[N_LETTERS, N_LETTERS])."""
+    """Return the pairs of letters with a positive score in BLOSUM62 (bool[N_LETTERS, N_LETTERS])."""
     codes = ENCODE[[ord(letter) for letter in LETTERS]]
     scores = load_matrix("BLOSUM62").scores[np.ix_(codes, codes)] > 0
     for letter in "JOUX":  # the matrix has no scores of their own for them
@@ -275,7 +275,7 @@ def _blosum62() -> Coloring:
         made[some, FIRST_LETTER + letter[some]] = FIRST_COLOR
         return made
 
-    legend = ((palette[0], "the commonest residue"), (palette[1], "alike by BLOSUM62"))
+    legend = ((palette[0], "the commonest residue"), (palette[1], "similar by BLOSUM62"))
     return Coloring(SCHEMES["blosum62"], palette, legend, table)
 
 
@@ -297,7 +297,7 @@ def _safe(nucleic: bool) -> Coloring:
 
 @cache
 def coloring(scheme: str, nucleic: bool) -> Coloring:
-    """Return a way to color that is known by its name."""
+    """Return a coloring by its name."""
     if scheme == "clustalx":
         return _clustal_x() if not nucleic else _by_group(SCHEMES["nucleotide"], NUCLEOTIDES)
     if scheme == "safe":
@@ -318,7 +318,7 @@ def mixed(one: str, other: str, share: float) -> str:
 
 
 def ramp(kind: str, n: int) -> tuple[str, ...]:
-    """Return colors for values from 0 to 1: ``safe``, or ``rainbow`` as FSA's viewer has it."""
+    """Return colors for values from 0 to 1: ``safe``, or ``rainbow`` as in FSA's viewer."""
     return tuple(_rainbow(place / (n - 1)) if kind == "rainbow" else _of_safe(place / (n - 1)) for place in range(n))
 
 

@@ -1,4 +1,4 @@
-"""What is computed about an alignment while it is shown: its columns block by block, lengths, identities, an order."""
+"""Measures of an alignment, computed while it is shown: composition of columns, lengths, identities, orders of rows."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 Rows = npt.NDArray[np.int64]
 
 SPECIES = "Species"
-"""What the order of rows by species is called."""
+"""Title of the order of rows by species."""
 
 PLACE = re.compile(r"/\d+-\d+$")
-"""Stands behind the name of a sequence of which a row is a part."""
+"""Range at the end of the name of a partial sequence."""
 
 COLUMNS = 2048
 """Columns that are measured together."""
 
-LOOKED_AT = (64, 4096)
-"""Rows and columns that tell whether the letters are bases."""
+SAMPLED = (64, 4096)
+"""Rows and columns that decide whether the letters are bases."""
 
 MOSTLY = 0.95
 
@@ -43,7 +43,7 @@ IDENTITY_ROWS = 512
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measures:
-    """What is known so far about the columns and rows; filled in by another thread.
+    """Measures of columns and rows; filled in by another thread.
 
     Attributes
     ----------
@@ -64,25 +64,25 @@ class Measures:
         return cls(counts, ColumnTracks.empty(alignment.n_columns), np.zeros(alignment.n_rows, np.int64))
 
 
-LONGEST_SORTED = 256
+MAX_SORTED_BYTES = 256
 """Bytes of words that are sorted as columns of letters."""
 
 SPELLED_AT_ONCE = 20_000
 
 LAST = chr(0x10FFFF)
-"""Sorted behind every word."""
+"""Sorts after every word."""
 
 
 def looks_nucleic(alignment: RowAlignment) -> bool:
     """Return whether the letters of the first rows are those of DNA or RNA."""
-    part = alignment.cells[: LOOKED_AT[0], : LOOKED_AT[1]] & UPPER
+    part = alignment.cells[: SAMPLED[0], : SAMPLED[1]] & UPPER
     counts = np.bincount(part.ravel(), minlength=256)
     letters = int(counts[65:91].sum())
     return letters > 0 and int(counts[[ord(letter) for letter in NUCLEIC_LETTERS + "N"]].sum()) >= MOSTLY * letters
 
 
 def measure(alignment: RowAlignment, nucleic: bool, into: Measures, context: JobContext) -> None:
-    """Count the letters of all columns; the progress tells from which column on they are not known yet."""
+    """Count the letters of all columns; the progress is the number of finished columns."""
     total = alignment.n_rows * alignment.n_columns
     done = 0
     for begin in range(0, alignment.n_columns, COLUMNS):
@@ -100,7 +100,7 @@ def measure(alignment: RowAlignment, nucleic: bool, into: Measures, context: Job
 
 
 def identities(alignment: RowAlignment, reference: Bytes, context: JobContext) -> npt.NDArray[np.float32]:
-    """Return which share of the residues of a reference each row has, too (float32[n_rows])."""
+    """Return the share of the residues of a reference that each row shares (float32[n_rows])."""
     wanted = reference & UPPER
     columns = np.flatnonzero(is_residue(reference))
     found = np.zeros(alignment.n_rows, np.float32)
@@ -116,12 +116,12 @@ def identities(alignment: RowAlignment, reference: Bytes, context: JobContext) -
 
 
 def order_by_name(alignment: RowAlignment) -> Rows:
-    """Return the rows by their names, without case."""
+    """Return the order of the rows by name, ignoring case."""
     return order_of([name.casefold() for name in alignment.names])
 
 
 def order_by_species(alignment: RowAlignment, rule: SpeciesRule = FROM_DESCRIPTIONS) -> Rows | None:
-    """Return the rows by their species, those of which it is not known last; None if it is known of none."""
+    """Return the order of the rows by species, unknown ones last; None if all are unknown."""
     noted = {(name, tag): text for name, tag, text in alignment.notes.rows if tag in ("AC", "OS")}  # of Stockholm files
     species = []
     for name, description in zip(alignment.names, alignment.descriptions, strict=True):
@@ -133,10 +133,10 @@ def order_by_species(alignment: RowAlignment, rule: SpeciesRule = FROM_DESCRIPTI
 
 
 def order_of(words: Sequence[str]) -> Rows:
-    """Return the places of words in rising order; Python's own sort would not let the window have its turn."""
+    """Return the sorting order of words; Python's own sort would block the window."""
     spelled = [word.encode("utf-8", "surrogatepass") for word in words]
     longest = max(map(len, spelled), default=0)
-    if longest > LONGEST_SORTED:
+    if longest > MAX_SORTED_BYTES:
         return np.array(sorted(range(len(words)), key=spelled.__getitem__), np.int64)
     made = np.empty(len(spelled), f"S{max(1, longest)}")
     for begin in range(0, len(spelled), SPELLED_AT_ONCE):
@@ -145,5 +145,5 @@ def order_of(words: Sequence[str]) -> Rows:
 
 
 def order_by_value(values: npt.NDArray[np.float32] | Rows) -> Rows:
-    """Return the rows by a value, the greatest first; rows without one last."""
+    """Return the order of the rows by a value, the greatest first; rows without one last."""
     return np.argsort(np.where(np.isnan(values), np.inf, -values.astype(np.float64)), kind="stable")

@@ -1,4 +1,4 @@
-"""What is looked for in the rows of an alignment: residues across gaps, patterns, or names."""
+"""Search in the rows of an alignment: residues across gaps, patterns, or names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clalign.values.multiple_alignments import GAPS
 from clalign.values.row_alignments import RowAlignment
 
 MODES = {
-    "text": ("Residues", "Letters in a row, whatever gaps are between them"),
+    "text": ("Residues", "Consecutive letters, ignoring gaps"),
     "prosite": (
         "PROSITE pattern",
         "As C-x(2,4)-C-{P}-[LIV]: x any residue, [..] one of these, {..} none",
@@ -25,12 +25,12 @@ MODES = {
     ),
     "name": ("Name", "Part of a name or of a description"),
 }
-"""Ways to look for something: as users see them, and what they mean."""
+"""Kinds of search: their titles and meanings."""
 
 MAX_FOUND = 100_000
 
-LONGEST_REPEAT = 100
-"""Residues that a repeat without an end of its own may span: a pattern with several of them would take for ever."""
+MAX_REPEAT = 100
+"""Residues of an unbounded repeat: a pattern with several of them would take for ever."""
 
 _ELEMENT = re.compile(
     r"(?P<what>x|[A-Z]|\[[A-Z>]+\]|\{[A-Z]+\})(?:\((?P<low>\d+)(?:,(?P<high>\d+))?\))?", re.IGNORECASE
@@ -41,14 +41,14 @@ _ENDLESS = re.compile(r"(\\.|\[(?:\\.|[^\]\\])*\])|(\*|\+|\{(\d+),\})([?+]?)")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Where something was found.
+    """Matches in an alignment.
 
     Attributes
     ----------
     rows, begins, ends : int64[n]
         Rows of the file, rising, and the columns from the first residue to one past the last; a name has none.
     is_all : bool
-        Whether there is no more.
+        Whether there are no further matches.
     """
 
     rows: npt.NDArray[np.int64]
@@ -57,17 +57,17 @@ class Found:
     is_all: bool = True
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of matches."""
         return len(self.rows)
 
     def in_row(self, row: int) -> list[tuple[int, int]]:
-        """Return the columns of what was found in a row."""
+        """Return the columns of the matches in a row."""
         low, high = np.searchsorted(self.rows, [row, row + 1])
         return list(zip(self.begins[low:high].tolist(), self.ends[low:high].tolist(), strict=True))
 
 
 def nothing() -> Found:
-    """Return that nothing was found."""
+    """Return an empty list of matches."""
     return _as_found([], True)
 
 
@@ -85,8 +85,8 @@ def prosite_pattern(text: str) -> str:
     for element in pattern.removeprefix("<").removesuffix(">").split("-"):
         found = _ELEMENT.fullmatch(element)
         if found is None:
-            hint = "Elements are parted by -, such as x, A, [AG], {P}, x(3), x(2,4)."
-            raise OptionError(f'"{element}" is no element of a PROSITE pattern.', hint)
+            hint = "Elements are separated by -, such as x, A, [AG], {P}, x(3), x(2,4)."
+            raise OptionError(f'"{element}" is not an element of a PROSITE pattern.', hint)
         what = found["what"].upper()
         if what == "X":
             what = "."
@@ -100,19 +100,19 @@ def prosite_pattern(text: str) -> str:
 
 
 def _bounded(pattern: str) -> str:
-    """Return a regular expression whose repeats have an end; Python cannot be stopped while it looks for one."""
+    """Return a regular expression with bounded repeats; Python cannot be stopped while it matches one."""
 
     def end(found: re.Match[str]) -> str:
         kept, repeat, least, more = found.groups()
         if kept:
             return str(kept)
-        return f"{{{least or ('1' if repeat == '+' else '0')},{LONGEST_REPEAT}}}{more}"
+        return f"{{{least or ('1' if repeat == '+' else '0')},{MAX_REPEAT}}}{more}"
 
     return _ENDLESS.sub(end, pattern)
 
 
 def compiled(text: str, mode: str) -> re.Pattern[bytes]:
-    """Return what is looked for as an expression for upper-case residues without gaps.
+    """Return a query as an expression for upper-case residues without gaps.
 
     Raises
     ------
@@ -125,21 +125,21 @@ def compiled(text: str, mode: str) -> re.Pattern[bytes]:
     expression = prosite_pattern(text) if mode == "prosite" else _bounded(text)
     if mode == "regex" and re.search(r"[*+}]\)*\)[*+{]", expression):
         raise OptionError(
-            "A repeat within a repeat may take for ever.", "Write the inner one out, or give it a fixed number."
+            "A repeat within a repeat could take forever.", "Write the inner one out, or give it a fixed number."
         )
     try:
         return re.compile(expression.encode("latin-1", "replace"), re.IGNORECASE)
     except (re.error, OverflowError) as error:
-        raise OptionError(f"This is no regular expression: {error}.", "For plain letters choose Residues.") from None
+        raise OptionError(f"Invalid regular expression: {error}.", "For plain letters choose Residues.") from None
 
 
 def find_rows(alignment: RowAlignment, text: str, mode: str, context: JobContext) -> Found:
-    """Look for something in all rows.
+    """Search all rows.
 
     Raises
     ------
     OptionError
-        What is looked for cannot be understood.
+        The query is invalid.
     """
     if mode == "name":
         return _find_names(alignment, text, context)

@@ -1,4 +1,4 @@
-"""What is said of an alignment that is looked at, of its columns and of its cells."""
+"""Descriptions of an alignment in view, of its columns and of its cells."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .row_colors import CODES, Coloring, Composition
 from .row_measures import Measures
 
 
-class Looked(Protocol):
-    """An alignment that is looked at, as far as words need it."""
+class AlignmentState(Protocol):
+    """The part of a view of an alignment that descriptions need."""
 
     alignment: RowAlignment
     measures: Measures
@@ -33,7 +33,7 @@ class Looked(Protocol):
 
     @property
     def is_measured(self) -> bool:
-        """Whether all is known about the columns."""
+        """Whether all columns are measured."""
         ...
 
     @property
@@ -42,16 +42,16 @@ class Looked(Protocol):
         ...
 
     def row_at(self, place: int) -> int:
-        """Return the number in the file of a row that is shown."""
+        """Return the number in the file of a row of the view."""
         ...
 
     def shown_name(self, row: int) -> str:
-        """Return the name of a row of the file as it is shown."""
+        """Return the displayed name of a row of the file."""
         ...
 
 
-def describe(view: Looked, place: int, column: int) -> list[str]:
-    """Return what is known about a cell: its row and residue, its column, and what its color says."""
+def describe(view: AlignmentState, place: int, column: int) -> list[str]:
+    """Return the description of a cell: row and residue, column, and the meaning of its color."""
     row = view.row_at(place)
     byte = int(view.alignment.cells[row, column])
     letter, name = chr(byte), formatting.short_text(formatting.short_name(view.shown_name(row)))
@@ -63,8 +63,8 @@ def describe(view: Looked, place: int, column: int) -> list[str]:
     return [*parts, said] if said else parts
 
 
-def column_words(view: Looked, column: int, letter: str = "") -> str:
-    """Return what is known about a column, and how common a letter is there."""
+def column_words(view: AlignmentState, column: int, letter: str = "") -> str:
+    """Return the description of a column, and the frequency of a letter in it."""
     text = f"column {formatting.count(column + 1)} of {formatting.count(view.n_columns)}"
     if column >= view.n_known:
         return text
@@ -80,7 +80,7 @@ def column_words(view: Looked, column: int, letter: str = "") -> str:
     return " · ".join([text, *facts])
 
 
-def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
+def _color_words(view: AlignmentState, row: int, column: int, byte: int) -> str:
     chosen = view.coloring
     where = np.array([row]), np.array([column])
     if chosen.values is not None:
@@ -95,8 +95,8 @@ def _color_words(view: Looked, row: int, column: int, byte: int) -> str:
     return f"{chosen.name}: {said}" if said else ""
 
 
-def summary(view: Looked) -> str:
-    """Return the size of the alignment in words."""
+def summary(view: AlignmentState) -> str:
+    """Return the size of the alignment as text."""
     rows, columns = formatting.plural(view.n_rows, "row"), formatting.plural(view.n_columns, "column")
     facts = [rows, columns, "nucleotides" if view.nucleic else "protein"]
     if view.is_measured:

@@ -1,4 +1,4 @@
-"""An alignment beside another one of the same sequences: where they agree, and where the columns of one stand."""
+"""An alignment beside another one of the same sequences: their agreement, and corresponding columns."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Integers = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float32]
 
 MAX_CELLS = 20_000_000
-"""Characters of an alignment that is compared in the window: some 16 bytes are needed for each."""
+"""Characters of an alignment that is compared in the window; each needs some 16 bytes."""
 
 AGREEMENT = "Agreement"
-"""What the colors of cells and the digits above columns are called."""
+"""Name of the coloring of cells and of the digits above columns."""
 
 NOTE_WORDS = "How much of a column's residues, in tenths, have the same partners in the other one; 9 is nearly all"
 
@@ -57,7 +57,7 @@ class OtherRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """What is known of one of the two.
+    """One of the two compared alignments.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Side:
     places : list of int64[n_residues]
         The column of each residue of each common row.
     columns : int64[n_columns]
-        Where most of a column stands in the other one; -1 where nothing does.
+        The column of the other one with most of a column; -1 for none.
     agreement : float32[n, n_columns]
         The share of the other rows that have the same partner, or none, beside a residue in both; nan for gaps.
     marks : bytes
@@ -105,7 +105,7 @@ def read_other(path: str, alignment: RowAlignment, context: JobContext) -> Other
     Raises
     ------
     InputError
-        If fewer than two of its rows are there, or their residues differ, or it is too large.
+        If fewer than two of its rows are common, or their residues differ, or it is too large.
     """
     other = read_rows(path, context=context)
     if max(other.n_rows * other.n_columns, alignment.n_rows * alignment.n_columns) > MAX_CELLS:
@@ -136,7 +136,7 @@ def _letters(cells: npt.NDArray[np.uint8]) -> bytes:
 
 
 def compared(alignment: RowAlignment, other: OtherRows, context: JobContext) -> Compared:
-    """Return where two alignments agree."""
+    """Return the agreement of two alignments."""
     ours = MultipleAlignment.from_rows([alignment.cells[row].tobytes() for row in other.rows.tolist()])
     context.check()
     theirs = MultipleAlignment.from_rows([row.tobytes() for row in other.alignment.cells])
@@ -153,11 +153,11 @@ def _side(own: MultipleAlignment, other: MultipleAlignment) -> Side:
     together, counts = np.unique(
         own.columns.astype(np.int64) * max(1, other.n_columns) + other.columns, return_counts=True
     )
-    here, there = np.divmod(together, max(1, other.n_columns))
+    here, elsewhere = np.divmod(together, max(1, other.n_columns))
     order = np.lexsort((-counts, here))
     held, firsts = np.unique(here[order], return_index=True)
     columns = np.full(own.n_columns, -1, np.int64)
-    columns[held] = there[order][firsts]
+    columns[held] = elsewhere[order][firsts]
     n = np.bincount(own.columns, minlength=own.n_columns)
     sums = np.bincount(own.columns, weights=shares, minlength=own.n_columns)
     means = np.divide(sums, n, out=np.zeros(own.n_columns), where=n > 0)
@@ -168,7 +168,7 @@ def _side(own: MultipleAlignment, other: MultipleAlignment) -> Side:
 
 
 class RowsComparison(QObject):
-    """Compares an alignment that is looked at with another one in a file; announces what it finds.
+    """Compares an alignment in view with another one in a file.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class RowsComparison(QObject):
     """
 
     read = Signal()
-    """The other one is there, and can be shown."""
+    """The other alignment was read and can be shown."""
 
     compared = Signal()
     failed = Signal(str)
@@ -201,10 +201,10 @@ class RowsComparison(QObject):
 
     def begin(self) -> None:
         """Read the other alignment."""
-        self._reader.ask_long("read", partial(read_other, self.path, self.view.alignment), self._take_other)
+        self._reader.ask_slowly("read", partial(read_other, self.path, self.view.alignment), self._take_other)
 
     def close(self) -> None:
-        """Let everything go; the view forgets what it was told."""
+        """Release both alignments, and remove the results from the view."""
         self.view.replaced.disconnect(self._renew)
         self.view.order_changed.disconnect(self._follow_order)
         self._reader.close()
@@ -219,7 +219,7 @@ class RowsComparison(QObject):
 
     def _take_other(self, answer: OtherRows | Exception) -> None:
         if isinstance(answer, Exception):
-            self.failed.emit(formatting.told(answer, f"{self.path} could not be read"))
+            self.failed.emit(formatting.error_text(answer, f"{self.path} could not be read"))
             return
         self._given = answer
         self.other = RowsView(answer.alignment, self)
@@ -232,17 +232,17 @@ class RowsComparison(QObject):
         self._renew()
 
     def _renew(self) -> None:
-        """Compare once more: the view shows another alignment."""
+        """Compare again after the view shows another alignment."""
         self.found = None
         if self._given is not None:
             alignment = self.view.alignment
             self._reader.forget("compare")
             question = partial(compared, alignment, self._given)
-            self._reader.ask_long("compare", question, partial(self._take_compared, alignment))
+            self._reader.ask_slowly("compare", question, partial(self._take_compared, alignment))
 
     def _take_compared(self, alignment: RowAlignment, answer: Compared | Exception) -> None:
         if isinstance(answer, Exception):
-            self.failed.emit(formatting.told(answer, "The alignments could not be compared"))
+            self.failed.emit(formatting.error_text(answer, "The alignments could not be compared"))
         elif alignment is self.view.alignment and self.other is not None:
             self.found = answer
             for view, side in zip((self.view, self.other), answer.sides, strict=True):
@@ -258,14 +258,14 @@ class RowsComparison(QObject):
                     return agreement[np.ix_(rows, columns)]
                 at = np.searchsorted(self._given.rows, rows)
                 at = np.minimum(at, len(self._given.rows) - 1)
-                is_there = self._given.rows[at] == rows
-                shown[is_there] = agreement[np.ix_(at[is_there], columns)]
+                is_row = self._given.rows[at] == rows
+                shown[is_row] = agreement[np.ix_(at[is_row], columns)]
             return shown
 
         return values
 
     def _follow_order(self) -> None:
-        """Show the rows of the other one in the order of the view."""
+        """Show the rows of the other alignment in the order of the view."""
         if self._given is None or self.other is None:
             return
         places = np.full(self.view.n_rows, -1, np.int64)
@@ -279,17 +279,17 @@ class RowsComparison(QObject):
     # --- from one to the other ---
 
     def column_of(self, is_other: bool, column: int) -> int:
-        """Return where most of a column stands on the other side; next to it, if it is nowhere."""
+        """Return the column on the other side with most of a column; the nearest one if there is none."""
         if self.found is None:
             return 0
         known = self.found.sides[is_other].columns
-        there = np.flatnonzero(known >= 0)
-        if not len(there):
+        elsewhere = np.flatnonzero(known >= 0)
+        if not len(elsewhere):
             return 0
-        return int(known[there[np.argmin(np.abs(there - column))]])
+        return int(known[elsewhere[np.argmin(np.abs(elsewhere - column))]])
 
     def row_of(self, is_other: bool, row: int) -> int:
-        """Return the number of a row on the other side; -1 if it is not there."""
+        """Return the number of a row on the other side; -1 if it is missing."""
         if self._given is None:
             return -1
         if is_other:
@@ -298,7 +298,7 @@ class RowsComparison(QObject):
         return int(found[0]) if len(found) else -1
 
     def cells_of(self, is_other: bool, column: int) -> tuple[Integers, Integers]:
-        """Return where the residues of a column stand on the other side: rows of the file, and columns."""
+        """Return the residues of a column on the other side: rows of the file, and columns."""
         if self.found is None or self._given is None:
             return np.empty(0, np.int64), np.empty(0, np.int64)
         own, other = self.found.sides[is_other], self.found.sides[not is_other]
@@ -308,14 +308,14 @@ class RowsComparison(QObject):
         return (self._given.rows[rows] if is_other else rows), columns
 
     def difference(self, step: int) -> int:
-        """Return the next column of the view in which something differs, or the one before; -1 if there is none."""
+        """Return the next column of the view with a difference, or the previous one; -1 if there is none."""
         differs = self.found.sides[0].differs if self.found is not None else np.empty(0, np.int64)
         now = self.view.cursor[1]
         found = differs[differs > now] if step > 0 else differs[differs < now][::-1]
         return int(found[0]) if len(found) else -1
 
     def words(self) -> str:
-        """Return what was found in words."""
+        """Return the result as text."""
         if self._given is None:
             return "Reading…"
         if self.found is None:

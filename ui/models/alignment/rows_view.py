@@ -1,4 +1,4 @@
-"""An alignment as it is looked at: its order, colors, selection, what was found in it, and what is known by now."""
+"""An alignment in view: order, colors, selection, matches, and measures."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from .row_measures import Measures, Rows, identities, looks_nucleic, measure, or
 from .row_search import Found, find_rows, nothing
 
 CONSENSUS = -1
-"""Number of the consensus where a row may be the reference."""
+"""The consensus, in place of the number of a reference row."""
 
 ORDERS = {"input": "File order", "name": "Name", "identity": "Identity", "length": "Length"}
-"""Orders of rows as users see them; scores add theirs."""
+"""Titles of the orders of rows; scores add theirs."""
 
 PROBABILITY_TAG = "PP"
 
-LOOK = (
+PICTURE_FIELDS = (
     "measures", "n_known", "share_known", "order", "order_key", "reference", "dots", "scheme", "ramp", "values",
     "scores", "identity", "found", "own_notes",
 )  # fmt: skip
-"""What a picture of a view depends on."""
+"""Attributes of a view that a picture depends on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A block of the alignment: rows as they are shown, and columns."""
+    """A block of the alignment: displayed rows, and columns."""
 
     rows: range
     columns: range
@@ -55,12 +55,12 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """Cells that are painted.
+    """Cells to be painted.
 
     Attributes
     ----------
     letters : uint8[rows, columns]
-        What stands in each; 0 where it is the same as in the reference.
+        The letter of each; 0 if it is the same as in the reference.
     places : uint8[rows, columns]
         Colors in the palette.
     """
@@ -70,7 +70,7 @@ class Cells:
 
 
 class RowsView(QObject):
-    """What the view of an alignment shows. Announces its changes; knows no widgets.
+    """The state of a view of an alignment, without widgets.
 
     Parameters
     ----------
@@ -78,10 +78,10 @@ class RowsView(QObject):
     """
 
     changed = Signal()
-    """Something is painted in another way."""
+    """Cells are painted differently."""
 
     measured = Signal()
-    """More is known about the columns."""
+    """More columns are measured."""
 
     order_changed = Signal()
     found_changed = Signal()
@@ -89,11 +89,11 @@ class RowsView(QObject):
     """Another alignment of the same sequences is shown."""
 
     moved = Signal()
-    """The cursor or the selection is elsewhere."""
+    """The cursor or the selection has moved."""
 
-    trouble = Signal(str)
-    mistaken = Signal(str)
-    """What was asked for makes no sense."""
+    problem_found = Signal(str)
+    input_rejected = Signal(str)
+    """An invalid query; with the reason."""
 
     def __init__(self, alignment: RowAlignment, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -136,7 +136,7 @@ class RowsView(QObject):
 
     @property
     def is_measured(self) -> bool:
-        """Whether all is known about the columns."""
+        """Whether all columns are measured."""
         return self.n_known >= self.n_columns
 
     @property
@@ -150,15 +150,15 @@ class RowsView(QObject):
         return self._readers[name]
 
     def frozen(self) -> RowsView:
-        """Return the same as it is looked at now, for a picture that is made meanwhile."""
+        """Return a copy of the present state, for a picture that is made in a thread."""
         made = RowsView(self.alignment)
-        for name in LOOK:
+        for name in PICTURE_FIELDS:
             setattr(made, name, getattr(self, name))
         made.cursor = (-1, -1)
         return made
 
     def show(self, alignment: RowAlignment) -> None:
-        """Show another alignment of the same sequences; how it is looked at stays, and about where."""
+        """Show another alignment of the same sequences in the same way, at about the same place."""
         share = self.cursor[1] / max(1, self.n_columns)
         self.alignment, self.measures, self.n_known, self.share_known = alignment, Measures.empty(alignment), 0, 0.0
         self.cursor = (self.cursor[0], min(int(share * alignment.n_columns), alignment.n_columns - 1))
@@ -172,14 +172,14 @@ class RowsView(QObject):
         self.replaced.emit()
 
     def begin(self) -> None:
-        """Begin to count the letters of the columns."""
+        """Start to count the letters of the columns."""
         measures = self.measures
         question = partial(measure, self.alignment, self.nucleic, measures)
         note, end = partial(self._note_measured, measures), partial(self._end_measuring, measures)
-        self._reader("columns").ask_long("columns", question, end, note)
+        self._reader("columns").ask_slowly("columns", question, end, note)
 
     def close(self) -> None:
-        """Stop what is computed."""
+        """Stop all computations."""
         for reader in self._readers.values():
             reader.close()
         self._readers.clear()
@@ -194,7 +194,7 @@ class RowsView(QObject):
         if measures is not self.measures:
             return
         if isinstance(answer, Exception):
-            self.trouble.emit(formatting.told(answer, "The columns could not be counted"))
+            self.problem_found.emit(formatting.error_text(answer, "The columns could not be counted"))
             return
         self.n_known, self.share_known = self.n_columns, 1.0
         self.measured.emit()
@@ -204,23 +204,23 @@ class RowsView(QObject):
         def answer(value: Any) -> None:
             if isinstance(value, Exception):
                 self.is_finding = False
-                said = self.mistaken if isinstance(value, OptionError) else self.trouble
-                said.emit(formatting.told(value, "This could not be done"))
+                said = self.input_rejected if isinstance(value, OptionError) else self.problem_found
+                said.emit(formatting.error_text(value, "This could not be done"))
                 self.found_changed.emit()
             else:
                 take(value)
 
         self._reader("asked").forget(key)
-        self._reader("asked").ask_long(key, question, answer)
+        self._reader("asked").ask_slowly(key, question, answer)
 
     # --- order ---
 
     def orders(self) -> dict[str, str]:
-        """Return the orders that rows can be in, as users see them."""
+        """Return the titles of the available orders of rows."""
         return {**ORDERS, "input": self.input_words, **{name: name for name in (*self.scores, *self.own_orders)}}
 
     def sort(self, key: str) -> None:
-        """Bring the rows into another order."""
+        """Sort the rows."""
         alignment, reference = self.alignment, self.reference_letters()
 
         def by_identity(context: JobContext) -> Rows:
@@ -240,7 +240,7 @@ class RowsView(QObject):
         self._ask("order", make, partial(self._take_order, key))
 
     def find_identities(self) -> None:
-        """Find out how much of the reference each row has, too."""
+        """Compute the share of the reference that each row has."""
         alignment, reference = self.alignment, self.reference_letters()
         self._ask("identities", lambda context: identities(alignment, reference, context), self._take_identities)
 
@@ -257,27 +257,27 @@ class RowsView(QObject):
         self.moved.emit()
 
     def row_at(self, place: int) -> int:
-        """Return the number in the file of a row that is shown."""
+        """Return the number in the file of a displayed row."""
         return int(self.order[place])
 
     def place_of(self, row: int) -> int:
-        """Return where a row of the file is shown."""
+        """Return the displayed place of a row of the file."""
         return int(np.flatnonzero(self.order == row)[0])
 
     def shown_name(self, row: int) -> str:
-        """Return the name of a row of the file as it is shown, which may say what the row is."""
+        """Return the displayed name of a row of the file."""
         return self.own_names.get(row, self.alignment.names[row])
 
     def name_at(self, place: int) -> str:
-        """Return the name of a row that is shown."""
+        """Return the name of a displayed row."""
         return self.alignment.names[self.row_at(place)]
 
     def set_scores(self, name: str, scores: npt.NDArray[np.float32]) -> None:
-        """Let rows be sorted by scores (float32[n_rows])."""
+        """Offer an order of the rows by scores (float32[n_rows])."""
         self.scores[name] = scores
 
     def set_order(self, name: str, order: Rows) -> None:
-        """Let rows be brought into an order of their own (int64[n_rows])."""
+        """Offer another order of the rows (int64[n_rows])."""
         self.own_orders[name] = order
         if self.order_key == name:
             self.sort(name)
@@ -286,12 +286,12 @@ class RowsView(QObject):
     # --- what stands above the columns, and what is marked ---
 
     def column_notes(self) -> dict[str, tuple[bytes, str]]:
-        """Return what is said of each column: the annotation of the file and what was found out besides, with words."""
+        """Return the annotations of the columns: those of the file and computed ones, with titles."""
         of_file = {tag: (text, f"#=GC {tag} of the file") for tag, text in self.alignment.notes.columns.items()}
         return {**of_file, **self.own_notes}
 
     def set_note(self, name: str, text: bytes | None, words: str = "") -> None:
-        """Say something of each column by a mark (uint8[n_columns]), or say it no more."""
+        """Annotate each column by a mark (uint8[n_columns]), or remove the annotation."""
         self.own_notes.pop(name, None)
         if text is not None:
             self.own_notes[name] = text, words
@@ -305,18 +305,18 @@ class RowsView(QObject):
     # --- colors ---
 
     def set_scheme(self, scheme: str) -> None:
-        """Color the cells in another way: one of `SCHEMES`, or one of the values that there are."""
+        """Color the cells by one of `SCHEMES` or of the available values."""
         self.scheme = scheme if scheme in SCHEMES or scheme in self.values else "none"
         self.changed.emit()
 
     def set_ramp(self, kind: str) -> None:
-        """Show values in other colors."""
+        """Choose the color ramp of values."""
         self.ramp = kind
         self._values_coloring = None
         self.changed.emit()
 
     def set_values(self, name: str, values: Any) -> None:
-        """Let cells be colored by values: see `CellValues`."""
+        """Offer colors by values: see `CellValues`."""
         self.values[name] = values
         self._values_coloring = None
         self.changed.emit()
@@ -325,7 +325,7 @@ class RowsView(QObject):
 
     @property
     def coloring(self) -> Coloring:
-        """How the cells are colored."""
+        """The coloring of the cells."""
         if self.scheme not in self.values:
             return coloring(self.scheme, self.nucleic)
         if self._values_coloring is None or self._values_coloring[0] != self.scheme:
@@ -343,7 +343,7 @@ class RowsView(QObject):
         return np.where(is_known, found, np.nan).astype(np.float32)
 
     def set_dots(self, shown: bool) -> None:
-        """Show dots where a row agrees with the reference."""
+        """Show dots for residues that agree with the reference."""
         self.dots = shown
         self.changed.emit()
 
@@ -357,18 +357,18 @@ class RowsView(QObject):
         self.changed.emit()
 
     def reference_letters(self) -> Bytes:
-        """Return the letters that rows are compared with (uint8[n_columns])."""
+        """Return the letters of the reference (uint8[n_columns])."""
         if self.reference == CONSENSUS:
             return self.measures.tracks.consensus
         return np.asarray(self.alignment.cells[self.reference])
 
     @property
     def reference_name(self) -> str:
-        """What rows are compared with."""
+        """The name of the reference."""
         return "consensus" if self.reference == CONSENSUS else self.alignment.names[self.reference]
 
     def cells(self, places: Rows, columns: Rows) -> Cells:
-        """Return what is painted of rows, by the places at which they are shown, and columns."""
+        """Return the cells of displayed rows and of columns for painting."""
         rows = self.order[places]
         if len(columns) and columns[-1] - columns[0] == len(columns) - 1:
             letters = np.asarray(self.alignment.cells[rows, int(columns[0]) : int(columns[-1]) + 1])
@@ -387,7 +387,7 @@ class RowsView(QObject):
     # --- looking for something ---
 
     def find(self, text: str, mode: str) -> None:
-        """Look for something in all rows."""
+        """Search all rows."""
         if not text.strip():
             self.stop_finding()
             self._take_found(nothing())
@@ -397,7 +397,7 @@ class RowsView(QObject):
         self._ask("find", lambda context: find_rows(self.alignment, text, mode, context), self._take_found)
 
     def stop_finding(self) -> None:
-        """Look no further."""
+        """Stop the search."""
         self._reader("asked").forget("find")
         self.is_finding = False
         self.found_changed.emit()
@@ -409,7 +409,7 @@ class RowsView(QObject):
         self.changed.emit()
 
     def _line_up(self) -> None:
-        """Bring what was found into the order in which it is shown."""
+        """Sort the matches in the order of the displayed rows."""
         if not len(self.found):
             self._ways, self.found_at = np.empty(0, np.int64), -1
             return
@@ -420,7 +420,7 @@ class RowsView(QObject):
         self.found_at = -1
 
     def step_found(self, step: int) -> None:
-        """Go to the next or the previous of what was found; from the cursor on at first."""
+        """Go to the next or the previous match, at first from the cursor."""
         if not len(self.found):
             return
         if self.found_at < 0:
@@ -435,7 +435,7 @@ class RowsView(QObject):
         self.found_changed.emit()
 
     def found_now(self) -> tuple[int, int, int] | None:
-        """Return the place of the row and the columns of what was gone to last."""
+        """Return displayed row and columns of the current match."""
         if self.found_at < 0:
             return None
         number = self._ways[self.found_at]
@@ -444,7 +444,7 @@ class RowsView(QObject):
     # --- the cursor and what is selected ---
 
     def move_to(self, row: int, column: int, select: bool = False) -> None:
-        """Move the cursor; with `select` the block from where it was is selected."""
+        """Move the cursor; with `select` extend the selection to it."""
         row, column = min(max(row, 0), self.n_rows - 1), min(max(column, 0), self.n_columns - 1)
         if not select:
             self._anchor = (row, column)
@@ -471,13 +471,13 @@ class RowsView(QObject):
     # --- words ---
 
     def describe(self, place: int, column: int) -> list[str]:
-        """Return what is known about a cell: its row and residue, its column, and what its color says."""
+        """Return the description of a cell: row and residue, column, and the meaning of its color."""
         return row_words.describe(self, place, column)
 
     def column_words(self, column: int, letter: str = "") -> str:
-        """Return what is known about a column, and how common a letter is there."""
+        """Return the description of a column, and the frequency of a letter in it."""
         return row_words.column_words(self, column, letter)
 
     def summary(self) -> str:
-        """Return the size of the alignment in words."""
+        """Return the size of the alignment as text."""
         return row_words.summary(self)

@@ -1,4 +1,4 @@
-"""A tree as it is looked at: where its nodes stand, what lies at a place, and what hangs on a node."""
+"""A tree in view: coordinates of its nodes, and the nodes at a place."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ KINDS = {
         "Share of the shorter sequence that is not expected to be aligned well, by the run's posteriors of all pairs",
     ),
 }
-"""Distances by the names that the job gives them: words, and what they are."""
+"""Distances by their names in the job: titles and meanings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeLayout:
-    """A tree with its root on the left and a leaf a line.
+    """A tree with its root at the left and a line for each leaf.
 
     Attributes
     ----------
@@ -78,25 +78,25 @@ class TreeLayout:
 
     @property
     def depth(self) -> float:
-        """How far the farthest leaf is from the root."""
+        """Distance of the farthest leaf from the root."""
         return float(self.x.max())
 
     def lines(self, node: int) -> range:
-        """Return the lines of the leaves that hang on a node; of a leaf its own."""
+        """Return the lines of the leaves of a clade."""
         return range(int(self.firsts[node]), int(self.lasts[node]) + 1)
 
     def leaves(self, node: int) -> Integers:
-        """Return the leaves that hang on a node, from the first line to the last."""
+        """Return the leaves of a clade, from the first line to the last."""
         lines = self.lines(node)
         return self.order[lines.start : lines.stop]
 
     def parent(self, node: int) -> int:
-        """Return the node that one hangs on; the root for itself."""
+        """Return the parent of a node; the root for itself."""
         found = int(self.tree.parents[node])
         return node if found < 0 else found
 
     def node_at(self, x: float, y: float, across: float, down: float) -> int:
-        """Return the node whose branch, or whose fork, is nearest to a place; -1 if none is as near as asked.
+        """Return the node whose branch or fork is nearest to a place; -1 if none is within reach.
 
         Parameters
         ----------
@@ -115,13 +115,13 @@ class TreeLayout:
         return found if nearest[found] <= 1 else -1
 
     def words(self, node: int) -> str:
-        """Return what is known of a node."""
+        """Return the description of a node."""
         clade = f"Clade of {formatting.plural(len(self.lines(node)), 'sequence')}"
         name = self.tree.names[node] if node < self.n_leaves else clade
         length = f"branch {self.tree.lengths[node]:.4g}" if self.tree.parents[node] >= 0 else "root"
         return f"{name} · {length} · {self.x[node]:.4g} from the root"
 
     def summary(self) -> str:
-        """Return the size of the tree in words."""
+        """Return the size of the tree as text."""
         words = KINDS[self.kind][1]
         return f"{formatting.plural(self.n_leaves, 'leaf', 'leaves')} · {words[0].lower()}{words[1:]}"

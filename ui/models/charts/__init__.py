@@ -1,1 +1,1 @@
-"""What charts show, without a window."""
+"""Models of charts."""

@@ -1,4 +1,4 @@
-"""The architectures of a run as they are shown: all of them, one kind, or those that have a word."""
+"""The architectures of a run in view: all of them, one kind, or those that match a text."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from ..widgets.text_table import Row, TextColumn
 from .family_colors import family_colors
 
 RULE_WORDS = {
-    "auto": ("Overlaps: automatic", "By clans if a table of them is at hand, else by the best E-value"),
+    "auto": ("Overlaps: automatic", "By clans if there is a table of them, else by the best E-value"),
     "clans": (
         "Overlaps: by clans",
-        "Of overlapping domains of one clan the one with the best E-value, as Pfam does it",
+        "The best E-value of overlapping domains of a clan, as in Pfam",
     ),
-    "best": ("Overlaps: best E-value", "Of all that overlap the one with the best E-value"),
+    "best": ("Overlaps: best E-value", "The best E-value of all that overlap"),
     "all": ("Overlaps: show all", "Everything, overlapping or not"),
 }
-"""What is done with overlaps, and what that means."""
+"""Titles and meanings of the rules for overlapping domains."""
 
 SETTLED_WORDS = {
-    "clans": "of overlapping ones of one clan the best",
-    "best": "of overlapping ones the best",
-    "all": "overlapping ones, too",
+    "clans": "the best of overlapping ones in a clan",
+    "best": "the best of overlapping ones",
+    "all": "with overlapping ones",
 }
 
 GROUP_COLUMNS = (
     TextColumn("Sequences", "How many sequences have this architecture", lambda r: formatting.count(r["n"]), True, 80),
     TextColumn(
-        "Architecture", "What is on the sequence, from its first residue to the last", lambda r: r["text"], stretch=True
+        "Architecture", "Parts of the sequence, from its first residue to its last", lambda r: r["text"], stretch=True
     ),
 )
 
 
-FEW = 5000
-"""Sequences that are looked through while the window waits."""
+MAX_QUICK = 5000
+"""Sequences that are searched without a thread."""
 
-USUAL = 0.9
-"""This share of the sequences fits into the width at first: one of ten thousand residues must not make all tiny."""
+FITTING_SHARE = 0.9
+"""Share of the sequences that fit the width at first: one of ten thousand residues must not make all tiny."""
 
 
 class Bars(NamedTuple):
-    """Sequences as they are drawn: the length of the longest, and one that few exceed."""
+    """Sequences to be drawn, the length of the longest, and a length that few exceed."""
 
     found: list[Architecture]
     longest: int
@@ -60,8 +60,8 @@ class Bars(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked for: the rule for overlaps, the file of clans, and whether only what is significant counts."""
+class ArchitectureRequest:
+    """The rule for overlaps, the file of clans, and whether only significant domains count."""
 
     rule: str = "auto"
     clans: str = ""
@@ -70,7 +70,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Architectures:
-    """What was found.
+    """The architectures of a run.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Architectures:
     colors: dict[str, str] = field(default_factory=dict)
 
     def prepared(self) -> Architectures:
-        """Work out what takes long with many sequences, for the thread that reads them; return this."""
+        """Compute what takes long with many sequences, in the thread that reads them; return this."""
         assert self.rows
         assert self.sentence
         assert self.everything
@@ -94,23 +94,23 @@ class Architectures:
 
     @cached_property
     def everything(self) -> Bars:
-        """All sequences as they are drawn."""
+        """All sequences to be drawn."""
         return bars(self.found)
 
     @property
-    def are_many(self) -> bool:
-        """Whether to look through all of them would let the window wait."""
-        return len(self.found) > FEW
+    def is_slow_to_search(self) -> bool:
+        """Whether a search through all of them would block the window."""
+        return len(self.found) > MAX_QUICK
 
     @cached_property
     def rows(self) -> list[Row]:
-        """The lines of the table of architectures; all sequences together stand first."""
+        """The rows of the table of architectures; all sequences together are first."""
         first = {"n": len(self.found), "text": "All sequences", "words": None}
         return [first, *({"n": len(g.members), "text": shown_words(g.words), "words": g.words} for g in self.groups)]
 
     @cached_property
     def sentence(self) -> str:
-        """How many there are, and what was done with overlaps."""
+        """Their number, and the rule for overlaps."""
         n_left_out = sum(one.n_found - len(one.domains) for one in self.found)
         parts = [formatting.plural(len(self.found), "sequence"), formatting.plural(len(self.groups), "architecture")]
         parts.append(f"{SETTLED_WORDS[self.rule]}, {formatting.count(n_left_out)} left out")
@@ -119,11 +119,11 @@ class Architectures:
         return " · ".join(parts)
 
     def bars(self, words: str | None, text: str) -> Bars:
-        """Return what `chosen` does as it is drawn."""
+        """Return the sequences of `chosen` to be drawn."""
         return self.everything if words is None and not text.split() else bars(self.chosen(words, text))
 
     def chosen(self, words: str | None, text: str) -> list[Architecture]:
-        """Return those with an architecture, or all if None, that have a text in their name or in that of a family."""
+        """Return the sequences of an architecture, or all if None, whose name or families contain a text."""
         wanted = text.casefold().split()
         some = self.found
         if words is not None:
@@ -132,12 +132,12 @@ class Architectures:
 
 
 def bars(found: list[Architecture]) -> Bars:
-    """Return sequences as they are drawn."""
+    """Return sequences to be drawn."""
     found = found if isinstance(found, LongList) else LongList(found)  # it may be the last that has them
     lengths = np.sort(np.fromiter((one.length for one in found), np.int64, len(found)))
     if not len(lengths):
         return Bars(found, 1, 1)
-    return Bars(found, int(lengths[-1]), int(lengths[int(USUAL * (len(lengths) - 1))]))
+    return Bars(found, int(lengths[-1]), int(lengths[int(FITTING_SHARE * (len(lengths) - 1))]))
 
 
 def _searched(one: Architecture) -> str:
@@ -146,7 +146,7 @@ def _searched(one: Architecture) -> str:
 
 
 def shown_words(words: str) -> str:
-    """Return the words of an architecture as people read them; a family that is repeated is counted."""
+    """Return the title of an architecture; repeated families are counted."""
     parts: list[list[str]] = []
     for name in map(formatting.short_name, words.split(JOIN)):
         if parts and parts[-1][0] == name:
@@ -156,8 +156,8 @@ def shown_words(words: str) -> str:
     return " – ".join(names[0] if len(names) == 1 else f"{len(names)} × {names[0]}" for names in parts)
 
 
-def question(path: Path, asked: Asked) -> Callable[[JobContext], Architectures]:
-    """Return what reads the architectures of a run."""
+def question(path: Path, asked: ArchitectureRequest) -> Callable[[JobContext], Architectures]:
+    """Return a function that reads the architectures of a run."""
 
     def read(context: JobContext) -> Architectures:
         found, rule, clans = read_architectures(path, asked.rule, asked.clans, asked.significant, context)

@@ -1,4 +1,4 @@
-"""The matrix of hits as colors: a picture of any part of it at any zoom."""
+"""The matrix of hits as colors: images of any part at any zoom."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ STEPS = 256
 
 LIGHT = ((0.0, (222, 235, 247)), (0.35, (107, 174, 214)), (0.7, (8, 81, 156)), (1.0, (3, 24, 66)))
 DARK = ((0.0, (22, 50, 75)), (0.35, (24, 105, 160)), (0.7, (86, 180, 233)), (1.0, (235, 247, 255)))
-"""Stops of the ramps: the better, the farther from the background."""
+"""Stops of the ramps: a better score is farther from the background."""
 
 
 def ramp(is_dark: bool, background: tuple[int, int, int]) -> Bytes:
-    """Return the colors (uint8[257, 3]) of shares of the best score; the first is that of no hit."""
+    """Return the colors (uint8[257, 3]) of shares of the best score; the first is for no hit."""
     stops = DARK if is_dark else LIGHT
     places = np.linspace(0, 1, STEPS)
     known = [place for place, _ in stops]
@@ -43,7 +43,7 @@ class HeatMap:
 
     @cached_property
     def levels(self) -> Levels:
-        """Of each hit the place on the ramp, from 1; scores of far apart orders can be told apart (square root)."""
+        """The place of each hit on the ramp, from 1; square roots separate scores of different magnitudes."""
         scores = np.maximum(self.matrix.scores, 0.0)
         most = float(scores.max()) if len(scores) else 1.0
         return (1 + np.sqrt(scores / max(most, 1e-9)) * (STEPS - 1)).astype(np.uint16)
@@ -55,7 +55,7 @@ class HeatMap:
 
     @cached_property
     def _keys(self) -> tuple[Integers, Integers]:
-        """Places of hits as numbers, rising, and the hits in that order."""
+        """Places of hits as rising numbers, and the hits in that order."""
         keys = self.matrix.places[:, 0] * max(1, self.matrix.shape[1]) + self.matrix.places[:, 1]
         order = np.argsort(keys, kind="stable")
         return keys[order], order
@@ -67,7 +67,7 @@ class HeatMap:
         return self.matrix.places[order], self.levels[order]
 
     def prepared(self) -> HeatMap:
-        """Return this, with all worked out that takes long where there are many hits."""
+        """Compute what takes long with many hits; return this."""
         assert self._rising is not None
         assert self._keys is not None
         return self
@@ -80,12 +80,12 @@ class HeatMap:
         return int(order[place]) if place < len(keys) and keys[place] == wanted else None
 
     def picture(self, rows: tuple[float, float], columns: tuple[float, float], size: tuple[int, int]) -> Levels:
-        """Return places on the ramp (uint16[height, width]) of a part: of cells that share a pixel the best one.
+        """Return places on the ramp (uint16[height, width]) of a part: the best of the cells that share a pixel.
 
         Parameters
         ----------
         rows, columns : tuple of float
-            First and last, which may lie between cells and beyond the ends.
+            First and last, which may be between cells and beyond the ends.
         size : tuple of int
             Width and height in pixels.
         """
@@ -101,7 +101,7 @@ class HeatMap:
 
 
 def _binned(cells: Integers, span: tuple[float, float], n_pixels: int, n_cells: int) -> tuple[Integers, int, Integers]:
-    """Return in which bin of an axis each cell is, how many bins there are, and the bin of each pixel.
+    """Return the bin of each cell of an axis, the number of bins, and the bin of each pixel.
 
     Where cells are smaller than pixels, a bin is a pixel; else it is a cell.
     """

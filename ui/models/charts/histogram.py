@@ -15,23 +15,23 @@ from clalign.values.axes import MINUS, tick_text
 
 from ... import formatting
 
-BAR = 0.25
-"""Least width of a bar of E-values, in powers of ten, or of scores."""
+MIN_BAR_WIDTH = 0.25
+"""Powers of ten of E-values, or units of score."""
 
 MAX_BARS = 240
-"""More bars than this are joined in pairs, so that each can be seen and hovered."""
+"""Number beyond which bars are joined in pairs, so that each is visible."""
 
 CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3": "Forward filter (F3)"}
 
 MODEL_CUTOFFS = ("ga", "tc", "nc")
 
 Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-"""Scores (float64[n]) and how many sequences a bar there would hold by chance (float64[n])."""
+"""Scores (float64[n]) and the number of sequences that a bar would hold by chance (float64[n])."""
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """What the histogram shows.
+    """Bars, curves and thresholds of the scores of a query.
 
     Attributes
     ----------
@@ -58,51 +58,51 @@ class Histogram:
 
     @property
     def has_thresholds(self) -> bool:
-        """Whether the thresholds for hits are about these scores."""
+        """Whether the thresholds of hits refer to these scores."""
         return True
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What can be shown instead: words, by kind; empty if there is nothing."""
+        """Titles of the scores that can be shown instead, by kind; empty if there are none."""
         return {}
 
     @property
     def axis(self) -> str:
-        """What stands at the axis of scores."""
+        """The title of the score axis."""
         return "score"
 
     @property
     def noun(self) -> str:
-        """What the bars count."""
+        """The noun for what the bars count."""
         return "sequence"
 
     @property
     def nothing_words(self) -> str:
-        """What is said in place of a plot without bars."""
+        """The text in place of a plot without bars."""
         return f"No {self.noun} has a score."
 
     def tick_words(self, place: float) -> str:
-        """Return the number at a place of the axis of scores."""
+        """Return the label at a place of the score axis."""
         return tick_text(round(place, 6))
 
     @property
-    def n_looked_at(self) -> float:
-        """Number of targets that were looked at so far."""
+    def n_examined(self) -> float:
+        """Number of targets so far."""
         return self.n_scores
 
     @property
     def step(self) -> float:
-        """By how much a key moves a threshold."""
+        """The step by which a key moves a threshold."""
         return 0.5
 
     @property
-    def least_span(self) -> float:
-        """How many units of score are in view at least: a single bar would be a solid block."""
+    def min_span(self) -> float:
+        """Units of score in view: a single bar would fill the plot."""
         return 20.0
 
     @property
     def last_shown(self) -> float:
-        """Up to where the scores are shown at first."""
+        """The largest score in the first view."""
         return float(self.edges[-1])
 
     @property
@@ -111,36 +111,36 @@ class Histogram:
         return float(self.edges[1] - self.edges[0]) if len(self.edges) > 1 else BIN / 1000
 
     def curve(self, name: str) -> Curve | None:
-        """Return a curve of `legend`, or None if there is none such."""
+        """Return a curve of `legend`, or None if it does not exist."""
         return None
 
     def legend(self) -> list[tuple[str, str]]:
-        """Return a line for each curve: ``calibration`` or ``fit``, and its words."""
+        """Return an entry for each curve: ``calibration`` or ``fit``, and its text."""
         return []
 
     def bars_words(self) -> str:
-        """Return what the bars are, for the legend."""
+        """Return the meaning of the bars, for the legend."""
         counted = formatting.plural(self.n_scores, self.noun)
         return counted if self.bar_width == 1 else f"{counted}, {self.bar_width:g} {self.unit} a bar"
 
     @property
     def unit(self) -> str:
-        """What scores are counted in."""
+        """The unit of scores."""
         return "units of score"
 
     def further_words(self) -> str:
-        """Return what is said of scores that are out of view at first; empty if all are in view."""
+        """Return a note on scores outside of the first view; empty if all are in view."""
         return ""
 
     def bounds_at(self, score: float) -> tuple[float, float] | None:
-        """Return the bounds of the bar at a score; None beside the bars."""
+        """Return the bounds of the bar at a score; None if there is none."""
         place = int(np.searchsorted(self.edges, score, side="right")) - 1
         if not 0 <= place < len(self.counts) or not self.counts[place]:
             return None
         return float(self.edges[place]), float(self.edges[place + 1])
 
     def bar_at(self, score: float) -> str:
-        """Return the words for the bar at a score; empty beside the bars."""
+        """Return the description of the bar at a score; empty if there is none."""
         bounds = self.bounds_at(score)
         if bounds is None:
             return ""
@@ -148,7 +148,7 @@ class Histogram:
         return f"{formatting.plural(number, self.noun)} {self.bar_bounds(*bounds)}"
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the words for the scores of a bar."""
+        """Return the scores of a bar as text."""
         return formatting.signed(f"from {low:g} to {high:g}")
 
     def snapped(self, score: float, reach: float) -> float:
@@ -159,7 +159,7 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class HitHistogram(Histogram):
-    """The hits of all queries by what compares them: E-values, the smallest at the right; scores where there are none.
+    """The hits of all queries by E-value, the smallest at the right; by score if there are no E-values.
 
     Attributes
     ----------
@@ -171,37 +171,37 @@ class HitHistogram(Histogram):
 
     @property
     def has_thresholds(self) -> bool:
-        """Return that there are none: each query has its own."""
+        """False: each query has its own."""
         return False
 
     @property
     def noun(self) -> str:
-        """What the bars count."""
+        """The noun for what the bars count."""
         return "hit"
 
     @property
     def axis(self) -> str:
-        """What stands at the axis."""
+        """The title of the axis."""
         return "E-value" if self.kind == "evalue" else "score"
 
     @property
     def nothing_words(self) -> str:
-        """What is said in place of a plot without bars."""
+        """The text in place of a plot without bars."""
         return "There are no hits."
 
     @property
     def unit(self) -> str:
-        """What the width of a bar is counted in."""
+        """The unit of the width of a bar."""
         return "powers of ten" if self.kind == "evalue" else "units of score"
 
     def tick_words(self, place: float) -> str:
-        """Return the number at a place of the axis."""
+        """Return the label at a place of the axis."""
         if self.kind != "evalue":
             return super(HitHistogram, self).tick_words(place)
         return f"{10**-place:.3g}" if -5 < place < 4 else f"1e{-place:.4g}".replace("-", MINUS)
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the words for the hits of a bar."""
+        """Return the values of a bar as text."""
         if self.kind != "evalue":
             return formatting.signed(f"with scores from {low:g} to {high:g}")
         if high > MIN_EVALUE:
@@ -209,7 +209,7 @@ class HitHistogram(Histogram):
         return f"with E-values from {formatting.evalue(10**-high)} to {formatting.evalue(10**-low)}"
 
     def sentence(self, n_queries: int, noun: str, nouns: str) -> str:
-        """Return what the histogram shows, of so many queries, in words; `nouns` is what several are called."""
+        """Return the description of the histogram of some queries; `nouns` is their plural."""
         hits = f"All {formatting.plural(self.n_scores, 'hit')} of {formatting.plural(n_queries, noun, nouns)}"
         if self.kind != "evalue":
             return f"{hits}, by score: none has an E-value. A click on a bar selects its hits."
@@ -221,11 +221,11 @@ class HitHistogram(Histogram):
 
 
 MIN_EVALUE = 323
-"""Smaller E-values than ten to the power of minus this are stored as none; they stand in the last bar."""
+"""Smaller E-values than ten to the power of minus this are stored as 0; they are in the last bar."""
 
 
 def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return where hits lie in a `HitHistogram` (float64[n]); not a number for those that are left out."""
+    """Return the places of hits in a `HitHistogram` (float64[n]); NaN for those that are left out."""
     if np.isnan(evalues).all():
         return scores
     with np.errstate(divide="ignore"):
@@ -246,15 +246,15 @@ def read_hit_histogram(path: Path) -> HitHistogram:
     _, evalues, scores = compared_hits(path)
     places = _places(evalues, scores)
     known = places[~np.isnan(places)]
-    bins, found = np.unique(np.floor(known / BAR), return_counts=True)
-    edges, counts = joined(bins * BAR, found, BAR)
+    bins, found = np.unique(np.floor(known / MIN_BAR_WIDTH), return_counts=True)
+    edges, counts = joined(bins * MIN_BAR_WIDTH, found, MIN_BAR_WIDTH)
     return HitHistogram(
         edges, counts, len(known), -np.inf, -np.inf,
         kind="score" if places is scores and len(scores) else "evalue", n_without=len(places) - len(known),
     )  # fmt: skip
 
 
-def hits_of_bar(path: Path, low: float, high: float) -> list[int]:
+def hits_in_bar(path: Path, low: float, high: float) -> list[int]:
     """Return the ids of the hits in a bar of a `HitHistogram`, best first."""
     ids, evalues, scores = compared_hits(path)
     places = _places(evalues, scores)
@@ -263,7 +263,7 @@ def hits_of_bar(path: Path, low: float, high: float) -> list[int]:
 
 
 def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
-    """Return what came of a click on a bar, which `bar` describes; the table may be in another tab."""
+    """Return the result of a click on a bar that `bar` describes; the table may be in another tab."""
     where = " in the tab Hits" if elsewhere else ""
     if not n_hits:
         return f"{bar}: none of them is a hit"
@@ -274,7 +274,7 @@ def bar_words(bar: str, n_hits: int, n_chosen: int, elsewhere: bool) -> str:
 
 
 def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float, str]]:
-    """Return where the model cutoffs are, with their words; those that lie together share a label."""
+    """Return the places of the model cutoffs with their titles; neighbors share a title."""
     groups: list[tuple[float, list[str]]] = []
     for name, score in sorted(cutoffs.items(), key=lambda entry: entry[1]):
         shown = formatting.signed(f"{score:g}" if name in MODEL_CUTOFFS else f"{score:.1f}")
@@ -289,7 +289,7 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
 def joined(
     edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000, most: int = MAX_BARS
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return bounds and counts of not too many bars of equal width, empty ones included.
+    """Return bounds and counts of a limited number of bars of equal width, empty ones included.
 
     Parameters
     ----------
@@ -312,12 +312,12 @@ def joined(
 
 
 def drawn_bins(run: RunFile, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return left bounds and counts of the bins of a query, without those of targets that have no residues."""
+    """Return left bounds and counts of the bins of a query, without targets that have no residues."""
     left, bins = run.histogram(query)
     scored = left > NO_SCORE
     return left[scored], bins[scored]
 
 
 def finite(score: float | None) -> float:
-    """Return a threshold; a missing one lets everything pass."""
+    """Return a threshold; a missing one is minus infinity."""
     return float("-inf") if score is None else float(score)

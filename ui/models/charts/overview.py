@@ -1,4 +1,4 @@
-"""All queries of a run as they are shown: lines of a table, sorted and filtered, and the matrix of their hits."""
+"""All queries of a run: rows of a table, sorted and filtered, and the matrix of their hits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _column(
     value: Callable[[QueryLine], Any] | None = None,
     small_first: bool = False,
 ) -> TextColumn:
-    """Return a column of numbers, or without `value` one of words."""
+    """Return a column of numbers, or of text without `value`."""
     sorted_by = value or (lambda line: text(line).casefold())
     return TextColumn(
         title, tip, lambda row: text(row["line"]), right=value is not None, width=width,
@@ -47,8 +47,8 @@ def _column(
 
 
 COLUMNS = (
-    _column("Query", "Profile or sequence that was looked for", 150, lambda line: line.name),
-    _column(SEARCHED_COLUMN, "Share of the targets that it was compared with so far", 90,
+    _column("Query", "Profile or sequence", 150, lambda line: line.name),
+    _column(SEARCHED_COLUMN, "Share of the targets compared so far", 90,
             lambda line: _optional(100 * line.searched, formatting.share), lambda line: line.searched),
     _column("Hits", "Targets that it hit", 60,
             lambda line: formatting.count(line.n_hits) if line.searched else "—", lambda line: line.n_hits),
@@ -79,14 +79,14 @@ class QueriesModel(TextTable):
         self.all: list[QueryLine] = []
         self.noun = "query"
 
-    def speak_of(self, noun: str) -> None:
-        """Head the first column with what a query is called."""
+    def set_nouns(self, noun: str) -> None:
+        """Set the heading of the first column, and the noun for a query."""
         self.noun = noun
         self.columns = (replace(COLUMNS[0], title=noun.capitalize()), *COLUMNS[1:])
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
 
     def show_lines(self, lines: list[QueryLine], text: str = "", hide_empty: bool = False) -> None:
-        """Show those queries of a run with all words of a text, or only those of them with hits."""
+        """List the queries with all words of a text, or only those with hits."""
         self.all = lines
         words = text.casefold().split()
         self.update_rows([
@@ -97,12 +97,12 @@ class QueriesModel(TextTable):
 
     @property
     def lines(self) -> list[QueryLine]:
-        """The queries that are shown, as they stand."""
+        """The listed queries in their order."""
         return [row["line"] for row in self.rows]
 
     @property
     def unsearched_words(self) -> str:
-        """How many queries are not searched to their end, to be added to a sentence; empty if all are."""
+        """The number of incomplete queries, as the end of a sentence; empty if all are complete."""
         none = sum(line.searched == 0.0 for line in self.all)
         part = sum(not (line.searched >= 1.0 or line.searched == 0.0) for line in self.all)
         said = [f"{formatting.count(none)} not searched yet"] * bool(none)
@@ -111,21 +111,21 @@ class QueriesModel(TextTable):
 
     @property
     def most(self) -> float:
-        """The highest score of all, which the little curves are drawn against."""
+        """The highest score of all, the scale of the small curves."""
         return max((line.best_score for line in self.all if line.n_hits), default=1.0)
 
     @property
     def is_partial(self) -> bool:
-        """Whether any query is not known to be searched to its end."""
+        """Whether any query may be incomplete."""
         return any(not line.searched >= 1.0 for line in self.all)
 
     def place_of(self, number: int) -> int | None:
-        """Return the row of a query; None if it is not shown."""
+        """Return the row of a query; None if it is not listed."""
         return next((place for place, line in enumerate(self.lines) if line.number == number), None)
 
     @property
     def copied(self) -> list[TextColumn]:
-        """The columns that stand in text: not the curves, nor how far a whole search came."""
+        """The columns of the table as text: without curves, and without progress of a complete search."""
         without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
         return [column for column in self.columns if column.title not in without]
 
@@ -139,13 +139,13 @@ class QueriesModel(TextTable):
             column = COLUMNS[section]
             more = explanation(column.title)
             meaning = column.tip.replace("the query", f"the {self.noun}")
-            told = f"{meaning}. Click sorts, a third click restores the order of the file."
-            return f"{told}\n\n{formatting.tip(more)}" if more else told
+            tip = f"{meaning}. Click sorts, a third click restores the order of the file."
+            return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         return super().headerData(section, side, role)
 
 
 def question(path: Path) -> Callable[[JobContext], tuple[Overview, HeatMap]]:
-    """Return what reads the overview of a run, and makes its heat map ready."""
+    """Return a function that reads the overview of a run and prepares its heat map."""
 
     def read(context: JobContext) -> tuple[Overview, HeatMap]:
         found = read_overview(path, context)

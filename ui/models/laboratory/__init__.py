@@ -1,1 +1,1 @@
-"""What pages of measurements show, without a window."""
+"""Models of pages of measurements."""

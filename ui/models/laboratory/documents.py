@@ -44,7 +44,7 @@ def read_document(path: str) -> dict[str, Any]:
 
 
 def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return a comparison with the devices of another one, that was saved elsewhere, added.
+    """Return a comparison extended by the devices in the file of another machine.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def write_document(document: dict[str, Any], path: Path) -> None:
-    """Write a laboratory's result, whole or not at all.
+    """Write a result atomically.
 
     Raises
     ------

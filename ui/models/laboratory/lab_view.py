@@ -1,4 +1,4 @@
-"""What a page of the laboratory shows: the tables and charts of a document, which grows while the job runs."""
+"""The model of a page of the laboratory: tables and charts of a document that grows while the job runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from clalign.values.charts import Chart
 
 from ..widgets.text_table import Row, TextTable
 
-WANTED = "wanted"
-"""Key of a row: whether it is ticked to be run next time."""
+TICKED = "wanted"
+"""Key of a row: whether it is to be run next time."""
 
 
 class LabView(QObject):
-    """The rows that are known or arrived, and the document once it is whole.
+    """The known and measured rows, and the finished document.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class LabView(QObject):
         self.is_live = False
         self.is_kept = True
         self.tables = {
-            one.key: TextTable(one.columns, self, _is_dim, WANTED if of.known and one is self.main else "")
+            one.key: TextTable(one.columns, self, _is_dim, TICKED if of.known and one is self.main else "")
             for one in of.experiments
         }
-        self._show([{**row, WANTED: True} for row in of.known])
+        self._show([{**row, TICKED: True} for row in of.known])
 
     @property
     def rows(self) -> list[Row]:
@@ -57,7 +57,7 @@ class LabView(QObject):
 
     @property
     def shown(self) -> Document:
-        """The document with the rows of now, which may not be whole yet."""
+        """The document with the present rows, perhaps incomplete."""
         return {**self.document, self.main.key: self.rows}
 
     @property
@@ -65,43 +65,43 @@ class LabView(QObject):
         """Number of rows that were measured."""
         return sum(row.get("status", DONE) == DONE for row in self.rows)
 
-    def wanted(self) -> list[str] | None:
+    def chosen_names(self) -> list[str] | None:
         """Return the names of the ticked rows; None if all are."""
-        names = [row["name"] for row in self.rows if row[WANTED]]
+        names = [row["name"] for row in self.rows if row[TICKED]]
         return None if len(names) == len(self.rows) else names
 
-    def want_all(self, wanted: bool) -> None:
+    def tick_all(self, chosen_names: bool) -> None:
         """Tick all rows, or none."""
-        self._show([{**row, WANTED: wanted} for row in self.rows])
+        self._show([{**row, TICKED: chosen_names} for row in self.rows])
 
     def begin(self) -> None:
-        """Take away what an earlier job found, when another begins."""
+        """Remove the results of an earlier job."""
         self.document, self.is_live, self.is_kept = {}, True, True
         self._show(self._ticked(self.of.known))
 
     def add_row(self, row: Row) -> None:
-        """Take over a row that was measured."""
+        """Add or replace a measured row."""
         key = self.main.row_key(row)
         places = [place for place, known in enumerate(self.rows) if self.main.row_key(known) == key] or [len(self.rows)]
         self.is_kept = False
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
     def take(self, document: Document, kept: bool) -> None:
-        """Show a whole document, fresh or from a file; `kept` is whether the user has it in a file already."""
+        """Show a whole document; `kept` tells whether the user already has it in a file."""
         self.document, self.is_live, self.is_kept = document, False, kept
         self._show(self._ticked(document[self.main.key]))
 
     def end(self) -> None:
-        """Keep what arrived of a job that ended before its time."""
+        """Keep the rows of a job that ended early."""
         self.is_live = False
         self.changed.emit()
 
     def _ticked(self, rows: Iterable[Row]) -> list[Row]:
-        """Return rows with the ticks that they had."""
+        """Return rows with the ticks of the present ones."""
         if not self.of.known:
             return list(rows)
-        ticks = {row["name"]: row[WANTED] for row in self.rows}
-        return [{**row, WANTED: ticks.get(row["name"], True)} for row in rows]
+        ticks = {row["name"]: row[TICKED] for row in self.rows}
+        return [{**row, TICKED: ticks.get(row["name"], True)} for row in rows]
 
     def _show(self, rows: list[Row]) -> None:
         shown = {**self.document, self.main.key: rows}
@@ -110,13 +110,13 @@ class LabView(QObject):
         self.changed.emit()
 
     def chart(self, key: str) -> Chart | None:
-        """Return the chart of an experiment; None where nothing is to be drawn."""
+        """Return the chart of an experiment; None without rows."""
         rows = self.tables[key].rows
         experiment = next(one for one in self.of.experiments if one.key == key)
         return experiment.chart(self.shown, rows) if rows else None
 
     def summary(self) -> str:
-        """Return what was measured on what, in a line."""
+        """Return a line about the job and its device."""
         if self.document:
             return self.of.summary(self.document)
         if not self.n_done:
@@ -125,7 +125,7 @@ class LabView(QObject):
         return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns} so far"
 
     def verdicts(self) -> list[Verdict]:
-        """Return what the measurements mean: severities and sentences."""
+        """Return severities and sentences about the results."""
         return self.of.verdicts(self.shown) if self.n_done else []
 
 

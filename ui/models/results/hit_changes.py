@@ -1,4 +1,4 @@
-"""When what is made of many hits has to be made anew: it may take minutes to read."""
+"""Decides when results of many hits, which may take minutes to read, are read again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from .run_view import RunView
 
 STALE_MS = 1500
-"""It is made anew no more often than this while a search runs."""
+"""Least interval of updates while a search runs."""
 
 
 class HitChanges(QObject):
-    """Tells when a run has other hits than before, and when those of another query are in view.
+    """Emits signals when a run has new hits, and when another query is in view.
 
     Parameters
     ----------
@@ -20,10 +20,10 @@ class HitChanges(QObject):
     """
 
     hits_changed = Signal()
-    """Some time after the first of several changes, and after the last one."""
+    """Emitted some time after the first of several changes, and after the last one."""
 
     query_changed = Signal()
-    """The hits of the query that is in view now are counted."""
+    """The hits of the query in view are counted."""
 
     def __init__(self, run: RunView, parent: QObject) -> None:
         super().__init__(parent)
@@ -37,7 +37,7 @@ class HitChanges(QObject):
 
     @property
     def is_due(self) -> bool:
-        """Whether changes will be told soon."""
+        """Whether a signal is pending."""
         return bool(self._soon.isActive())
 
     def _look(self) -> None:

@@ -15,7 +15,7 @@ from clalign.runs.queries import BestOf
 
 @dataclass(frozen=True, slots=True)
 class FilterWords:
-    """What can be compared with numbers.
+    """Names of values that can be compared with numbers.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class FilterWords:
 
 
 def words_of(columns: Iterable[Column], hint: str, query: str = "query", target: str = "target") -> FilterWords:
-    """Return the words of some columns; `query` and `target` are what those are called."""
+    """Return the names of some columns; `query` and `target` are the nouns for those."""
     known = [(column, word) for column in columns for word in column.filter.split()]
     firsts = dict.fromkeys(column.filter.split()[0] for column, _ in known)
     return FilterWords({word.lower(): column.sort for column, word in known}, ", ".join(firsts), hint,
@@ -59,7 +59,7 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class HitFilter:
-    """What the filter box lets through.
+    """The meaning of the text in the filter box.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ _OPERATORS: dict[str, Literal["<", "<=", "=", ">=", ">"]] = {
 
 
 def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HIT_WORDS) -> HitFilter:
-    """Return the filter that a text means; all its parts must hold.
+    """Return the filter of a text, all parts of which must hold.
 
     Words and quoted phrases are looked for in name, accession and description, whatever their case;
     with ``-`` before them they must be missing. After ``note:`` they are looked for in what the user has

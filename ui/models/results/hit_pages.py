@@ -8,21 +8,21 @@ from clalign.runs import pages
 from clalign.values.hits import Hit
 
 PAGE = 64
-"""Rows read at once, while the table is painted: more than it shows, few enough to be there in a few milliseconds."""
+"""Rows read at once while the table is painted: more than it shows, few enough for a few milliseconds."""
 
 ALL_QUERIES = pages.ALL_QUERIES
-"""In place of the number of a query: the hits of all of them."""
+"""In place of the number of a query: all queries."""
 
 
 class HitRow(Hit, frozen=True, kw_only=True):
-    """A line of the hits table: a hit with what stands beside it.
+    """A row of the hits table: a hit with its query, verification and note.
 
     Attributes
     ----------
     id : int
         In the run file.
     profile : int
-        Number of the query; with `row` it stays the same when the search writes a hit anew.
+        Number of the query; with `row` it identifies a hit even if the search rewrites it.
     verified : str
     note : str
         What the user has written beside it.
@@ -35,15 +35,15 @@ class HitRow(Hit, frozen=True, kw_only=True):
 
     @property
     def has_no_domain(self) -> bool:
-        """Whether the sequence passes, but none of its domains."""
+        """Whether the sequence passes but none of its domains does."""
         return self.estimates is not None and not self.reported_domains
 
 
 class HitPages(pages.HitPages):
-    """Made in the reader's thread and then used by the window's, never by both at once."""
+    """Created in the reader's thread and then used by the window's, never by both at once."""
 
     def rows(self, first: int, n_rows: int) -> list[HitRow]:
-        """Return some lines of the table, domains included."""
+        """Return rows of the table, domains included."""
         return [
             HitRow(
                 **asdict(listed.hit),

@@ -1,4 +1,4 @@
-"""What a table of hits is: its columns, what each says of a row, and which are shown together."""
+"""Tables of hits: their columns, the cells of a row, and sets of columns."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .hit_filter import HIT_WORDS, FilterWords
 from .hit_pages import HitRow
 
 NO_DOMAIN = "no single domain passes"
-"""What is said of a hit all of whose domains are below the thresholds for domains."""
+"""Text for a hit all of whose domains fail the thresholds for domains."""
 
 NO_DOMAIN_TIP = (
     "The sequence as a whole passes, but none of its domains alone does: several weak ones add up, or the "
-    "sequence is like the profile all over a little."
+    "sequence is slightly similar to the profile all over."
 )
 
 
 class Hits(Protocol):
-    """What a cell may ask of the table besides its row."""
+    """The state of a table that cells depend on."""
 
     cards: list[Card]
     query: HitQuery
@@ -35,24 +35,24 @@ class Hits(Protocol):
         """Return whether a hit is significant."""
 
     def status(self, row: HitRow) -> str:
-        """Return the word for what a hit passes."""
+        """Return the word for the threshold that a hit passes."""
 
     def note(self, row: HitRow) -> str:
-        """Return what stands beside a hit."""
+        """Return the note of a hit."""
 
 
 Cell = Callable[[HitRow, Hits], str]
-"""What a cell says of a row, given the table."""
+"""Returns the text of a cell for a row and its table."""
 
 RowOf = Callable[[HitRow, Hits], Any]
 
 
 def no_row(hit: HitRow, hits: Hits) -> None:
-    """Return nothing."""
+    """Return None."""
 
 
 class ShownColumn(Column, frozen=True):
-    """A column of an engine's table, as it is shown.
+    """A column of an engine's table in the window.
 
     Attributes
     ----------
@@ -69,13 +69,13 @@ class ShownColumn(Column, frozen=True):
 
     @property
     def head(self) -> str:
-        """What stands above it."""
+        """The heading."""
         return self.short or self.heading
 
 
 @dataclass(frozen=True, slots=True)
 class TableKind:
-    """What a table of hits shows of a kind of run.
+    """The table of hits of a kind of run.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class TableKind:
     sets : dict
         Columns that are shown together: words and keys, by the name of the set.
     words : FilterWords
-        What its filter box knows.
+        Names in its filter box.
     query_first : bool
-        Whether the query, where there are several, stands before everything else, and its hits together.
+        Whether hits are grouped by query if there are several, with the query first.
     score : str
         The score that thresholds are for: ``score``, or ``raw``.
     row : callable
@@ -100,7 +100,7 @@ class TableKind:
     row: RowOf = no_row
 
     def place(self, key: str) -> int | None:
-        """Return where a column stands, or None if there is none such."""
+        """Return the place of a column, or None."""
         return next((place for place, column in enumerate(self.columns) if column.key == key), None)
 
 
@@ -109,9 +109,9 @@ def shown(
     cells: Mapping[str, tuple[Cell | None, int, bool]],
     row_of: RowOf = no_row,
 ) -> tuple[ShownColumn, ...]:
-    """Return the columns of the window, with widths, and whether they are shown at first.
+    """Return the columns of the window with their widths and initial visibility.
 
-    Cells that are None say the column's own value, as is usual for its kind; those that all hits have are known.
+    A cell of None is the column's own value, written as usual for its kind; common columns are known.
     """
     known = {**CELLS, **cells}
     return tuple(
@@ -156,11 +156,11 @@ CELLS: dict[str, tuple[Cell | None, int, bool]] = {
     "verified": (lambda r, m: r.verified or "—", 76, False),
     "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
 }
-"""Of the columns that hits of every engine have."""
+"""Columns of the hits of every engine."""
 
 
 def sets_of(columns: tuple[ShownColumn, ...], more: Sets | None = None) -> Sets:
-    """Return the sets of columns of a table: those that are shown at first, `more`, and all."""
+    """Return the sets of columns of a table: the initial ones, `more`, and all."""
     first = tuple(column.key for column in columns if column.shown)
     return {"short": ("Short", first), **(more or {}), "all": ("All", tuple(column.key for column in columns))}
 

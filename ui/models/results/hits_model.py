@@ -43,7 +43,7 @@ Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 
 NOTE_SECONDS = 0.1
-"""How long the window waits for a job that is writing, before it says that a note is not kept."""
+"""Timeout for a job that is writing, before a note counts as not saved."""
 
 SORT_TIP = " Click sorts, a third click restores the original order."
 
@@ -51,8 +51,8 @@ SORT_TIP = " Click sorts, a third click restores the original order."
 class HitsModel(QAbstractTableModel):
     """The hits of one profile of one run.
 
-    Every change of order, filter or threshold asks the reader for new pages; the old ones are shown
-    until those are there. Ids of hits never change, so a selection can be found again.
+    Every change of order, filter or threshold reads new pages; until then the old ones are
+    shown. Ids of hits never change, so a selection can be found again.
     """
 
     shown_changed = Signal()
@@ -60,7 +60,7 @@ class HitsModel(QAbstractTableModel):
     note_refused = Signal(str)
     species_changed = Signal()
     note_changed = Signal(int, int, str, str)
-    """Query and row of the target, the note before, and the one now."""
+    """Query and row of the target, old and new note."""
 
     def __init__(self, path: Path, reader: Reader, table: TableKind, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -83,12 +83,12 @@ class HitsModel(QAbstractTableModel):
 
     @property
     def n_all(self) -> int:
-        """Number of reported hits of the profile, whatever the filter."""
+        """Number of reported hits of the profile, without the filter."""
         return self._pages.n_all if self._pages else 0
 
     @property
     def counted(self) -> tuple[int, int] | None:
-        """The profile whose hits were read last, and their number whatever the filter; None before."""
+        """The query that was read last, and its number of hits without the filter; None before."""
         return (self._pages.query.number, self._pages.n_all) if self._pages else None
 
     @property
@@ -103,46 +103,46 @@ class HitsModel(QAbstractTableModel):
 
     @property
     def is_busy(self) -> bool:
-        """Whether new pages are on their way."""
+        """Whether new pages are being read."""
         return self._busy
 
     @property
     def is_refreshing(self) -> bool:
-        """Whether what is on its way is what is shown, with what has come since."""
+        """Whether the pages being read are the same ones with newer hits."""
         return self._busy and self._pages is not None and self._pages.query == self.query
 
     @property
     def is_grouped(self) -> bool:
-        """Whether the hits of all profiles are shown, one sequence, or one query, after the other."""
+        """Whether the hits of all queries are shown, grouped by sequence or by query."""
         are_all = self.query.number == ALL_QUERIES and self.query.sort is None
         return are_all and self.query.together != "best"
 
     def set_profile(self, profile: int, cards: list[Card], together: Together = "best") -> None:
-        """Show the hits of another profile, or of all; what the search called significant is so again."""
+        """Show the hits of another profile, or of all, with the significance of the search."""
         self.cards = cards
         self.significant_from = None
         self._ask(replace(self.query, number=profile, least_score=None, among=None, together=together))
 
     def set_significant_from(self, score: float | None) -> None:
-        """Set the score from which on a hit of the profile in view is called significant; None: as by the search."""
+        """Set the score from which on hits are significant; None: as in the search."""
         self.significant_from = score
         if self.n_shown:
             self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(self.table.columns) - 1))
 
     def set_filter(self, text: str) -> HitFilter:
-        """Filter by the text of the filter box; what cannot be understood changes nothing."""
+        """Filter by the text of the filter box; an invalid text changes nothing."""
         parsed = parse_filter(text, self.query.number == ALL_QUERIES, self.table.words)
         if not parsed.problem:
             self._ask(replace(self.query, conditions=parsed.conditions))
         return parsed
 
-    def set_least_score(self, score: float | None) -> None:
+    def set_min_score(self, score: float | None) -> None:
         """Show only hits with at least this score, see `HitQuery`."""
         if score != self.query.least_score:
             self._ask(replace(self.query, least_score=score))
 
     def list_picked(self, hits: npt.NDArray[np.int64] | None) -> PickedHits | None:
-        """List only some hits (int64[n] ids), of which there may be any number, or all again if None."""
+        """List only some hits (int64[n] ids), or all again if None."""
         picked = None if hits is None else PickedHits(hits)
         if picked is not self.query.among:
             self._ask(replace(self.query, among=picked))
@@ -150,7 +150,7 @@ class HitsModel(QAbstractTableModel):
 
     @property
     def listed(self) -> PickedHits | None:
-        """The picked hits that are in the table; None if it is not of picked ones."""
+        """The listed hits of a selection in a picture; None if there is none."""
         return self._pages.query.among if self._pages else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -160,20 +160,20 @@ class HitsModel(QAbstractTableModel):
             self.set_order(*asked)
 
     def set_order(self, sort: str | None, descending: bool) -> None:
-        """Sort by a key of `clalign.runs.pages.VALUES`, or by None for the original order."""
+        """Sort by a key of `clalign.runs.pages.VALUES`, or by None in the original order."""
         self._ask(replace(self.query, sort=sort, descending=descending))
 
     def set_species(self, rule: SpeciesRule) -> None:
-        """Tell species by another rule, in the column, in orders and in filters."""
+        """Choose the rule for species in the column, in orders and in filters."""
         self._ask(replace(self.query, species=rule))
         self.species_changed.emit()
 
     def refresh(self) -> None:
-        """Look for hits that were added."""
+        """Read hits that were added."""
         self._ask(self.query)
 
     def keep(self, hit: int | None) -> None:
-        """Remember the hit whose row is to be found again after each change."""
+        """Remember the hit to be found again after each change."""
         self.kept_hit = hit
 
     def _ask(self, query: HitQuery) -> None:
@@ -183,10 +183,10 @@ class HitsModel(QAbstractTableModel):
         if is_other:
             self._reader.forget((id(self), "pages"))  # what is being listed now is of no use any more
             self.busy_changed.emit(True)
-        self._reader.ask_long((id(self), "pages"), lambda context: HitPages(query, context), self._take)
+        self._reader.ask_slowly((id(self), "pages"), lambda context: HitPages(query, context), self._take)
 
     def abandon(self) -> None:
-        """Let the hits stand as they are, in place of waiting for another order or filter."""
+        """Keep the present rows instead of waiting for another order or filter."""
         self._reader.forget((id(self), "pages"))
         if self._pages is not None:
             self.query = self._pages.query
@@ -199,7 +199,7 @@ class HitsModel(QAbstractTableModel):
             self.busy_changed.emit(busy)
 
     def hold(self, held: bool) -> None:
-        """Keep the rows as they are, while one of them is written in, or take what has come meanwhile."""
+        """Keep the rows while a cell is edited, or show the rows read meanwhile."""
         self._is_held = held
         if not held and self._held is not None:
             answer, self._held = self._held, None
@@ -235,7 +235,7 @@ class HitsModel(QAbstractTableModel):
 
     @property
     def is_read(self) -> bool:
-        """Whether there are rows, or it is known that there are none."""
+        """Whether rows were read."""
         return self._pages is not None
 
     def _drop_held(self) -> None:
@@ -244,7 +244,7 @@ class HitsModel(QAbstractTableModel):
         self._held = None
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._reader.forget((id(self), "pages"))
         self._drop_held()
         if self._pages is not None:
@@ -278,11 +278,11 @@ class HitsModel(QAbstractTableModel):
         return self._pages.place_of(hit) if self._pages else None
 
     def places_of(self, hits: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the rows (int64[k], rising) of those of some hits that are shown."""
+        """Return the rows (int64[k], rising) of some hits, as far as they are shown."""
         return self._pages.places_of(hits) if self._pages else np.empty(0, np.int64)
 
     def ids(self, rows: Sequence[range] | None = None) -> list[int]:
-        """Return the ids of rows that are shown now, or of all; other rows may be on their way."""
+        """Return the ids of shown rows, or of all; other rows may be being read."""
         return self._pages.ids(rows) if self._pages else []
 
     def is_significant(self, row: HitRow) -> bool:
@@ -290,15 +290,15 @@ class HitsModel(QAbstractTableModel):
         return is_significant(row, self.significant_from)
 
     def status(self, row: HitRow) -> str:
-        """Return the word for what a hit passes."""
+        """Return the word for the threshold that a hit passes."""
         return "significant" if self.is_significant(row) else "reported"
 
     def note(self, row: HitRow) -> str:
-        """Return what stands beside a hit: also what could not be written to the file yet."""
+        """Return the note of a hit, even if it could not be written to the file yet."""
         return self._unsaved.get((row.profile, row.row), row.note)
 
     def current_note(self, row: HitRow) -> str:
-        """Return what stands beside a hit now, though it was edited since the row was read."""
+        """Return the present note of a hit, even if it was edited after the row was read."""
         place = self.place_of(row.id)
         return self.note((None if place is None else self.row_at(place)) or row)
 
@@ -329,7 +329,7 @@ class HitsModel(QAbstractTableModel):
         return not self.is_unsaved(row)
 
     def put_note(self, profile: int, target: int, text: str) -> bool:
-        """Write a note of a hit wherever it stands; tells whether it could be kept."""
+        """Write a note of a hit in any row; return whether it was saved."""
         try:
             kept = write_note(self.query.path, profile, target, text, NOTE_SECONDS)
         except ClalignError as error:
@@ -353,7 +353,7 @@ class HitsModel(QAbstractTableModel):
         return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
 
     def has_rule_above(self, row: int) -> bool:
-        """Return whether the threshold line is drawn above a row: where significant turns into reported."""
+        """Return whether the threshold line is above a row: between significant and reported hits."""
         in_order = self.query.sort in ("score", "evalue") or (self.query.sort is None and not self.is_grouped)
         if row == 0 or not in_order or self.query.number == ALL_QUERIES:
             return False
@@ -361,7 +361,7 @@ class HitsModel(QAbstractTableModel):
         return here is not None and before is not None and self.is_significant(here) != self.is_significant(before)
 
     def starts_group(self, row: int) -> bool:
-        """Return whether another sequence, or the hits of another query, begin with a row."""
+        """Return whether a row begins another sequence, or the hits of another query."""
         if row == 0 or not self.is_grouped or not self.shows_groups:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
@@ -370,11 +370,11 @@ class HitsModel(QAbstractTableModel):
         return here.profile != before.profile if self.query.together == "query" else here.name != before.name
 
     def rule(self, row: int) -> str:
-        """Return the line drawn above a row: ``threshold``, ``group``, or none."""
+        """Return the line above a row: ``threshold``, ``group``, or none."""
         return "threshold" if self.has_rule_above(row) else "group" if self.starts_group(row) else ""
 
     def tsv(self, rows: list[int], columns: list[int]) -> str:
-        """Return some cells as tab-separated text with a header line, no cell a formula to a spreadsheet."""
+        """Return cells as tab-separated text with a header line; no cell is a formula to a spreadsheet."""
         lines = ["\t".join(self.table.columns[c].heading for c in columns)]
         for number in rows:
             row = self.row_at(number)
@@ -443,8 +443,8 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             title = f"{column.heading}: " if column.short else ""
             more = explanation(column.heading)
-            told = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
-            return f"{told}\n\n{formatting.tip(more)}" if more else told
+            tip = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
+            return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
             return int(side_flag | Qt.AlignmentFlag.AlignVCenter)

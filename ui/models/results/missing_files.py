@@ -1,4 +1,4 @@
-"""Messages about files of a run that are not where they were."""
+"""Messages about missing files of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ LOCATE_TITLE = "Locate file…"
 
 
 def can_be_located(text: str) -> bool:
-    """Return whether a message is about a file of a run whose new place a person can tell."""
+    """Return whether a message is about a missing file that the user can locate."""
     return LOCATE in text
 
 
 def without_ways(text: str) -> str:
-    """Return a message without the names of the ways to tell it, for a place with a button that does."""
+    """Return a message without its hints on locating files, beside a button for that."""
     return text.replace(f": {LOCATE}", "").replace(f" ({LOCATE})", "")

@@ -1,4 +1,4 @@
-"""What was changed of notes, so that it can be taken back."""
+"""Changes of notes, for undo."""
 
 from __future__ import annotations
 

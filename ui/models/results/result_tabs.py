@@ -1,4 +1,4 @@
-"""The tabs of results, which the menu lists before there are any."""
+"""The tabs of results, which the menu lists before there are any results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ TABS = {
     "hits": "Hits", "histogram": "Histogram", "pictures": "Pictures", "alignment": "Alignment",
     "aligned": "All aligned", "overview": "Overview", "domains": "Domains", "report": "Report",
 }  # fmt: skip
-"""The parts that all results have, and what stands on their tabs."""
+"""The tabs of all results, and their titles."""
 
-OF_SEVERAL = ("overview", "domains")
-"""Those that make sense where there are several queries."""
+FOR_SEVERAL_QUERIES = ("overview", "domains")
+"""Tabs for runs with several queries."""

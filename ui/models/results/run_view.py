@@ -1,4 +1,4 @@
-"""One run as the window shows it: its facts, the chosen profile, thresholds, the chosen hit."""
+"""A run in the window: its facts, the chosen profile, thresholds, the chosen hit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ..charts.histogram import (
     Histogram,
     HitHistogram,
     finite,
-    hits_of_bar,
+    hits_in_bar,
     read_histogram,
     read_hit_histogram,
 )
@@ -41,9 +41,9 @@ from .hit_table import HIT_TABLE, TableKind
 from .hits_model import HitsModel
 
 WATCH_MS = 1500
-"""How often a run is looked at that another process writes."""
+"""Interval at which a run is read that another process writes."""
 REFRESH_MS = 100
-"""A running job is looked at no more often than this."""
+"""Least interval at which a running job is read."""
 
 Found = TypeVar("Found")
 
@@ -51,7 +51,7 @@ STATE_WORDS = {
     "reading": "being read",
     "new": "starting",
     "running": "running",
-    "elsewhere": "another process writes it",
+    "elsewhere": "written by another process",
     "stopped": "stopped, partial",
     "failed": "ended early, partial",
     "done": "complete",
@@ -59,7 +59,7 @@ STATE_WORDS = {
 
 
 class RunView(QObject):
-    """What is shown of a run file, while a job writes it and afterwards.
+    """A run file in view, while a job writes it and afterwards.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class RunView(QObject):
     hit_changed = Signal()
     counts_changed = Signal()
     query_hits_changed = Signal()
-    trouble = Signal(str)
+    problem_found = Signal(str)
     refused = Signal()
 
     noun, nouns = "Query", "Queries"
     table: TableKind = HIT_TABLE
     layout = Layout()
     plotted = "score"
-    """Of a hit, what the histogram is made of: a key of `clalign.runs.pages.PLOTTED`."""
+    """The value of hits in the histogram: a key of `clalign.runs.pages.PLOTTED`."""
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -107,19 +107,19 @@ class RunView(QObject):
         self._run: RunFile | None = None
         self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
         self._timer.timeout.connect(self.refresh)
-        self.hits.shown_changed.connect(self._tell_problem)
-        self.hits.note_refused.connect(self.trouble)
+        self.hits.shown_changed.connect(self._emit_problem)
+        self.hits.note_refused.connect(self.problem_found)
 
-    def _tell_problem(self) -> None:
+    def _emit_problem(self) -> None:
         if isinstance(self.hits.error, ClalignError) and self.hits.problem:
             self._refuse(self.hits.error, self.hits.is_read)
         elif self.hits.problem:
-            self.trouble.emit(self.hits.problem)
+            self.problem_found.emit(self.hits.problem)
 
     def _refuse(self, error: ClalignError, is_shown: bool) -> None:
-        """Say that the file cannot be read; what was read before is still shown, else why there is nothing."""
+        """Report that the file cannot be read; earlier results stay in view, otherwise the reason is shown."""
         if is_shown or isinstance(error, RunBusy):
-            self.trouble.emit(f"{error} {error.hint}".strip())
+            self.problem_found.emit(f"{error} {error.hint}".strip())
             return
         reason = error.reason if isinstance(error, InputError) else error.message
         refusal = f"{reason[:1].upper()}{reason[1:]} {error.hint}".strip()
@@ -130,7 +130,7 @@ class RunView(QObject):
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[None]:
-        """Say so when the file turns out to be damaged."""
+        """Report a damaged file."""
         try:
             yield
         except DamagedRun as error:
@@ -139,7 +139,7 @@ class RunView(QObject):
             self._refuse(unreadable(self.path, error), bool(self.cards))
 
     def _asked(self, question: Callable[[RunFile], Found], otherwise: Found) -> Found:
-        """Return what the file says, or something else where it cannot be read."""
+        """Return a value of the file, or a default if it cannot be read."""
         found = [otherwise]
         if self._run is not None:
             with self._reading():
@@ -147,21 +147,21 @@ class RunView(QObject):
         return found[-1]
 
     def note_change(self) -> None:
-        """Look at the file soon; many notes make one look."""
+        """Read the file soon; many notifications cause one read."""
         if not self._timer.isActive():
             self._timer.start()
 
     @property
     def is_due(self) -> bool:
-        """Whether the file will be looked at soon."""
+        """Whether the file will be read soon."""
         return bool(self._timer.isActive())
 
     def begin(self) -> None:
-        """Look at the file in the next turn: making a page and reading it together would stall the window."""
+        """Read the file in the next turn: creating a page and reading together would stall the window."""
         self._timer.start(0)
 
     def refresh(self) -> None:
-        """Read what is new."""
+        """Read new results."""
         self._timer.setInterval(REFRESH_MS)
         if not self._open():
             return
@@ -170,7 +170,7 @@ class RunView(QObject):
             self._read_facts()
         if not self.cards:
             return
-        self._ask_query_hits()
+        self._read_query_hits()
         if first:
             self._show_profile(self._first_profile())
             return
@@ -178,15 +178,15 @@ class RunView(QObject):
             self._show_profile(self._with_hits())
             return
         self.hits.refresh()
-        self._ask_histogram()
+        self._read_histogram()
 
     def _with_hits(self) -> int:
-        """Return the first query that has hits; the one in view if there is none."""
+        """Return the first query with hits; the one in view if there is none."""
         found = self._asked(lambda run: first_query(run.connection), None)
         is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
         return found if found is not None and is_one else self.profile
 
-    def _ask_query_hits(self) -> None:
+    def _read_query_hits(self) -> None:
         if len(self.cards) > 1:
             path = self.path
             self._reader.ask((id(self), "query hits"), lambda: hits_by_query(path), self._take_query_hits)
@@ -232,7 +232,7 @@ class RunView(QObject):
 
     @property
     def card(self) -> Card:
-        """The card of the chosen profile, or of the chosen hit's; empty while unknown."""
+        """The card of the chosen profile, or of that of the chosen hit; empty while unknown."""
         if not self.cards:
             return {}
         if self.profile == ALL_QUERIES:
@@ -241,12 +241,12 @@ class RunView(QObject):
 
     @property
     def all_words(self) -> str:
-        """What the hits of all queries together are called; empty where they are not offered."""
+        """The name of the hits of all queries together; empty where they are not offered."""
         return ""
 
     @property
     def together(self) -> Together:
-        """How the hits of all queries stand before anybody sorts them."""
+        """The initial order of the hits of all queries."""
         return "best"
 
     def _first_profile(self) -> int:
@@ -259,7 +259,7 @@ class RunView(QObject):
 
     @property
     def state(self) -> str:
-        """What became of the run, ``reading`` while that is not known; one that nobody works on is not running."""
+        """The state of the run, ``reading`` while unknown; one without a live process is not running."""
         state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
         if state not in ("new", "running") or self.is_live:
             return state
@@ -267,7 +267,7 @@ class RunView(QObject):
 
     @property
     def has_no_statistics(self) -> bool:
-        """Whether it is known that hits have no E-values."""
+        """Whether hits certainly have no E-values."""
         return not self.looks_for_hits
 
     @property
@@ -282,14 +282,14 @@ class RunView(QObject):
 
     @property
     def title(self) -> str:
-        """The run's name: its own, or what was looked for x where, and in which part of it."""
+        """The run's own name, or its files, and its part if it is one."""
         if self.spec is None or self.facts.get("name"):
             return str(self.facts.get("name") or self.path.stem)
         part = shard_of(self.spec.to_dict())
         return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
     def set_profile(self, profile: int) -> None:
-        """Show the results of another profile, which the user has chosen."""
+        """Show the results of the profile that the user chose."""
         self._is_chosen = True
         self._show_profile(profile)
 
@@ -302,12 +302,12 @@ class RunView(QObject):
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_profile(profile, self.cards, self.together)
-        self._ask_histogram()
+        self._read_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
 
     def set_threshold(self, name: str, score: float) -> None:
-        """Move a threshold; the table follows at once.
+        """Move a threshold; the table follows.
 
         Hits below the score that the search reported are not in the file, so that is the lowest
         place of either threshold.
@@ -317,20 +317,20 @@ class RunView(QObject):
         own = self._own_thresholds()
         self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
-        (self.hits.set_significant_from if name == "significant" else self.hits.set_least_score)(moved)
-        self._ask_counts()
+        (self.hits.set_significant_from if name == "significant" else self.hits.set_min_score)(moved)
+        self._read_counts()
         self.thresholds_changed.emit()
 
     def set_score_kind(self, kind: str) -> None:
-        """Show other scores in the histogram, where there are any."""
+        """Show other scores in the histogram if there are any."""
 
     def reset_thresholds(self) -> None:
-        """Go back to the thresholds that the search had."""
+        """Restore the thresholds of the search."""
         for name, score in self._own_thresholds().items():
             self.set_threshold(name, score)
 
     def _own_thresholds(self) -> dict[str, float]:
-        """Return the thresholds of the search; of all profiles together there is none."""
+        """Return the thresholds of the search; none for all profiles together."""
         if self.shows_all:
             return {"report": -math.inf, "significant": -math.inf}
         return {"report": finite(self.card.get("report_score")), "significant": finite(self.card.get("include_score"))}
@@ -342,31 +342,31 @@ class RunView(QObject):
 
     @property
     def thresholds_moved(self) -> bool:
-        """Whether a threshold is not where the search had it."""
+        """Whether a threshold differs from that of the search."""
         return self.thresholds != self._own_thresholds()
 
-    def _ask_histogram(self) -> None:
+    def _read_histogram(self) -> None:
         if self.no_histogram_words() is not None:
             self.histogram = None
             self.histogram_changed.emit()
         else:
             self._reader.ask((id(self), "histogram"), self._histogram_question(), self._take_histogram)
-        self._ask_counts()
+        self._read_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
-        """Return what reads the histogram of what is in view."""
+        """Return a function that reads the histogram of the results in view."""
         path, query = self.path, self.profile
         return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
 
-    def ask_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
-        """Ask for the ids of the hits in a bar of the histogram, best first."""
+    def read_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
+        """Read the ids of the hits in a bar of the histogram, best first."""
         self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)
 
     def _bar_question(self, low: float, high: float) -> Callable[[], list[int]]:
-        """Return what finds the hits in a bar of the histogram in view."""
+        """Return a function that finds the hits in a bar of the histogram in view."""
         path, query, value = self.path, self.profile, self.plotted
         if self.shows_all:
-            return lambda: hits_of_bar(path, low, high)
+            return lambda: hits_in_bar(path, low, high)
         return lambda: hits_between(path, query, value, low, high)
 
     def _take_histogram(self, answer: Histogram | Exception) -> None:
@@ -374,7 +374,7 @@ class RunView(QObject):
             self.histogram = answer
             self.histogram_changed.emit()
 
-    def _ask_counts(self) -> None:
+    def _read_counts(self) -> None:
         query, significant_from = self.hits.query, self.hits.significant_from
         self._reader.ask((id(self), "counts"), lambda: count_hits(query, significant_from), self._take_counts)
 
@@ -384,12 +384,12 @@ class RunView(QObject):
             self.counts_changed.emit()
 
     def choose(self, row: HitRow | None) -> None:
-        """Choose a hit, as it was read for the table."""
+        """Choose a hit of the table."""
         self.hit = row
         self.hit_changed.emit()
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._timer.stop()
         self._watch.stop()
         self.hits.close()
@@ -402,45 +402,45 @@ class RunView(QObject):
     # --- words ---
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the words on the tag of a threshold line."""
+        """Return the text on the tag of a threshold."""
         return ""
 
     def show_one(self) -> None:
-        """Show the hits of one query alone: of that of the chosen hit, or else the first that has any."""
+        """Show the hits of one query: that of the chosen hit, or else the first with hits."""
         self.set_profile(self.hit.profile if self.hit is not None else max(0, self._with_hits()))
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return heading and text where a histogram would make no sense; None where it does."""
+        """Return heading and text in place of a histogram; None if there is one."""
         return None
 
     def sentence(self) -> str:
-        """Return what the histogram shows, honestly."""
+        """Return the description of the histogram."""
         if not isinstance(self.histogram, HitHistogram):
             return ""
         return self.histogram.sentence(len(self.cards), self.noun.lower(), self.nouns.lower())
 
     def way_words(self) -> str:
-        """Return whether what is looked for and where changed places; empty as a rule."""
+        """Return a note if queries and targets changed places; empty by default."""
         return ""
 
     def statistics_words(self) -> str:
-        """Return where E-values come from, where that must be said."""
+        """Return the source of E-values if it is unusual."""
         return ""
 
     looks_for_hits = True
-    """Whether a run has hits, of queries with E-values."""
+    """Whether a run has hits of queries, with E-values."""
 
     @property
     def database_noun(self) -> str:
-        """What E-values are for so many of."""
+        """The noun that the size for E-values counts."""
         return "sequence"
 
     def database_words(self) -> str:
-        """Return what the size of the database is for E-values."""
+        """Return the size of the database for E-values."""
         return formatting.plural(round(self.facts.get("n_targets") or 0), self.database_noun)
 
     def scoring_rows(self) -> list[tuple[str, str]]:
-        """Return names and values for the report that not every run has."""
+        """Return additional names and values for the report."""
         return []
 
     def summary(self) -> str:
@@ -448,7 +448,7 @@ class RunView(QObject):
         return f"{formatting.plural(self.hits.n_all, 'hit')} · {self._scope()}"
 
     def _scope(self) -> str:
-        """Return what was done so far, how long it took, and where."""
+        """Return the finished work, its time, and its device."""
         finished = self.facts.get("finished")
         return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
 
@@ -456,13 +456,13 @@ class RunView(QObject):
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
 
     def _done_so_far(self, verb: str = "searched") -> str:
-        done = formatting.count(self.histogram.n_looked_at) if self.histogram else "0"
+        done = formatting.count(self.histogram.n_examined) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
         return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"
 
     def _of_which(self) -> str:
-        """Return which one of several queries the hits are of; empty of all, or of the only one."""
+        """Return which of several queries the hits belong to; empty for all, or for the only one."""
         if len(self.cards) < 2 or self.shows_all:
             return ""
         return f" for {self.noun.lower()} {formatting.count(self.profile + 1)} of {formatting.count(len(self.cards))}"
@@ -472,46 +472,46 @@ class RunView(QObject):
         return f" on {device}" if device else ""
 
     def _best(self) -> Mapping[str, Any] | None:
-        """Return what is known of the best target of the query in view, which may be no hit."""
+        """Return the best target of the query in view, which may be no hit."""
         return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
 
     def best_name(self) -> str:
-        """Return the name of the best target of a query without hits, if it can be explained; empty if not."""
+        """Return the name of the best target of a query without hits if it can be explained; else empty."""
         return ""
 
     def share_searched(self) -> float:
-        """Return which share of the targets what is in view was compared with so far; not a number if unknown."""
+        """Return the searched share of the targets of the query in view; NaN if unknown."""
         if self.is_complete or self.shows_all:
             return 1.0 if self.is_complete else math.nan
         query = self.profile  # which is not stored before the inputs are read
         return self._asked(lambda run: HitQueries(run.connection).shares_searched(query).get(query, 0.0), 0.0)
 
     def unsearched_words(self) -> tuple[str, str] | None:
-        """Return heading and text where what is in view has no hits, and is not searched to its end; else None."""
+        """Return heading and text for an incomplete query without hits; None for others."""
         share, noun = self.share_searched(), self.noun.lower()
         if share >= 1.0:
             return None
         if self.is_live or self.state == "elsewhere":
             if share or len(self.cards) < 2:
                 return "No hits yet", "Hits appear here while the search runs, best first."
-            return "Not searched yet", f"This search comes to this {noun} later. Its hits appear here then, best first."
+            return "Not searched yet", f"The search reaches this {noun} later. Its hits appear here then, best first."
         if share == 0.0:
-            return "Not searched yet", f"The search ended before it came to this {noun}. Continue it to find its hits."
+            return "Not searched yet", f"The search ended before this {noun}. Continue it to find its hits."
         when = "" if math.isnan(share) else f", when {formatting.percent(share)} of the targets were compared"
-        return "No hits so far", f"The search ended early{when}. Continue it to look at the rest."
+        return "No hits so far", f"The search ended early{when}. Continue it to search the rest."
 
     def empty_words(self) -> tuple[str, str]:
         """Return heading and text for a table without hits."""
         return self.unsearched_words() or ("No hits", f"All targets were compared with this {self.noun.lower()}.")
 
     def hit_line(self, hit: Hit) -> str:
-        """Return what is said of a hit in one sentence."""
+        """Return a sentence about a hit."""
         return f"Score {formatting.score(hit.score)} · E {formatting.evalue(hit.evalue)}"
 
     def estimates_line(self, hit: Hit) -> str:
-        """Return what else is known of a hit; empty for nothing."""
+        """Return additional facts about a hit; empty if there are none."""
         return ""
 
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
-        """Return heading, facts and a sentence about the query; None if its card says all."""
+        """Return heading, facts and a sentence about the query; None if its card has all facts."""
         return self.card["name"], [("Description", self.card.get("description", ""))], ""

@@ -1,1 +1,1 @@
-"""Models of parts that any page may use."""
+"""Models of shared widgets."""

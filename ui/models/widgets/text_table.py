@@ -1,4 +1,4 @@
-"""Small tables of plain rows: what each column says about a row."""
+"""Small tables of plain rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 
 
 class TextTable(QAbstractTableModel):
-    """Rows that are few enough to be held.
+    """A table whose rows are all in memory.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class TextTable(QAbstractTableModel):
     is_dim : callable
         Whether a row is written in gray.
     tick : str
-        Key of a row whose truth the first column shows as a box to tick; empty if there is none.
+        Key of the check box in the first column; empty for none.
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class TextTable(QAbstractTableModel):
 
     @property
     def copied(self) -> Sequence[TextColumn]:
-        """The columns that stand in text."""
+        """The columns of the table as text."""
         return self.columns
 
     def tsv(self) -> str:
-        """Return the table as tab-separated text with a header line, no cell a formula to a spreadsheet."""
+        """Return the table as tab-separated text with a header line; no cell is a formula to a spreadsheet."""
         return safe_lines(tsv(self.copied, self.rows))
 
     def rowCount(self, parent: Index = NO_PARENT) -> int:

@@ -13,29 +13,29 @@ from ...models.alignment.rows_view import RowsView
 from ...models.results.run_view import RunView
 from ..charts.one_at_a_time import OneAtATime
 from ..widgets.parts import (
-    AskedView,
+    LazyView,
     row,
     stacked,
 )
 from ..widgets.wait_sign import WaitLine
 from .rows_page import RowsPanel
 
-LOOKED_AT = 100
-"""Rows of which the first residue is looked for."""
+SAMPLED = 100
+"""Rows whose first residue is searched for."""
 
 
-class AlignedHits(AskedView):
-    """Asks for the alignment when it is looked at, and shows it; what is wanted is whether of significant hits only."""
+class AlignedHits(LazyView):
+    """The hits of a query as an alignment; the request is whether only significant ones are wanted."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
-        self.wish: bool = True
+        self.request: bool = True
         self.significant = QCheckBox("Significant only")
         self.significant.setChecked(True)
-        self.significant.toggled.connect(self._wish)
+        self.significant.toggled.connect(self._change_request)
         self.words = WaitLine("Aligning the hits", "muted")
         self.waiting = self.words.waiting
         self.empty: OneAtATime = OneAtATime("format-align-justify")
@@ -43,25 +43,25 @@ class AlignedHits(AskedView):
         self._stack.addWidget(self.empty)
         top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
         self.setLayout(stacked(top, (self._stack, 1), spacing=0))
-        self.say("All hits aligned", "They are being read.")
+        self.show_text("All hits aligned", "They are being read.")
 
-    def _wish(self, significant: bool) -> None:
-        self.wish = significant
-        self.ask()
+    def _change_request(self, significant: bool) -> None:
+        self.request = significant
+        self.reload()
 
-    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is nothing; if a run shows too many queries, offer one."""
-        super().say(heading, text)
+    def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Show a text in place of the alignment; if a run shows too many queries, offer one."""
+        super().show_text(heading, text)
         self.empty.offer(too_many)
         self.words.setText("")
 
     def show_rows(self, view: RowsView, words: str) -> RowsPanel:
-        """Show an alignment in place of the last one, from where the first rows begin: before that are gaps only."""
+        """Show another alignment, from the column on where the first rows begin."""
         self.close_view()
         self.panel = panel = RowsPanel(view)
         self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)
-        first = int(is_residue(view.alignment.cells[:LOOKED_AT]).any(axis=0).argmax())
+        first = int(is_residue(view.alignment.cells[:SAMPLED]).any(axis=0).argmax())
         view.move_to(0, first)
         QTimer.singleShot(0, panel.canvas, partial(panel.canvas.begin_at, first))  # once it has its size
         self.words.setText(words)
@@ -69,7 +69,7 @@ class AlignedHits(AskedView):
         return panel
 
     def close_view(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self.panel is not None:
             self.panel.close_view()
             self._stack.removeWidget(self.panel)

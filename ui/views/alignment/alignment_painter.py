@@ -1,4 +1,4 @@
-"""How the lines of an alignment are painted, on the screen and in pictures."""
+"""Paints the lines of an alignment, on the screen and in files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...models.alignment.residue_colors import background_of, letter_on
 
 
 def _fitting(name: str, most: int) -> str:
-    """Return a name that is shown with so many letters, or the part of it that says most."""
+    """Return a name of at most some letters, or its most telling part."""
     whole = escaped(name)
     return whole if len(whole) <= most else short_name(name)
 
@@ -46,34 +46,34 @@ class LinePainter:
         self.letters = self.digits = 0
 
     def in_font(self, font: QFont) -> LinePainter:
-        """Return the same in letters of another size."""
+        """Return a copy for letters of another size."""
         made = LinePainter(font, self.title_font)
         made.scheme, made.nucleic = self.scheme, self.nucleic
         return made
 
     def make_room(self, names: list[str], most: int, largest: int) -> None:
-        """Leave room on the left for names and numbers.
+        """Reserve columns at the left for names and numbers.
 
         Parameters
         ----------
         names : list of str
-            A name of more than `most` letters is shown by the part of it that says most.
+            A name of more than `most` letters is shown by its most telling part.
         most : int
-            With 0 there are no names, nor numbers at the right ends.
+            0: no names, and no numbers at the right ends.
         largest : int
-            The largest number there is.
+            The largest number.
         """
         self.letters = min(most, max((len(_fitting(name, most)) for name in names), default=0))
         self.digits = len(formatting.count(largest))
         self.margin = (self.letters + (self.letters > 0) + self.digits + 1) * self.cell
 
     def height_of(self, lines: Iterable[Line]) -> float:
-        """Return the pixels that lines need; a title may be in larger letters than the others."""
+        """Return the pixels of lines; a title may have larger letters than the others."""
         return sum(self.title_height if line.kind == "title" else self.height for line in lines)
 
     @property
     def after(self) -> int:
-        """Columns that the numbers at the right ends need, which stand there where names stand on the left."""
+        """Columns for the numbers at the right ends of lines with names at the left."""
         return self.digits + 1 if self.letters else 0
 
     def paint(self, painter: QPainter, shown: Line, x: float, y: float) -> None:
@@ -123,7 +123,7 @@ class LinePainter:
             painter.drawText(QPointF(end, y + self.baseline), formatting.count(shown.last))
 
     def _paint_confidence(self, painter: QPainter, text: str, left: float, y: float) -> None:
-        """Draw marks on a ground that is the stronger the surer the column is."""
+        """Draw marks on a ground that is stronger for surer columns."""
         colors = self.colors
         for column, letter in enumerate(text):
             share = confidence(letter)

@@ -1,4 +1,4 @@
-"""The alignments of a hit, to a profile or to another sequence, wrapped to the room there is."""
+"""The alignments of a hit, to a profile or to another sequence, wrapped to the width of the view."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ BLOCK = ("ruler", "model", "match", "target", "posterior")
 
 
 class AlignmentView(QAbstractScrollArea):
-    """Wraps the alignments of all domains to its width and paints only the lines in view.
+    """Wraps the alignments of all domains and paints the visible lines.
 
-    A click on a column tells its node, or for two sequences the alignment and the column.
+    A click on a column emits its node, or for two sequences the alignment and the column.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class AlignmentView(QAbstractScrollArea):
         return self.lines.scheme
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide the line that says how sure each column is."""
+        """Show or hide the line with the confidence of each column."""
         self.with_posterior = shown
         self._arrange()
 
@@ -86,7 +86,7 @@ class AlignmentView(QAbstractScrollArea):
         self.viewport().update()
 
     def zoom(self, steps: int) -> None:
-        """Make the letters larger or smaller; 0 restores their size."""
+        """Enlarge or reduce the letters; 0 restores their size."""
         self.points = min(MAX_POINTS, max(MIN_POINTS, self.points + steps)) if steps else self.usual_points
         self.lines = self.lines.in_font(theme.mono_font(self.points))
         self._arrange()
@@ -99,7 +99,7 @@ class AlignmentView(QAbstractScrollArea):
             self.verticalScrollBar().setValue(row)
 
     def go_to_column(self, place: int, column: int) -> None:
-        """Mark a column of an alignment of two sequences, and bring it into view."""
+        """Mark a column of an alignment of two sequences, and scroll to it."""
         row = self._layout.row_of_column(self.shown_lines, place, column) if self.hit is not None else None
         if row is None:
             return
@@ -146,7 +146,7 @@ class AlignmentView(QAbstractScrollArea):
         self.viewport().update()
 
     def _n_last_lines(self) -> int:
-        """Return how many of the last lines there is room for."""
+        """Return how many of the last lines fit the view."""
         room = self.viewport().height() - EDGE
         n = max(1, int(room / self.lines.height))
         while n > 1 and self.lines.height_of(self.shown_lines[-n:]) > room:
@@ -154,7 +154,7 @@ class AlignmentView(QAbstractScrollArea):
         return n
 
     def _row_at(self, y: float) -> int:
-        """Return the line at a height of the view; one that is not there above and below all lines."""
+        """Return the line at a height of the view; an invalid one above and below all lines."""
         row, bottom = self.verticalScrollBar().value(), float(EDGE)
         if y < bottom:
             return -1
@@ -232,7 +232,7 @@ class AlignmentView(QAbstractScrollArea):
         self._paint_mark(painter, first, n_shown)
 
     def _paint_mark(self, painter: QPainter, first: int, n_shown: int) -> None:
-        """Frame the column that was clicked, if it is among the lines in view."""
+        """Frame the clicked column if its lines are visible."""
         row, column = self._marked or (-1, 0)
         if row < 0 or not first - len(BLOCK) < row < first + n_shown:
             return

@@ -1,4 +1,4 @@
-"""Where an alignment of many rows is on the screen, and how its visible part is painted, scrolled and zoomed."""
+"""The geometry of an alignment of many rows on the screen: its visible part, scrolling and zooming."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ CELL, HEIGHT = 11.0, 18.0
 
 CELLS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 20, 24, 32)
 HEIGHTS = (0.125, 0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 22, 26, 32, 40)
-"""Steps of the zoom; below the smallest a whole alignment can be fitted in."""
+"""Steps of the zoom; the smallest ones fit a whole alignment in."""
 
-BETWEEN = 22.0
+BLOCK_GAP = 22.0
 """Pixels between the blocks of a wrapped alignment."""
 
-BEFORE = 2
-"""Columns that are seen before the one where an alignment begins."""
+LEADING_COLUMNS = 2
+"""Visible columns before the one where an alignment begins."""
 
 MIN_ROWS = 6
-"""Rows that are seen before what is below them, where there are as many."""
+"""Rows that are visible above the tracks, if there are as many."""
 
 MAX_PIXELS = 2**30
-"""Of a scroll bar."""
+"""Range of a scroll bar."""
 
 MIN_NAMES, MAX_NAMES = 60.0, 600.0
 GRIP = 5.0
@@ -65,7 +65,7 @@ GRIP = 5.0
 
 
 class Place(NamedTuple):
-    """What lies under the pointer: `part` is ``cells``, ``names``, ``ruler``, ``edge``, ``track`` or empty."""
+    """A place under the pointer: `part` is ``cells``, ``names``, ``ruler``, ``edge``, ``track`` or empty."""
 
     part: str
     row: int = 0
@@ -74,7 +74,7 @@ class Place(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A part of the columns with all rows, as it is laid out; pixels from the top of the viewport."""
+    """Some columns with all rows as they are laid out; pixels from the top of the viewport."""
 
     top: float
     first: int
@@ -85,7 +85,7 @@ class Block(NamedTuple):
 
 
 class RowsArea(QAbstractScrollArea):
-    """Shows a `RowsView`; only what is in view is painted.
+    """Shows the visible part of a `RowsView`.
 
     Parameters
     ----------
@@ -126,11 +126,11 @@ class RowsArea(QAbstractScrollArea):
 
     @property
     def style_(self) -> RowsStyle:
-        """How it is drawn now."""
+        """The present style."""
         return RowsStyle(theme.current(), self.cell, self.height_, self.names, self.beside, self.devicePixelRatioF())
 
     def fit_names(self) -> None:
-        """Make room for the longest of the first names, within limits."""
+        """Fit the width of the names to the longest of the first ones, within limits."""
         metrics = self.fontMetrics()
         names = (shown_name(self.view, row) for row in range(min(500, self.view.n_rows)))
         longest = max(map(metrics.horizontalAdvance, names), default=0)
@@ -139,7 +139,7 @@ class RowsArea(QAbstractScrollArea):
 
     @property
     def room(self) -> QRectF:
-        """Where cells are, without what stands above, below and beside them."""
+        """The area of the cells."""
         size = self.viewport().size()
         top, bottom = self.head, self.foot
         free = max(20.0, size.height() - top - bottom)
@@ -153,7 +153,7 @@ class RowsArea(QAbstractScrollArea):
 
     @property
     def fitting(self) -> tuple[str, ...]:
-        """The tracks for which there is room below a few rows; blocks of a wrapped alignment are scrolled instead."""
+        """The tracks that fit below a few rows; blocks of a wrapped alignment are scrolled instead."""
         shown = self.tracks
         room = self.viewport().height() - self.head - min(self.view.n_rows, MIN_ROWS) * self.height_
         while shown and not self.wrapped and height_of(tracks_below(shown)) + 4.0 > room:
@@ -174,15 +174,15 @@ class RowsArea(QAbstractScrollArea):
 
     @property
     def block_height(self) -> float:
-        """Pixels of a block and the room below it."""
-        return self.head + self.view.n_rows * self.height_ + self.foot + BETWEEN
+        """Pixels of a block and the gap below it."""
+        return self.head + self.view.n_rows * self.height_ + self.foot + BLOCK_GAP
 
     @property
     def n_blocks(self) -> int:
         """Blocks of a wrapped alignment."""
         return max(1, math.ceil(self.view.n_columns / self.per_block))
 
-    def why_not_wrapped(self) -> str:
+    def wrapping_obstacle(self) -> str:
         """Return why it cannot be wrapped; empty if it can."""
         too_high = self.n_blocks * self.block_height > MAX_PIXELS
         return (
@@ -193,12 +193,12 @@ class RowsArea(QAbstractScrollArea):
         """Fit the scroll bars to what is shown."""
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
         room = self.room
-        if self.wrapped and self.why_not_wrapped():
+        if self.wrapped and self.wrapping_obstacle():
             self.wrapped = False
         if self.wrapped:
             across.setRange(0, 0)
             height = self.viewport().height()
-            down.setRange(0, max(0, math.ceil(self.n_blocks * self.block_height - BETWEEN - height)))
+            down.setRange(0, max(0, math.ceil(self.n_blocks * self.block_height - BLOCK_GAP - height)))
             down.setPageStep(max(1, height))
         else:
             across.setRange(0, max(0, math.ceil(self.view.n_columns * self.cell - room.width())))
@@ -211,7 +211,7 @@ class RowsArea(QAbstractScrollArea):
         self.view_moved.emit()
 
     def blocks(self) -> list[Block]:
-        """Return the blocks in view; without wrapping the only one."""
+        """Return the visible blocks; without wrapping the only one."""
         view, height = self.view, self.viewport().height()
         if not self.wrapped:
             room = self.room
@@ -230,7 +230,7 @@ class RowsArea(QAbstractScrollArea):
         return made
 
     def _columns(self, block: Block) -> tuple[Span, float]:
-        """Return the columns of a block in view, and the pixel of the first of all columns."""
+        """Return the columns of a visible block, and the pixel of the first of all columns."""
         if not self.wrapped:
             offset = float(self.horizontalScrollBar().value())
             return span(offset, self.room.width(), self.cell, self.view.n_columns), offset
@@ -300,7 +300,7 @@ class RowsArea(QAbstractScrollArea):
     def _paint_linked(
         self, painter: QPainter, area: QRectF, rows: tuple[float, float], columns: tuple[float, float]
     ) -> None:
-        """Frame cells that belong together with something elsewhere."""
+        """Frame cells that correspond to cells elsewhere."""
         numbers, places = self.view.linked
         if not len(numbers):
             return
@@ -316,7 +316,7 @@ class RowsArea(QAbstractScrollArea):
     # --- where things are ---
 
     def place_at(self, at: QPointF) -> Place:
-        """Return what lies at a place of the viewport."""
+        """Return the place at a point of the viewport."""
         view = self.view
         if abs(at.x() - self.names) <= GRIP:
             return Place("edge")
@@ -342,7 +342,7 @@ class RowsArea(QAbstractScrollArea):
         return Place("")
 
     def shown_columns(self) -> range:
-        """Return the columns in view."""
+        """Return the visible columns."""
         if self.wrapped:
             blocks = self.blocks()
             return range(blocks[0].first, blocks[-1].first + blocks[-1].n_columns)
@@ -350,7 +350,7 @@ class RowsArea(QAbstractScrollArea):
         return range(int(offset // self.cell), min(self.view.n_columns, math.ceil((offset + room) / self.cell)))
 
     def shown_rows(self) -> range:
-        """Return the rows in view."""
+        """Return the visible rows."""
         if self.wrapped:
             return range(self.view.n_rows)
         offset, room = self.verticalScrollBar().value(), self.room.height()
@@ -358,7 +358,7 @@ class RowsArea(QAbstractScrollArea):
         return range(first, min(self.view.n_rows, math.ceil((offset + room) / self.height_)))
 
     def show_middle(self, column: float, row: float) -> None:
-        """Bring a place, as shares of the columns and rows, into the middle."""
+        """Center a place, given as shares of columns and rows."""
         room = self.room
         if self.wrapped:
             block = int(column * self.view.n_columns / self.per_block)
@@ -368,11 +368,11 @@ class RowsArea(QAbstractScrollArea):
         self.verticalScrollBar().setValue(int(row * self.view.n_rows * self.height_ - room.height() / 2))
 
     def begin_at(self, column: int) -> None:
-        """Bring a column to the left, with a little of what stands before it."""
-        self.horizontalScrollBar().setValue(int((column - BEFORE) * self.cell))
+        """Scroll to a column, with a few columns before it."""
+        self.horizontalScrollBar().setValue(int((column - LEADING_COLUMNS) * self.cell))
 
     def _follow_cursor(self) -> None:
-        """Bring the cursor into view."""
+        """Scroll to the cursor."""
         row, column = self.view.cursor
         now = self.view.found_now()
         room, across, down = self.room, self.horizontalScrollBar(), self.verticalScrollBar()
@@ -398,13 +398,13 @@ class RowsArea(QAbstractScrollArea):
     # --- zoom ---
 
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
-        """Make columns wider or narrower around a place, by default the middle; 0 restores all sizes."""
+        """Widen or narrow columns around a place, by default the center; 0 restores all sizes."""
         if steps == 0:
             self.height_ = HEIGHT
         self._resize_columns(_stepped(CELLS, self.cell, steps) if steps else CELL, at)
 
     def zoom_rows(self, steps: int, at: QPointF | None = None) -> None:
-        """Make rows higher or lower around a place, by default the middle."""
+        """Raise or lower the height of rows around a place, by default the center."""
         room, bar = self.room, self.verticalScrollBar()
         y = min(max((at.y() if at is not None else room.center().y()) - room.top(), 0.0), room.height())
         row = (bar.value() + y) / self.height_
@@ -431,7 +431,7 @@ class RowsArea(QAbstractScrollArea):
         self.arrange()
 
     def set_wrapped(self, wrapped: bool) -> None:
-        """Show blocks of columns below each other, or one long one."""
+        """Show blocks of columns below each other, or a single one."""
         first = self.shown_columns().start
         self.wrapped = wrapped
         self.arrange()
@@ -440,19 +440,19 @@ class RowsArea(QAbstractScrollArea):
             self.horizontalScrollBar().setValue(round(first * self.cell))
 
     def set_tracks(self, tracks: tuple[str, ...]) -> None:
-        """Show other tracks below the rows."""
+        """Choose the tracks below the rows."""
         self.tracks = tracks
         self.arrange()
 
     def set_beside(self, beside: tuple[str, ...]) -> None:
-        """Show other things beside the names."""
+        """Choose the facts beside the names."""
         self.names = min(MAX_NAMES, max(MIN_NAMES, self.names + 52.0 * (len(beside) - len(self.beside))))
         self.beside = beside
         self.arrange()
 
 
 def _stepped(sizes: tuple[float, ...], size: float, steps: int) -> float:
-    """Return the size some steps up or down from one that need not be among them."""
+    """Return the size some steps above or below a size."""
     if steps > 0:
         return next((other for other in sizes if other > size * 1.001), max(size, sizes[-1]))
     return next((other for other in reversed(sizes) if other < size * 0.999), min(size, sizes[0]))

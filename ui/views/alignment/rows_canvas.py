@@ -1,4 +1,4 @@
-"""An alignment of many rows that keys and the pointer move over, select in and zoom."""
+"""An alignment of many rows with cursor, selection and zoom by keys and pointer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class RowsCanvas(RowsArea):
     the alignment; Ctrl with the wheel makes columns wider or narrower, with Shift rows higher or lower.
     """
 
-    find_asked = Signal()
-    copy_asked = Signal()
-    menu_asked = Signal(object, object)
+    find_requested = Signal()
+    copy_requested = Signal()
+    menu_requested = Signal(object, object)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.arrange()
@@ -57,7 +57,7 @@ class RowsCanvas(RowsArea):
             self._select_line(place, extend)
 
     def _select_line(self, place: Place, extend: bool) -> None:
-        """Select a row or a column, or the lines from those that are selected to it."""
+        """Select a row or a column, or extend the selected lines to it."""
         view, old = self.view, self.view.selection
         if place.part == "names":
             begin = self._first if self._first >= 0 else place.row
@@ -101,7 +101,7 @@ class RowsCanvas(RowsArea):
             self.fit_names()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        self.menu_asked.emit(event.globalPos(), self.place_at(event.pos().toPointF()))
+        self.menu_requested.emit(event.globalPos(), self.place_at(event.pos().toPointF()))
 
     def event(self, event: QEvent) -> bool:
         # Commands of other pages have some of these keys, too.
@@ -115,12 +115,13 @@ class RowsCanvas(RowsArea):
         return super().event(event)
 
     def _own_key(self, event: QKeyEvent, act: bool) -> bool:
-        """Return whether a key with Ctrl is one of this view; do what it means."""
+        """Handle a key with Ctrl; return whether it belongs to this view."""
         if not event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             return False
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         calls: dict[Qt.Key, Callable[[], object]] = {
-            Qt.Key.Key_F: self.find_asked.emit, Qt.Key.Key_C: self.copy_asked.emit, Qt.Key.Key_A: self.view.select_all,
+            Qt.Key.Key_F: self.find_requested.emit, Qt.Key.Key_C: self.copy_requested.emit,
+            Qt.Key.Key_A: self.view.select_all,
             Qt.Key.Key_Plus: lambda: self.zoom(1), Qt.Key.Key_Equal: lambda: self.zoom(1),
             Qt.Key.Key_Minus: lambda: self.zoom(-1), Qt.Key.Key_0: lambda: self.zoom(0),
             Qt.Key.Key_Up: lambda: self.zoom_rows(1), Qt.Key.Key_Down: lambda: self.zoom_rows(-1),
@@ -161,7 +162,7 @@ class RowsCanvas(RowsArea):
             super().keyPressEvent(event)
 
     def tip_at(self, at: QPointF) -> str:
-        """Return what is said about a place."""
+        """Return the tooltip for a place."""
         place, view = self.place_at(at), self.view
         if place.part == "cells":
             return "\n".join(view.describe(place.row, place.column))

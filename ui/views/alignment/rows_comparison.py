@@ -1,4 +1,4 @@
-"""Another alignment below the first one: the same row and column are followed in both."""
+"""Another alignment below the first one: both show the same row and column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .rows_canvas import RowsCanvas
 
 
 class ComparisonPane(QWidget):
-    """Shows the other one of a `RowsComparison`.
+    """Shows the other alignment of a `RowsComparison`.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class ComparisonPane(QWidget):
         The first alignment.
     """
 
-    close_asked = Signal()
+    close_requested = Signal()
 
     def __init__(self, model: RowsComparison, first: RowsCanvas) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class ComparisonPane(QWidget):
             (title, 2), (self.words, 5),
             IconButton("arrow-left", "Previous column that differs", lambda: self._step(-1)),
             IconButton("arrow-right", "Next column that differs", lambda: self._step(1)),
-            IconButton("close", "Close the comparison", self.close_asked.emit), spacing=4, margins=(8, 4, 2, 2),
+            IconButton("close", "Close the comparison", self.close_requested.emit), spacing=4, margins=(8, 4, 2, 2),
         )  # fmt: skip
         self._box: QVBoxLayout = stacked(head, (self._waiting, 1), spacing=0)
         self.setLayout(self._box)
@@ -75,7 +75,7 @@ class ComparisonPane(QWidget):
         self._link_first()
 
     def close_view(self) -> None:
-        """Let the other alignment go."""
+        """Close the other alignment."""
         self.first.view_moved.disconnect(self._follow_first)
         self.first.view.moved.disconnect(self._link_first)
         self.model.close()
@@ -91,7 +91,7 @@ class ComparisonPane(QWidget):
             self._follow(self.canvas, self.first, True)
 
     def _follow(self, moved: RowsCanvas, other: RowsCanvas, is_other: bool) -> None:
-        """Bring into view on one side what is in the middle on the other, in the same size."""
+        """Center on one side what is in the center of the other, at the same zoom."""
         if self._is_following or self.model.found is None or moved.wrapped or other.wrapped:
             return
         self._is_following = True
@@ -101,8 +101,8 @@ class ComparisonPane(QWidget):
                 other.arrange()
             columns, bar = moved.shown_columns(), moved.horizontalScrollBar()
             middle = (columns.start + columns.stop) // 2
-            there = self.model.column_of(is_other, middle)
-            other.horizontalScrollBar().setValue(round(there * other.cell - (middle * moved.cell - bar.value())))
+            column = self.model.column_of(is_other, middle)
+            other.horizontalScrollBar().setValue(round(column * other.cell - (middle * moved.cell - bar.value())))
             first = moved.shown_rows().start
             row = self.model.row_of(is_other, moved.view.row_at(first)) if first < moved.view.n_rows else -1
             if row >= 0:
@@ -120,7 +120,7 @@ class ComparisonPane(QWidget):
         self._link(True)
 
     def _link(self, is_other: bool) -> None:
-        """Frame on both sides the residues of the column under the cursor, and put the other cursor on the same one."""
+        """Frame the residues of the cursor's column on both sides, and move the other cursor to it."""
         model = self.model
         if self._is_following or model.other is None or model.found is None:
             return

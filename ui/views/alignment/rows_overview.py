@@ -1,4 +1,4 @@
-"""The whole alignment as a strip with the part in view, and the legend of its colors."""
+"""The whole alignment as a strip with the visible part marked, and the legend of its colors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .rows_painter import EDGE, ground_table, image_of
 HEIGHT = 46
 
 MIN_MARK = 6.0
-"""Pixels of the part in view, so that it can be seen and taken."""
+"""Pixels of the mark of the visible part."""
 
 
 class RowsOverview(QWidget):
-    """All rows and columns, each pixel one of them; a click or a drag brings a place into view."""
+    """All rows and columns, scaled down; a click or a drag moves the visible part."""
 
     def __init__(self, view: RowsView, canvas: RowsCanvas) -> None:
         super().__init__()
@@ -45,12 +45,12 @@ class RowsOverview(QWidget):
             self._draw_anew()
 
     def area(self) -> QRectF:
-        """Return where the alignment is drawn."""
+        """Return the area of the alignment."""
         left = self._canvas.names  # as the columns below
         return QRectF(left, 4, max(10.0, self.width() - left - EDGE), self.height() - 8)
 
     def shown(self) -> QRectF:
-        """Return the part in view."""
+        """Return the visible part."""
         area, view = self.area(), self._view
         columns, rows = self._canvas.shown_columns(), self._canvas.shown_rows()
         left = area.left() + columns.start / view.n_columns * area.width()
@@ -104,14 +104,14 @@ SWATCH = 12.0
 
 
 def legend_width(metrics: QFontMetricsF, swatch: Swatch) -> float:
-    """Return the pixels that an entry of a legend needs."""
+    """Return the pixels of an entry of a legend."""
     return SWATCH + 5 + metrics.horizontalAdvance(swatch[1]) + 14
 
 
 def _legend_places(
     metrics: QFontMetricsF, legend: tuple[Swatch, ...], room: float
 ) -> tuple[list[tuple[float, float]], float]:
-    """Return where each entry stands, and the height of a line; colors without words flow into the next."""
+    """Return the place of each entry, and the height of a line; colors without text flow into the next."""
     line, x, y, places = max(18.0, metrics.height() + 4), 0.0, 0.0, []
     for swatch in legend:
         width = legend_width(metrics, swatch) if swatch[1] else SWATCH
@@ -123,7 +123,7 @@ def _legend_places(
 
 
 def legend_height(metrics: QFontMetricsF, legend: tuple[Swatch, ...], room: float) -> float:
-    """Return the pixels that a legend needs in a width."""
+    """Return the pixels of a legend of a width."""
     places, line = _legend_places(metrics, legend, room)
     return (places[-1][1] if places else 0.0) + line
 
@@ -140,7 +140,7 @@ def paint_legend(painter: QPainter, area: QRectF, legend: tuple[Swatch, ...], co
 
 
 class RowsLegend(QWidget):
-    """What the colors of the cells say."""
+    """The meaning of the colors of the cells."""
 
     def __init__(self, view: RowsView) -> None:
         super().__init__()

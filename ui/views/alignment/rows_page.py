@@ -1,4 +1,4 @@
-"""The page of an alignment: its tools, the overview, the alignment itself, and the words about it."""
+"""The page of an alignment: tools, overview, rows, and a line of facts."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ from .rows_panes import RowsPanes
 from .rows_tracks import TRACKS
 
 MODE_LETTERS = 15
-"""Room for the longest word for what is looked for."""
+"""Letters of the longest title of a kind of search."""
 
 MAX_COPIED = 50_000_000
-"""Letters that are put on the clipboard; more are saved."""
+"""Letters on the clipboard; more must be saved."""
 
 BESIDE = {"identity": "Identity to the reference", "length": "Length without gaps"}
 
 
 class FindField(QLineEdit):
-    """A field whose keys go to what was found."""
+    """A search field whose keys move through the matches."""
 
     stepped = Signal(int)
     left = Signal()
@@ -86,13 +86,13 @@ def _toggle(icon: str, tip: str, name: str, call: Callable[[bool], None]) -> Ico
 
 
 class RowsPanel(QWidget):
-    """Shows a `RowsView` with its tools; what needs more than it leaves as a signal."""
+    """Shows a `RowsView` with its tools."""
 
-    save_asked = Signal()
-    export_asked = Signal()
+    save_requested = Signal()
+    export_requested = Signal()
     said = Signal(str, str)
-    ways_asked = Signal(object)
-    """A menu that is to offer what can be made of the alignment."""
+    ways_requested = Signal(object)
+    """A menu to be filled with actions on the alignment."""
 
     def __init__(self, view: RowsView) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class RowsPanel(QWidget):
         self.legend = RowsLegend(view)
         self.facts = FactsLabel(view.summary(), "muted")
         self.status = FactsLabel("", "muted")
-        self.status.setAccessibleName("What is under the cursor")
+        self.status.setAccessibleName("Cell under the cursor")
         foot = row((self.status, 1), margins=(8, 2, 8, 4))
         rows = QWidget()
         rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
@@ -112,14 +112,14 @@ class RowsPanel(QWidget):
         self.panes.compared.connect(self._show_agreement)
         self.panes.described.connect(self.status.setText)
         self.canvas.described.connect(self.status.setText)
-        self.canvas.find_asked.connect(self.start_finding)
-        self.canvas.copy_asked.connect(self.copy)
-        self.canvas.menu_asked.connect(self._offer_menu)
+        self.canvas.find_requested.connect(self.start_finding)
+        self.canvas.copy_requested.connect(self.copy)
+        self.canvas.menu_requested.connect(self._offer_menu)
         view.measured.connect(self._show_measured)
         view.found_changed.connect(self._show_found)
         view.order_changed.connect(self._show_order)
-        view.trouble.connect(partial(self.said.emit, "stop"))
-        view.mistaken.connect(partial(self.said.emit, "caution"))
+        view.problem_found.connect(partial(self.said.emit, "stop"))
+        view.input_rejected.connect(partial(self.said.emit, "caution"))
         view.changed.connect(self._describe)
         self.setFocusProxy(self.canvas)
         self._describe()
@@ -136,7 +136,7 @@ class RowsPanel(QWidget):
             box.setMaximumWidth(150)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
-        tip = "Differences only: dots where a row agrees with the consensus, or with the row that it is compared with"
+        tip = "Differences only: dots where a row agrees with the consensus, or with its reference row"
         self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
         self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
         tools = QToolBar()  # what has no room it offers behind an arrow
@@ -163,7 +163,7 @@ class RowsPanel(QWidget):
             self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self.modes.setMinimumContentsLength(MODE_LETTERS)
         self.modes.setMaximumWidth(220)
-        self.modes.setAccessibleName("What is looked for")
+        self.modes.setAccessibleName("Search for")
         self.modes.activated.connect(lambda: self._find())
         self.field.setAccessibleName("Find")
         self.field.setClearButtonEnabled(True)
@@ -172,7 +172,7 @@ class RowsPanel(QWidget):
         self.field.left.connect(self.canvas.setFocus)
         self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
         self.found = ElidedLabel("", "muted")
-        self.found.setAccessibleName("What was found")
+        self.found.setAccessibleName("Matches")
         self._searched = ("", "")
         return row(
             (self.modes, 1), (self.field, 2),
@@ -182,14 +182,14 @@ class RowsPanel(QWidget):
         )  # fmt: skip
 
     def _ways_button(self) -> QToolButton:
-        self.ways = IconButton("auto-fix", "What can be made of this alignment", lambda: None, "Tools")
+        self.ways = IconButton("auto-fix", "Actions on this alignment", lambda: None, "Tools")
         self.ways.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(self.ways)
         menu.setToolTipsVisible(True)
 
         def fill() -> None:
             menu.clear()
-            self.ways_asked.emit(menu)
+            self.ways_requested.emit(menu)
 
         menu.aboutToShow.connect(fill)
         self.ways.setMenu(menu)
@@ -220,8 +220,8 @@ class RowsPanel(QWidget):
             ("Compare with the consensus", partial(self.compare_with, CONSENSUS)),
             ("Select all", self.view.select_all),
             ("Copy as FASTA", self.copy),
-            ("Save alignment…", self.save_asked.emit),
-            ("Export picture…", self.export_asked.emit),
+            ("Save alignment…", self.save_requested.emit),
+            ("Export picture…", self.export_requested.emit),
         ):
             menu.addAction(text, call)
         made.setMenu(menu)
@@ -247,7 +247,7 @@ class RowsPanel(QWidget):
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
 
     def offer_schemes(self) -> None:
-        """Offer the values that there are by now."""
+        """List the available values for colors."""
         self._fill_schemes()
 
     def _fill_orders(self) -> None:
@@ -267,8 +267,8 @@ class RowsPanel(QWidget):
         self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
 
     def set_wrapped(self, wrapped: bool) -> None:
-        """Wrap the columns, or say why that cannot be."""
-        reason = self.canvas.why_not_wrapped() if wrapped else ""
+        """Wrap the columns, or show why this is not possible."""
+        reason = self.canvas.wrapping_obstacle() if wrapped else ""
         if reason:
             self.said.emit("note", reason)
             self.wrap.setChecked(False)
@@ -290,7 +290,7 @@ class RowsPanel(QWidget):
         self.canvas.set_beside(chosen)
 
     def compare_with(self, number: int) -> None:
-        """Compare the rows with one of the file, or with the consensus."""
+        """Compare the rows with one of them, or with the consensus."""
         self.view.set_reference(number)
         self.said.emit("note", f"Rows are now compared with {self.view.reference_name}.")
 
@@ -310,7 +310,7 @@ class RowsPanel(QWidget):
     # --- finding ---
 
     def start_finding(self) -> None:
-        """Go to the field that finds something."""
+        """Focus the search field."""
         self.field.setFocus()
         self.field.selectAll()
 
@@ -344,14 +344,14 @@ class RowsPanel(QWidget):
     # --- the selection ---
 
     def chosen_part(self) -> Part:
-        """Return what is selected, or everything, in the order in which it is shown."""
+        """Return the selection, or everything, in the displayed order."""
         view, chosen = self.view, self.view.selection
         if chosen is None:
             return Part(view.order, range(view.n_columns))
         return Part(view.order[chosen.rows.start : chosen.rows.stop], chosen.columns)
 
     def copy(self) -> None:
-        """Put what is selected on the clipboard, as aligned FASTA; without a selection the row of the cursor."""
+        """Copy the selection as aligned FASTA; without a selection the row of the cursor."""
         view = self.view
         if view.selection is None:
             view.select(Selection(range(view.cursor[0], view.cursor[0] + 1), range(view.n_columns)))
@@ -373,19 +373,19 @@ class RowsPanel(QWidget):
         menu.addAction("Compare with the consensus", partial(self.compare_with, CONSENSUS))
         menu.addSeparator()
         menu.addAction("Copy as FASTA", self.copy)
-        menu.addAction("Save alignment…", self.save_asked.emit)
-        menu.addAction("Export picture…", self.export_asked.emit)
+        menu.addAction("Save alignment…", self.save_requested.emit)
+        menu.addAction("Export picture…", self.export_requested.emit)
         menu.addSeparator()
-        self.ways_asked.emit(menu)
+        self.ways_requested.emit(menu)
         menu.popup(at)
 
     def _show_agreement(self, title: str) -> None:
-        """Color the cells by what was compared, or as before."""
+        """Color the cells by agreement, or as before."""
         self.offer_schemes()
         self.choose_scheme(title or self.view.scheme)
 
     def close_view(self) -> None:
-        """Let everything go."""
+        """Close the alignment."""
         self.panes.close_comparison()
         self.view.close()
 
@@ -393,12 +393,12 @@ class RowsPanel(QWidget):
 class RowsPage(QWidget):
     """The alignments of a file, one at a time."""
 
-    number_asked = Signal(int)
-    stop_asked = Signal()
-    save_asked = Signal()
-    export_asked = Signal()
+    number_requested = Signal(int)
+    stop_requested = Signal()
+    save_requested = Signal()
+    export_requested = Signal()
     said = Signal(str, str)
-    ways_asked = Signal(object)
+    ways_requested = Signal(object)
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -407,13 +407,13 @@ class RowsPage(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
         self.numbers = shrinking(QComboBox())
-        self.numbers.setAccessibleName("Alignment that is shown")
+        self.numbers.setAccessibleName("Alignment in view")
         self.numbers.setMaxVisibleItems(20)
         self.numbers.setMinimumContentsLength(14)
         self.numbers.hide()
-        self.numbers.activated.connect(self.number_asked)
+        self.numbers.activated.connect(self.number_requested)
         self._line = FactsLabel("", "muted")
-        self.stop_button = button("Stop", self.stop_asked.emit)
+        self.stop_button = button("Stop", self.stop_requested.emit)
         self.empty = EmptyPanel("format-align-justify", "Reading the alignment", "", self.stop_button)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -422,24 +422,24 @@ class RowsPage(QWidget):
         self.setLayout(stacked(head, (self._stack, 1), spacing=0))
 
     def show_titles(self, titles: list[str], number: int) -> None:
-        """Let one of several alignments be chosen."""
+        """List the alignments of the file."""
         self.numbers.clear()
         self.numbers.addItems([escaped(title) or f"Alignment {place + 1}" for place, title in enumerate(titles)])
         self.numbers.setCurrentIndex(number)
         self.numbers.setVisible(len(titles) > 1)
 
     def show_alignment(self, alignment: RowAlignment, by_species: Rows | None = None) -> RowsView:
-        """Show an alignment, and offer the order of its rows by species, if there is one."""
+        """Show an alignment, and offer the order of its rows by species if there is one."""
         self.close_view()
         view = RowsView(alignment, self)
         if by_species is not None:
             view.own_orders[SPECIES] = by_species
         self.panel = panel = RowsPanel(view)
         for signal, own in (
-            (panel.save_asked, self.save_asked),
-            (panel.export_asked, self.export_asked),
+            (panel.save_requested, self.save_requested),
+            (panel.export_requested, self.export_requested),
             (panel.said, self.said),
-            (panel.ways_asked, self.ways_asked),
+            (panel.ways_requested, self.ways_requested),
         ):
             signal.connect(own)
         view.measured.connect(self._show_facts)
@@ -455,14 +455,14 @@ class RowsPage(QWidget):
             title = self.panel.view.alignment.notes.title()
             self._line.setText(" · ".join(part for part in (title, self.panel.facts.text()) if part))
 
-    def say(self, heading: str, text: str, can_stop: bool = False) -> None:
-        """Say why there is no alignment, or how far it is."""
-        self.empty.say(heading, text)
+    def show_text(self, heading: str, text: str, can_stop: bool = False) -> None:
+        """Show a text in place of the alignment."""
+        self.empty.show_text(heading, text)
         self.stop_button.setVisible(can_stop)
         self._stack.setCurrentWidget(self.empty)
 
     def close_view(self) -> None:
-        """Let the alignment go."""
+        """Close the alignment."""
         if self.panel is not None:
             self.panel.close_view()
             self._stack.removeWidget(self.panel)

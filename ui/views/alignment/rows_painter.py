@@ -1,4 +1,4 @@
-"""Draws an alignment of many rows: cells as one image from a table of colors and a store of letters, names, a ruler."""
+"""Draws an alignment of many rows: cells as one image from a table of colors and stored letters, names, ruler."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LEVELS = 16
 """Shades between the ground of a cell and its letter."""
 
 MIN_LETTER = (6.0, 9.0)
-"""Width and height of cells from which on they show their letters."""
+"""Width and height of cells from which on they show letters."""
 
 MIN_NAME = 8.0
-"""Height of rows from which on they show their names."""
+"""Height of rows from which on they show names."""
 
 RULER = 20.0
 EDGE = 8.0
@@ -51,7 +51,7 @@ Pixels = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True)
 class RowsStyle:
-    """How an alignment is drawn.
+    """Sizes and colors of an alignment.
 
     Attributes
     ----------
@@ -59,9 +59,9 @@ class RowsStyle:
     cell, height : float
         Width of a column and height of a row in pixels; several columns or rows may share one.
     names : float
-        Width of the names with what stands beside them.
+        Width of the names with the facts beside them.
     beside : tuple of str
-        What stands beside the names: ``identity``, ``length``, or the name of scores.
+        Facts beside the names: ``identity``, ``length``, or the name of scores.
     scale : float
         Pixels of the device for one.
     is_vector : bool
@@ -84,7 +84,7 @@ class RowsStyle:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """Columns, or rows, in view along one axis.
+    """Visible columns, or rows, along an axis.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Span:
 
 
 def span(offset: float, room: float, size: float, n: int) -> Span:
-    """Return what of n items of a size is in a room, which begins at an offset from the first item."""
+    """Return the visible ones of n items of a size, with an offset from the first item."""
     if size >= 1:
         first = max(0, int(offset // size))
         last = min(n, int((offset + room) // size) + 1)
@@ -120,7 +120,7 @@ def span(offset: float, room: float, size: float, n: int) -> Span:
 
 @lru_cache(maxsize=32)
 def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
-    """Return the pixel of each place of a palette and each shade of a letter on it (uint32[n * LEVELS])."""
+    """Return the pixel of each palette entry and each shade of a letter on it (uint32[n * LEVELS])."""
     grounds = [colors.surface, colors.surface, FOUND_COLOR, *palette]
     inks = [colors.text, theme.blend(colors.muted, colors.surface, 0.7).name(), *map(letter_on, grounds[2:])]
     pairs = np.array([[_rgb(ground), _rgb(ink)] for ground, ink in zip(grounds, inks, strict=True)], np.float64)
@@ -130,7 +130,7 @@ def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
 
 
 def ground_table(coloring: Coloring, colors: theme.Tokens) -> Pixels:
-    """Return the pixel of each place of a palette where letters do not fit: residues without a color are gray."""
+    """Return the pixel of each palette entry in cells without letters: uncolored residues are gray."""
     table: Pixels = color_table(coloring.palette, colors)[::LEVELS].copy()
     table[PLAIN] = theme.blend(colors.muted, colors.surface, 0.25).rgb()
     return table
@@ -141,7 +141,7 @@ def _rgb(color: str) -> tuple[int, int, int]:
 
 
 def cell_font(width: float, height: float) -> QFont:
-    """Return a font whose letters fit cells."""
+    """Return a font that fits cells."""
     font = QFont(theme.mono_font())
     font.setPixelSize(max(5, int(min(0.8 * height, width / 0.62))))
     return font
@@ -149,7 +149,7 @@ def cell_font(width: float, height: float) -> QFont:
 
 @lru_cache(maxsize=16)
 def letter_store(width: int, height: int, family: str) -> Bytes:
-    """Return the shades of each letter in a cell of some pixels (uint8[256, height, width], below LEVELS)."""
+    """Return the shades of each letter in a cell of a size (uint8[256, height, width], below LEVELS)."""
     font = cell_font(width, height)
     store = np.zeros((256, height, width), np.uint8)
     image = QImage(width, height, QImage.Format.Format_Grayscale8)
@@ -166,12 +166,12 @@ def letter_store(width: int, height: int, family: str) -> Bytes:
 
 
 def _shown(byte: int) -> str:
-    """Return what stands for a byte of an alignment; what is no letter of ASCII is a question mark."""
+    """Return the displayed character of a byte of an alignment; non-ASCII is a question mark."""
     return AGREES if byte == 0 else chr(byte) if byte < 127 else "?"
 
 
 def image_of(pixels: Pixels) -> QImage:
-    """Return an image of pixels (uint32[height, width]), which must live as long as it."""
+    """Return an image of pixels (uint32[height, width]), which must outlive it."""
     height, width = pixels.shape
     return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32)
 
@@ -179,7 +179,7 @@ def image_of(pixels: Pixels) -> QImage:
 def paint_cells(
     painter: QPainter, at: QPointF, cells: Cells, unit: tuple[float, float], style: RowsStyle, coloring: Coloring
 ) -> None:
-    """Draw cells of `unit` pixels, with their letters where these fit."""
+    """Draw cells of `unit` pixels, with their letters if these fit."""
     n_rows, n_columns = cells.places.shape
     if not n_rows or not n_columns:
         return
@@ -225,7 +225,7 @@ def _paint_vector(
 
 
 def mark_found(view: RowsView, cells: Cells, rows: Integers, columns: Integers) -> None:
-    """Color what was found."""
+    """Color the matches of a search."""
     if not len(view.found) or not len(columns):
         return
     for line, row in enumerate(view.order[rows].tolist()):
@@ -275,18 +275,18 @@ def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle
 
 BESIDE_WIDTH = 52.0
 
-LONGEST_NAME = 200
-"""Letters of a name that are looked at: some have thousands."""
+MAX_NAME_LETTERS = 200
+"""Displayed letters of a name: some have thousands."""
 
 
 def shown_name(view: RowsView, row: int) -> str:
-    """Return the name of a row of the file as it can be drawn."""
+    """Return the displayed name of a row of the file."""
     name = view.shown_name(row)
-    return escaped(name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…")
+    return escaped(name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…")
 
 
 def beside_text(view: RowsView, row: int, what: str) -> str:
-    """Return what stands beside the name of a row of the file."""
+    """Return the facts beside the name of a row of the file."""
     if what == "length":
         return formatting.count(int(view.measures.lengths[row])) if view.is_measured else ""
     if what == "identity":
@@ -296,7 +296,7 @@ def beside_text(view: RowsView, row: int, what: str) -> str:
 
 
 def paint_names(painter: QPainter, area: QRectF, view: RowsView, rows: Span, style: RowsStyle) -> None:
-    """Draw the names of rows, and what stands beside them."""
+    """Draw the names of rows, and the facts beside them."""
     if rows.unit < MIN_NAME or not len(rows.items):
         return
     colors, metrics = style.colors, QFontMetricsF(painter.font(), painter.device())
@@ -324,7 +324,7 @@ def paint_selection(
     painter: QPainter, area: QRectF, selection: Selection, rows: tuple[float, float], columns: tuple[float, float],
     style: RowsStyle, is_filled: bool = True,
 ) -> None:  # fmt: skip
-    """Frame what is selected.
+    """Frame the selection.
 
     Parameters
     ----------

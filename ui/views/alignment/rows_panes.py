@@ -1,4 +1,4 @@
-"""What stands beside the rows of an alignment: its tree at the left, another alignment of the same sequences below."""
+"""Panes beside the rows of an alignment: its tree at the left, another alignment of the same sequences below."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .tree_view import TreePane
 Pane = TypeVar("Pane", bound=QWidget)
 
 TREE_ORDER = "Tree"
-"""What the order of the tree is called among those of the rows."""
+"""Title of the order of rows by the tree."""
 
 
 class RowsPanes(QSplitter):
-    """The rows with what stands beside them.
+    """The rows, with tree and comparison beside them.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class RowsPanes(QSplitter):
 
     failed = Signal(str)
     compared = Signal(str)
-    """What the colors of the agreement are called; empty if nothing is compared any more."""
+    """Name of the coloring by agreement; empty when a comparison ends."""
 
     described = Signal(str)
 
@@ -59,19 +59,19 @@ class RowsPanes(QSplitter):
         return self._pane(self, TreePane)
 
     def show_tree(self, pane: TreePane) -> None:
-        """Show a tree beside the rows, which are brought into its order."""
+        """Show a tree beside the rows, sorted in its order."""
         self.close_tree()
         self.insertWidget(0, pane)
         self.setSizes([2 * self.width() // 5, 3 * self.width() // 5])
         self.view.set_order(TREE_ORDER, pane.canvas.tree.order)
         self.view.sort(TREE_ORDER)
         pane.rows_chosen.connect(self._choose_rows)
-        pane.close_asked.connect(self.close_tree)
+        pane.close_requested.connect(self.close_tree)
         self.view.moved.connect(self._mark_leaves)
         pane.setFocus()
 
     def close_tree(self) -> None:
-        """Take the tree away; its order stays."""
+        """Close the tree; its order stays."""
         pane = self.tree
         if pane is not None:
             self.view.moved.disconnect(self._mark_leaves)
@@ -80,7 +80,7 @@ class RowsPanes(QSplitter):
             self.canvas.setFocus()
 
     def _choose_rows(self, rows: npt.NDArray[np.int64]) -> None:
-        """Select the rows of a clade, in the order of the tree, in which they are neighbors."""
+        """Select the rows of a clade, which are neighbors in the order of the tree."""
         view = self.view
         if not len(rows):
             view.select(None)
@@ -93,7 +93,7 @@ class RowsPanes(QSplitter):
         self.described.emit(f"{formatting.plural(len(rows), 'row')} of the clade selected")
 
     def _mark_leaves(self) -> None:
-        """Mark in the tree what is selected among the rows, if it stands together there, too."""
+        """Mark the selected rows in the tree if they are neighbors there, too."""
         pane, view = self.tree, self.view
         if pane is None:
             return
@@ -110,10 +110,10 @@ class RowsPanes(QSplitter):
         return self._pane(self._below, ComparisonPane)
 
     def show_comparison(self, path: str) -> None:
-        """Compare with another alignment of these sequences, which is shown below."""
+        """Compare with another alignment of these sequences, shown below."""
         self.close_comparison()
         pane = ComparisonPane(RowsComparison(self.view, path), self.canvas)
-        pane.close_asked.connect(self.close_comparison)
+        pane.close_requested.connect(self.close_comparison)
         pane.model.failed.connect(self._end_comparison)
         pane.model.compared.connect(lambda: self.compared.emit(AGREEMENT))
         self._tracks = self.canvas.tracks
@@ -127,7 +127,7 @@ class RowsPanes(QSplitter):
         self.failed.emit(why)
 
     def close_comparison(self) -> None:
-        """Take the other alignment away."""
+        """Close the other alignment."""
         pane = self.comparison
         if pane is not None:
             pane.hide()

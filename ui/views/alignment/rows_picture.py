@@ -22,7 +22,7 @@ POINTS = 11
 
 @dataclass(frozen=True, slots=True)
 class RowsChoices:
-    """What of an alignment is drawn.
+    """The drawn part of an alignment.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class RowsChoices:
 
 
 class RowsPicture:
-    """An alignment in blocks; a long one over several pages of a PDF.
+    """An alignment in blocks; a long one fills several pages of a PDF.
 
     Parameters
     ----------
     view : RowsView
-        How it is looked at now; later changes do not matter.
+        Its present state; later changes do not matter.
     choices : RowsChoices
     title : str
     """
@@ -140,7 +140,7 @@ class RowsPicture:
 
 
 def picture_title(name: str, view: RowsView, part: Selection) -> str:
-    """Return what stands above a picture: the alignment, and what of it is drawn."""
+    """Return the title of a picture: the alignment, and its drawn part."""
     rows, columns = formatting.plural(len(part.rows), "row"), formatting.plural(len(part.columns), "column")
     whole = len(part.columns) == view.n_columns
     where = "" if whole else f" ({part.columns.start + 1} to {part.columns.stop})"

@@ -1,4 +1,4 @@
-"""The sheet that makes a picture of an alignment."""
+"""The sheet for a picture of an alignment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rows_page import RowsPanel
 from .rows_picture import RowsChoices
 
 MAX_LETTERS = 60_000
-"""Cells with letters of a picture whose letters are letters: SVG has a line of text for each."""
+"""Cells of a picture with letters: SVG has an element of text for each."""
 
 MAX_CELLS = 12_000_000
 
@@ -23,7 +23,7 @@ SIZES = {
     "screen": ("As on the screen", 0.0, 0.0),
     "small": ("Colors only", 3.0, 3.0),
 }
-"""Sizes of the cells as users see them, in pixels; 0 is that of the screen."""
+"""Titles and pixels of the sizes of cells; 0 is that of the screen."""
 
 PARTS = (
     ("with_names", "Names"), ("with_ruler", "Ruler"), ("with_notes", "Annotation of the file"),
@@ -32,7 +32,7 @@ PARTS = (
 
 
 class RowsPictureSheet(PictureSheet):
-    """Asks for the part, the layout and the size; emits the choices and the path."""
+    """Asks for part, layout and size."""
 
     def __init__(self, panel: RowsPanel, name: str, folder: Path) -> None:
         self._panel = panel
@@ -43,11 +43,11 @@ class RowsPictureSheet(PictureSheet):
         view, canvas = self._panel.view, self._panel.canvas
         found = {} if view.selection is None else {"Selection": view.selection}
         found["Whole alignment"] = Selection(range(view.n_rows), range(view.n_columns))
-        found["What is in view"] = Selection(canvas.shown_rows(), canvas.shown_columns())
+        found["Visible part"] = Selection(canvas.shown_rows(), canvas.shown_columns())
         return found
 
     def add_choices(self) -> None:
-        """Ask for what is drawn, and how large."""
+        """Add part, layout and size."""
         self.part, self.sizes, self.per_block, self.wide = QComboBox(), QComboBox(), QSpinBox(), QSpinBox()
         self._parts = self._selections()
         for name, chosen in self._parts.items():
@@ -91,16 +91,16 @@ class RowsPictureSheet(PictureSheet):
         return self._parts[self.part.currentData()]
 
     def objection(self) -> str:
-        """Return why such a picture would be too large."""
+        """Return why the picture would be too large; empty if it is not."""
         n_cells = len(self._chosen.rows) * len(self._chosen.columns)
         if n_cells > MAX_CELLS:
-            return "These are too many rows and columns for a picture. Select a part of them, or take what is in view."
+            return "Too many rows and columns for a picture. Select a part, or take the visible part."
         if self.ending != ".png" and self.sizes.currentData() != "small" and n_cells > MAX_LETTERS:
-            return "These are too many letters for SVG or PDF. Take colors only, PNG, or a smaller part."
+            return "Too many letters for SVG or PDF. Take colors only, PNG, or a smaller part."
         return ""
 
     def choices(self) -> RowsChoices:
-        """Return what was chosen."""
+        """Return the choices."""
         canvas = self._panel.canvas
         _, cell, height = SIZES[self.sizes.currentData()]
         on = {key: box.isChecked() for key, box in self.checks.items()}

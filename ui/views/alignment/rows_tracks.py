@@ -1,4 +1,4 @@
-"""What is drawn along the columns of an alignment: its annotation, consensus, conservation, occupancy, a logo."""
+"""Tracks along the columns of an alignment: annotation, consensus, conservation, occupancy, a logo."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ TRACKS = {
         "Capra and Singh 2007), times the share of rows that have one",
     ),
     "occupancy": ("Occupancy", 24.0, "The share of the rows that have a residue"),
-    "logo": ("Logo", 60.0, "Information content: what a column says beyond chance, in bits, shared among its residues"),
+    "logo": ("Logo", 60.0, "Information content: bits of a column beyond chance, shared among its residues"),
 }
-"""Names, heights in pixels, and what they mean."""
+"""Titles, heights in pixels, and meanings."""
 
 Shares = npt.NDArray[np.float32]
 
@@ -54,12 +54,12 @@ GAP = 4.0
 """Pixels above a track."""
 
 MIN_LOGO = 7.0
-"""In narrower columns the letters of a logo are bars."""
+"""Width of columns below which the letters of a logo are bars."""
 
 MIN_PIXELS = 1.5
 
 FEW_ROWS = 4
-"""Of so few even columns of one letter may say no more than chance would; then words stand in place of a logo."""
+"""Rows up to which uniform columns may be chance; a text replaces the logo."""
 
 NARROW = {"I": 0.45, "J": 0.75}
 
@@ -84,17 +84,17 @@ class Track:
 
 
 def tracks_above(view: RowsView) -> list[Track]:
-    """Return what is said of the columns."""
+    """Return the tracks of annotations."""
     return [Track(tag, tag, LINE, words) for tag, (_, words) in view.column_notes().items()]
 
 
 def tracks_below(shown: tuple[str, ...]) -> list[Track]:
-    """Return the tracks that are computed."""
+    """Return the computed tracks."""
     return [Track(key, *TRACKS[key]) for key in TRACKS if key in shown]
 
 
 def height_of(tracks: list[Track]) -> float:
-    """Return the pixels that tracks need."""
+    """Return the pixels of tracks."""
     return sum(track.height + GAP for track in tracks)
 
 
@@ -154,7 +154,7 @@ def _paint_letters(
 
 
 def _paint_bars(painter: QPainter, box: QRectF, shares: Shares, columns: Span, style: RowsStyle, color: str) -> None:
-    """Draw a bar for each column, the darker the higher."""
+    """Draw a bar for each column, darker if higher."""
     painter.setPen(QPen(QColor(style.colors.border), 1))
     painter.drawLine(box.bottomLeft(), QPointF(box.left() + columns.length, box.bottom()))
     gap = 1.0 if columns.unit >= 4 else 0.0
@@ -188,7 +188,7 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
-        painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to say more than chance would")
+        painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to differ from chance")
         return
     if columns.unit < MIN_LOGO:
         _paint_bars(painter, box, information, columns, style, colors.good)
@@ -220,7 +220,7 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
 
 
 def _ink(palette: tuple[str, ...], table: Bytes | None, place: int, letter: int, colors: theme.Tokens) -> QColor:
-    """Return the color of a letter of a column: that of its cells, strong enough on the ground."""
+    """Return the color of a letter of a column: that of its cells, with enough contrast."""
     found = PLAIN if table is None else int(table[place if len(table) > 1 else 0, FIRST_LETTER + letter])
     if found < FIRST_COLOR:
         return theme.blend(colors.text, colors.surface, 0.55)
@@ -244,7 +244,7 @@ def track_at(tracks: list[Track], y: float) -> Track | None:
 
 
 def track_words(view: RowsView, track: Track, column: int) -> str:
-    """Return what a track says of a column."""
+    """Return the value of a track at a column as text."""
     tracks = view.measures.tracks
     known = column < view.n_known
     if track.key in TRACKS and not known:

@@ -1,4 +1,4 @@
-"""Draws a tree: branches as long as they are, names, and a scale."""
+"""Draws trees: branches to scale, names, and a scale bar."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from ...models.alignment.tree_layout import TreeLayout
 EDGE, HEAD, SCALE = 12.0, 24.0, 26.0
 
 MIN_NAME = 8.0
-"""Pixels of a line from which on names are shown."""
+"""Height of lines from which on they show names."""
 
-LONGEST_NAME = 60
-"""Letters of a name that are drawn."""
+MAX_NAME_LETTERS = 60
+"""Drawn letters of a name."""
 
 SIDE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 def name_of(layout: TreeLayout, leaf: int) -> str:
-    """Return the name of a leaf as it is drawn."""
+    """Return the drawn name of a leaf."""
     name = escaped(layout.tree.names[leaf])
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    return name if len(name) <= MAX_NAME_LETTERS else f"{name[: MAX_NAME_LETTERS - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class TreeStyle:
-    """How a tree is drawn.
+    """Sizes and colors of a tree.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class TreeStyle:
     line : float
         Pixels from leaf to leaf.
     chosen : int
-        The node whose clade is marked; -1 for none.
+        The node of the marked clade; -1 for none.
     marked : range
-        Lines whose names are marked besides.
+        Further lines with marked names.
     """
 
     colors: theme.Tokens
@@ -56,12 +56,12 @@ class TreeStyle:
     marked: range = range(0)
 
     def across(self, layout: TreeLayout) -> float:
-        """Return the pixels of a unit of the distances."""
+        """Return the pixels of a unit of distance."""
         return self.branches / (layout.depth or 1.0)
 
 
 def paint_tree(painter: QPainter, at: QPointF, layout: TreeLayout, style: TreeStyle, lines: range) -> None:
-    """Draw the part of a tree that stands on some lines.
+    """Draw the part of a tree on some lines.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _paint_names(
 
 
 def names_width(font: QFont, layout: TreeLayout, line: float) -> float:
-    """Return the pixels that the widest name needs."""
+    """Return the pixels of the widest name."""
     if line < MIN_NAME:
         return 0.0
     font = QFont(font)
@@ -121,7 +121,7 @@ def names_width(font: QFont, layout: TreeLayout, line: float) -> float:
 
 
 def paint_scale(painter: QPainter, at: QPointF, layout: TreeLayout, style: TreeStyle) -> None:
-    """Draw the bar that says how long branches are."""
+    """Draw the scale bar."""
     if layout.depth <= 0:
         return
     step = scale_length(layout.depth)
@@ -133,7 +133,7 @@ def paint_scale(painter: QPainter, at: QPointF, layout: TreeLayout, style: TreeS
 
 
 class TreePicture:
-    """A tree as a picture; a long one goes over several pages of a PDF."""
+    """A tree as a picture; a long one fills several pages of a PDF."""
 
     def __init__(self, layout: TreeLayout, title: str, chosen: int = -1, line: float = 16.0) -> None:
         self.title, self.n_rows = title, layout.n_leaves

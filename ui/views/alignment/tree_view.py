@@ -1,4 +1,4 @@
-"""A guide tree beside its alignment: scrolled, zoomed, its clades chosen by clicks and keys."""
+"""A guide tree beside its alignment: scrolled, zoomed, with clades chosen by clicks and keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, pain
 
 LINE = 16.0
 LINES = (0.25, 0.5, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 22, 26, 32)
-"""Steps of the zoom; below the smallest a whole tree can be fitted in."""
+"""Steps of the zoom; the smallest ones fit a whole tree in."""
 
 GRIP = 5.0
-"""Pixels beside a branch where it is clicked."""
+"""Pixels beside a branch where it can be clicked."""
 
 MIN_BRANCHES = 80.0
 
@@ -62,13 +62,13 @@ class TreeCanvas(QAbstractScrollArea):
 
     @property
     def style_(self) -> TreeStyle:
-        """How it is drawn now."""
+        """The present style."""
         room = self.viewport().width() - 2 * EDGE - self._names
         return TreeStyle(theme.current(), max(MIN_BRANCHES, room * self.stretch), self.line, self.node, self.marked)
 
     @property
     def corner(self) -> QPointF:
-        """Where the root's column and the edge above the first line are."""
+        """The place of the root's column at the top of the first line."""
         across, down = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
         return QPointF(EDGE - across, EDGE / 2 - down)
 
@@ -89,7 +89,7 @@ class TreeCanvas(QAbstractScrollArea):
         self.arrange()
 
     def shown_lines(self) -> range:
-        """Return the lines in view."""
+        """Return the visible lines."""
         top = -self.corner.y()
         first = max(0, int(top // self.line))
         return range(first, min(self.tree.n_leaves, math.ceil((top + self.viewport().height()) / self.line)))
@@ -114,7 +114,7 @@ class TreeCanvas(QAbstractScrollArea):
     # --- choosing ---
 
     def node_at(self, at: QPointF) -> int:
-        """Return the node at a place of the viewport, by its branch, its fork or its name; -1 for none."""
+        """Return the node at a place of the viewport, by branch, fork or name; -1 for none."""
         style, place = self.style_, at - self.corner
         across = style.across(self.tree)
         x, y = place.x() / across, place.y() / self.line - 0.5
@@ -126,7 +126,7 @@ class TreeCanvas(QAbstractScrollArea):
         return self.tree.node_at(x, y, GRIP / across, max(GRIP / self.line, 0.5))
 
     def choose(self, node: int) -> None:
-        """Mark the clade of a node, and bring it into view."""
+        """Mark the clade of a node, and scroll to it."""
         if node == self.node:
             return
         self.node = node
@@ -176,7 +176,7 @@ class TreeCanvas(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def _beside(self, node: int, step: int) -> int:
-        """Return the next branch up or down: of the same fork, else of the one that it hangs on."""
+        """Return the next branch up or down: a sibling, else one of an ancestor."""
         while self.tree.tree.parents[node] >= 0:
             parent = self.tree.parent(node)
             others = self.tree.children[parent]
@@ -189,7 +189,7 @@ class TreeCanvas(QAbstractScrollArea):
     # --- zoom ---
 
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
-        """Make lines higher or lower around a place, by default the middle."""
+        """Raise or lower the height of lines around a place, by default the center."""
         y = at.y() if at is not None else self.viewport().height() / 2
         line = (y - self.corner.y()) / self.line
         larger = [size for size in LINES if size > self.line * 1.001]
@@ -199,7 +199,7 @@ class TreeCanvas(QAbstractScrollArea):
         self.verticalScrollBar().setValue(round(line * self.line - y + EDGE / 2))
 
     def widen(self, factor: float) -> None:
-        """Make branches longer or shorter."""
+        """Lengthen or shorten branches."""
         self.stretch = min(20.0, max(0.25, self.stretch * factor))
         self.arrange()
 
@@ -241,12 +241,12 @@ class TreePane(QWidget):
     """The tree with its tools."""
 
     rows_chosen = Signal(object)
-    """The rows of the clade that was chosen, in the order of the tree (int64[n]); none if there is none."""
+    """The rows of the chosen clade in the order of the tree (int64[n]); empty for none."""
 
-    kind_asked = Signal(str)
-    export_asked = Signal()
-    picture_asked = Signal()
-    close_asked = Signal()
+    kind_requested = Signal(str)
+    export_requested = Signal()
+    picture_requested = Signal()
+    close_requested = Signal()
 
     def __init__(self, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
         super().__init__()
@@ -258,8 +258,8 @@ class TreePane(QWidget):
             self.kinds.addItem(KINDS[kind][0], kind)
             self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)
         self.choose_kind()
-        self.kinds.setToolTip("Distances that neighbors are joined by")
-        self.kinds.activated.connect(lambda: self.kind_asked.emit(self.kinds.currentData()))
+        self.kinds.setToolTip("Distances for joining neighbors")
+        self.kinds.activated.connect(lambda: self.kind_requested.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
         tools = row(
             (self.kinds, 1),
@@ -267,22 +267,22 @@ class TreePane(QWidget):
             IconButton("magnify-minus-outline", "Lower lines (Ctrl+wheel, key -)", lambda: canvas.zoom(-1)),
             IconButton("magnify-plus-outline", "Higher lines (Ctrl+wheel, key +)", lambda: canvas.zoom(1)),
             IconButton("fit-to-page-outline", "Show the whole tree (key 0)", canvas.fit),
-            IconButton("image-outline", "Save or copy a picture of the tree", self.picture_asked.emit),
-            IconButton("export-variant", "Export as Newick or as a table of distances", self.export_asked.emit),
-            IconButton("close", "Close the tree", self.close_asked.emit),
+            IconButton("image-outline", "Save or copy a picture of the tree", self.picture_requested.emit),
+            IconButton("export-variant", "Export as Newick or as a table of distances", self.export_requested.emit),
+            IconButton("close", "Close the tree", self.close_requested.emit),
             spacing=0,
             margins=(6, 4, 2, 2),
         )
         self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), margins=(8, 2, 8, 4)), spacing=0))
-        canvas.chosen.connect(self._tell)
+        canvas.chosen.connect(self._show_chosen)
         canvas.described.connect(self.words.setText)
         self.setFocusProxy(canvas)
 
     def choose_kind(self) -> None:
-        """Name the distances that the tree was made of."""
+        """Show the distances of the tree."""
         self.kinds.setCurrentIndex(self.kinds.findData(self.canvas.tree.kind))
 
-    def _tell(self, node: int) -> None:
+    def _show_chosen(self, node: int) -> None:
         tree = self.canvas.tree
         self.rows_chosen.emit(tree.leaves(node) if node >= 0 else np.empty(0, np.int64))
         if node < 0:

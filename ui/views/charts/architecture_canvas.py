@@ -1,4 +1,4 @@
-"""The sequences of a run with their domains: scrolled, zoomed, a domain chosen by a click."""
+"""The sequences of a run with their domains: scrolled, zoomed, domains chosen by clicks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
     described = Signal(str)
 
     part = "domain"
-    """What lies on the sequences is called."""
+    """The noun for a block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
 
     @property
     def style_(self) -> BarStyle:
-        """How bars are drawn now."""
+        """The present style."""
         room = max(60.0, self.viewport().width() - NAMES - LENGTHS - 2 * EDGE)
         return BarStyle(theme.current(), self.colors, self.zoom * room / self._usual)
 
@@ -89,7 +89,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
         return range(first, min(len(self.shown), first + int(self.viewport().height() // ROW) + 2))
 
     def row_at(self, y: float) -> int:
-        """Return the place of the sequence at a height; -1 if there is none."""
+        """Return the sequence at a height; -1 if there is none."""
         place = math.floor((y - self._top(0)) / ROW)
         return place if y > RULER and 0 <= place < len(self.shown) else -1
 
@@ -139,7 +139,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def widen(self, factor: float, x: float | None = None) -> None:
-        """Draw sequences longer or shorter, around a place."""
+        """Lengthen or shorten sequences around a place."""
         at = self.viewport().width() / 2 if x is None else x
         before = (at - NAMES + self.horizontalScrollBar().value()) / self.style_.scale
         self.zoom = min(MAX_ZOOM, max(self._usual / self._longest, self.zoom * factor))
@@ -169,7 +169,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
 
 
 def domain_words(domain: PlacedDomain) -> str:
-    """Return what is said of a domain."""
+    """Return the description of a domain."""
     (start, end), (first, last) = domain.target_range, domain.family_range
     return "\n".join(
         (
@@ -181,7 +181,7 @@ def domain_words(domain: PlacedDomain) -> str:
 
 
 def sequence_words(one: Architecture, part: str) -> str:
-    """Return what is said of a sequence, given what lies on it is called."""
+    """Return the description of a sequence; `part` is the noun for its blocks."""
     left_out = one.n_found - len(one.domains)
     words = f"{one.name} {one.description}".strip()
     more = f", {left_out} left out" if left_out else ""

@@ -1,4 +1,4 @@
-"""Sequences as lines with their domains as blocks, drawn to one scale; on the screen and as a picture."""
+"""Paints sequences as lines with their domains as blocks to scale, on the screen and in files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAX_TICKS = 400
 
 @dataclass(frozen=True, slots=True)
 class BarStyle:
-    """How bars are drawn: colors of the theme and of the families, pixels of a residue, and of the names."""
+    """Colors of the theme and of the families, pixels of a residue and of the names."""
 
     tokens: theme.Tokens
     colors: Mapping[str, str]
@@ -44,7 +44,7 @@ class BarStyle:
 
 
 def span_of(domain: PlacedDomain, left: float, scale: float) -> tuple[float, float]:
-    """Return left end and width of a domain; the smallest can still be seen."""
+    """Return left end and width of a domain; the smallest remains visible."""
     start, end = domain.target_range
     return left + start * scale, max(3.0, (end - start) * scale)
 
@@ -69,7 +69,7 @@ def paint_bar(painter: QPainter, area: QRectF, one: Architecture, style: BarStyl
 
 
 def paint_block(painter: QPainter, left: float, middle: float, domain: PlacedDomain, style: BarStyle) -> None:
-    """Draw a domain: the aligned part, the envelope pale around it, the family in it if there is room."""
+    """Draw a domain: the aligned part, the paler envelope around it, and the family if it fits."""
     color = QColor(style.colors.get(domain.family, style.tokens.muted))
     x, width = span_of(domain, left, style.scale)
     first, last = domain.envelope
@@ -91,7 +91,7 @@ def paint_block(painter: QPainter, left: float, middle: float, domain: PlacedDom
 
 
 def paint_ruler(painter: QPainter, area: QRectF, longest: int, style: BarStyle) -> None:
-    """Draw places on the sequences; `area` begins where these do."""
+    """Draw positions on the sequences, which begin at the left of `area`."""
     painter.setPen(QColor(style.tokens.muted))
     most = min(MAX_TICKS, max(2, int(longest * style.scale / 90)))
     for tick in linear_ticks(0, longest, most):
@@ -104,7 +104,7 @@ def paint_ruler(painter: QPainter, area: QRectF, longest: int, style: BarStyle) 
 
 
 class ArchitecturePicture:
-    """Sequences with their domains, a ruler above and a legend below; many go over several pages of a PDF.
+    """Sequences with their domains, a ruler above and a legend below; many fill several pages of a PDF.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class ArchitecturePicture:
         self._families = sorted({domain.family for one in found for domain in one.domains})
 
     def _legend(self, metrics: QFontMetricsF) -> list[tuple[float, float, str]]:
-        """Return where the entries of the legend stand."""
+        """Return the places of the entries of the legend."""
         x, y, entries = EDGE, 0.0, []
         for name in self._families:
             needed = SWATCH + 6 + metrics.horizontalAdvance(escaped(name)) + 18

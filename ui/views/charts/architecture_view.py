@@ -1,4 +1,4 @@
-"""Domain architectures of a run: which there are, how often, and the sequences that have them."""
+"""Domain architectures of a run: their frequencies, and their sequences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ... import formatting
 from ...models.charts.architectures import (
     GROUP_COLUMNS,
     RULE_WORDS,
+    ArchitectureRequest,
     Architectures,
-    Asked,
     Bars,
 )
 from ...models.widgets.text_table import TextTable
 from ..widgets.filter_field import FilterField
 from ..widgets.parts import (
-    AskedView,
     EmptyPanel,
     IconButton,
+    LazyView,
     row,
     shrinking,
     split,
@@ -32,33 +32,33 @@ from ..widgets.text_table_view import TextTableView
 from ..widgets.wait_sign import WaitLine
 from .architecture_canvas import ArchitectureCanvas
 
-WIDEST_LIST = 520
-"""Pixels of the list of architectures, however much room there is; sequences get the rest."""
+MAX_LIST_WIDTH = 520
+"""Pixels of the list of architectures; sequences get the rest."""
 
 
-class ArchitectureView(AskedView):
-    """Asks for architectures when it is looked at, and shows them."""
+class ArchitectureView(LazyView):
+    """Shows architectures once they are read."""
 
-    clans_asked = Signal()
-    table_asked = Signal()
-    picture_asked = Signal()
+    clans_requested = Signal()
+    table_requested = Signal()
+    picture_requested = Signal()
     domain_chosen = Signal(object)
-    choice_asked = Signal(object)
-    """Look through these architectures, which are many, for those of `choice`; `show_bars` shows them."""
+    choice_requested = Signal(object)
+    """Many architectures, to be searched for those of `choice`; `show_bars` shows the result."""
 
     part = "domain"
-    """What lies on the sequences is called."""
+    """The noun for a block."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.wish: Asked = Asked()
+        self.request: ArchitectureRequest = ArchitectureRequest()
         self.content: Architectures | None = None
         self.canvas = ArchitectureCanvas()
         self.groups = TextTable(GROUP_COLUMNS, self)
         self.table = TextTableView(self.groups, "Architectures")
-        self.table.setMaximumWidth(WIDEST_LIST)
+        self.table.setMaximumWidth(MAX_LIST_WIDTH)
         self.table.row_chosen.connect(lambda _: self._show_chosen())
         self.empty = EmptyPanel("layers-outline", "", "")
         self.words = WaitLine("Reading the hits", "muted")
@@ -73,29 +73,29 @@ class ArchitectureView(AskedView):
         self.setLayout(stacked(self._tools(), (self._stack, 1), foot, spacing=0))
         self.canvas.domain_chosen.connect(self.domain_chosen)
         self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
-        self.say("Domain architectures", "They are being read.")
+        self.show_text("Domain architectures", "They are being read.")
 
     def _tools(self) -> QWidget:
         self.rules = shrinking(QComboBox())
-        self.rules.setAccessibleName("What is done with hits that overlap")
+        self.rules.setAccessibleName("Rule for overlapping hits")
         for place, (key, (text, tip)) in enumerate(RULE_WORDS.items()):
             self.rules.addItem(text, key)
             self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.rules.setMinimumContentsLength(18)
-        self.rules.setMaximumWidth(WIDEST_LIST)
-        self.rules.activated.connect(lambda: self._wish(rule=self.rules.currentData()))
+        self.rules.setMaximumWidth(MAX_LIST_WIDTH)
+        self.rules.activated.connect(lambda: self._change_request(rule=self.rules.currentData()))
         self.significant = QCheckBox("Significant only")
         self.significant.setChecked(True)
-        self.significant.toggled.connect(lambda on: self._wish(significant=on))
+        self.significant.toggled.connect(lambda on: self._change_request(significant=on))
         self.filter_box = FilterField("Filter of sequences and families", "Sequence or family")
         self.filter_box.settled.connect(lambda _: self._show_chosen())
         self.clans = IconButton(
-            "family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_asked.emit, "Clans…"
+            "family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_requested.emit, "Clans…"
         )
-        table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_asked.emit)
+        table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_requested.emit)
         table.setAccessibleName("Save as a table or as GFF3")
         picture = IconButton(
-            "export-variant", "Save what is in view as a picture: SVG, PDF or PNG", self.picture_asked.emit
+            "export-variant", "Save the view as a picture: SVG, PDF or PNG", self.picture_requested.emit
         )
         picture.setAccessibleName("Save as a picture")
         made = QWidget()
@@ -103,8 +103,8 @@ class ArchitectureView(AskedView):
         made.setLayout(row(*parts, margins=(12, 6, 12, 6)))
         return made
 
-    def speak_of(self, noun: str) -> None:
-        """Speak of alignments to queries, not of domains of families, where these are no profiles."""
+    def set_nouns(self, noun: str) -> None:
+        """Name blocks alignments to queries rather than domains of families if these are no profiles."""
         if noun == "profile":
             return
         self.part = self.canvas.part = "alignment"
@@ -114,33 +114,33 @@ class ArchitectureView(AskedView):
         self.clans.hide()
         for rule in ("auto", "clans"):  # which are of profiles
             self.rules.removeItem(self.rules.findData(rule))
-        self.wish = replace(self.wish, rule="best")
+        self.request = replace(self.request, rule="best")
 
-    def _wish(self, **more: Any) -> None:
-        self.wish = replace(self.wish, **more)
-        self.ask()
+    def _change_request(self, **more: Any) -> None:
+        self.request = replace(self.request, **more)
+        self.reload()
 
     def set_clans(self, path: str) -> None:
-        """Judge overlaps by another table of clans."""
+        """Use another table of clans for overlaps."""
         self.rules.setCurrentIndex(self.rules.findData("clans"))
         self.rules.setToolTip(Path(path).name)
-        self._wish(rule="clans", clans=path)
+        self._change_request(rule="clans", clans=path)
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
-        super().say(heading, text)
+    def show_text(self, heading: str, text: str) -> None:
+        """Show a text in place of architectures."""
+        super().show_text(heading, text)
         self.words.setText("")
 
     def show_content(self, content: Architectures, so_far: str = "") -> None:
-        """Show architectures, or say that there are none, perhaps only ` so far`; what was chosen stays chosen."""
+        """Show architectures, or that there are none, perhaps only ` so far`; the choice stays."""
         chosen = self._chosen_words()
         self.content = content
         self.groups.update_rows(content.rows)
         if not content.found:
             which, more = "", ""
-            if self.wish.significant and not self.significant.isHidden():
+            if self.request.significant and not self.significant.isHidden():
                 which, more = "significant ", " Untick “Significant only” to see weaker ones."
-            self.say(f"No {self.part}s{so_far}", f"There are no {which}hits{so_far}.{more}")
+            self.show_text(f"No {self.part}s{so_far}", f"There are no {which}hits{so_far}.{more}")
             return
         place = next((place for place, one in enumerate(content.rows) if one["words"] == chosen), 0)
         self.table.selectRow(place)
@@ -156,23 +156,23 @@ class ArchitectureView(AskedView):
         if self.content is None:
             return
         words, text = self.choice
-        if self.content.are_many and (words is not None or text.split()):
-            self.words.setText(f"Looking through {formatting.plural(len(self.content.found), 'sequence')}…")
-            self.choice_asked.emit(self.content)
+        if self.content.is_slow_to_search and (words is not None or text.split()):
+            self.words.setText(f"Searching {formatting.plural(len(self.content.found), 'sequence')}…")
+            self.choice_requested.emit(self.content)
         else:
             self.show_bars(self.content.bars(words, text))
 
     @property
     def choice(self) -> tuple[str | None, str]:
-        """The words of the architecture that is chosen, None for all, and the text of the filter."""
+        """The chosen architecture, None for all, and the text of the filter."""
         return self._chosen_words(), self.filter_box.text()
 
     def show_bars(self, bars: Bars) -> None:
-        """Show the sequences that were chosen."""
+        """Show the chosen sequences."""
         if self.content is None:
             return
         found, colors = bars.found, self.content.colors
-        if self.content.are_many or found != self.canvas.shown or colors != self.canvas.colors:
+        if self.content.is_slow_to_search or found != self.canvas.shown or colors != self.canvas.colors:
             self.canvas.show_bars(bars, colors)
         some = "" if len(found) == len(self.content.found) else f"{len(found):,} shown of "
         self.words.setText(f"{some}{self.content.sentence}")

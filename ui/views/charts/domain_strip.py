@@ -22,12 +22,12 @@ from ...models.results.hits_model import (
 Index = QModelIndex | QPersistentModelIndex
 
 LONG_NAME = "sp|A0A024RBG1|NUD4B_HUMAN"
-"""Where names like this one fit, they are shown whole; in a narrower column all of them are short."""
+"""Columns in which a name like this fits show whole names, others short ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A domain as it is drawn: the aligned part solid, the envelope pale around it.
+    """A drawn domain: the aligned part solid, the envelope pale around it.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Block:
 def paint_strip(
     painter: QPainter, area: QRectF, length: int, spans: Sequence[Block], chosen: int | None, dim: bool = False
 ) -> list[QRectF]:
-    """Draw a sequence as a line and its domains as blocks; returns their envelopes."""
+    """Draw a sequence as a line and its domains as blocks; return their envelopes."""
     colors = theme.current()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     middle = area.center().y()
@@ -77,12 +77,12 @@ def paint_strip(
 
 
 def block_of(domain: Domain) -> Block:
-    """Return a domain as it is drawn."""
+    """Return the block of a domain."""
     return Block(*domain.target_range, *domain.envelope, domain.is_reported)
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Draws the threshold line between significant and reported hits, and a hairline between queries or sequences."""
+    """Draws the line between significant and reported hits, and a hairline between queries or sequences."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -97,7 +97,7 @@ class RowDelegate(QStyledItemDelegate):
 
 
 class NameDelegate(RowDelegate):
-    """Leaves out of a name that is too long what others have, too: the beginning, or else the middle."""
+    """Shortens names by the part that they share, their beginning, or else by their middle."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
@@ -107,7 +107,7 @@ class NameDelegate(RowDelegate):
 
 
 class NoteDelegate(RowDelegate):
-    """Edits a note in its cell; the rows stay where they are as long."""
+    """Edits a note in its cell; meanwhile the rows stay."""
 
     def __init__(self, table: QWidget, hits: HitsModel) -> None:
         super().__init__(table)
@@ -126,7 +126,7 @@ class NoteDelegate(RowDelegate):
 
 
 class DomainDelegate(RowDelegate):
-    """Draws the number of domains and where they lie on the sequence."""
+    """Draws the number of domains and their places on the sequence."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
         super().initStyleOption(option, index)
@@ -157,7 +157,7 @@ class DomainDelegate(RowDelegate):
 
 
 def domain_tip(domain: Domain) -> str:
-    """Return what is said of a domain: places, score, E-values, how sure its alignment is."""
+    """Return the description of a domain: range, score, E-values, confidence."""
     first, last = domain.target_range
     lines = [f"Domain {domain.number}: {formatting.span(first + 1, last)}, {formatting.score(domain.score)} bits"]
     if domain.conditional_evalue is None:
@@ -172,7 +172,7 @@ def domain_tip(domain: Domain) -> str:
 
 
 class DomainStrip(QWidget):
-    """The domains of one hit; a click goes to a domain."""
+    """The domains of a hit; a click goes to a domain."""
 
     domain_chosen = Signal(int)
 

@@ -1,4 +1,4 @@
-"""Draws the shapes of drawings: the same code for the screen, for PNG and for PDF."""
+"""Draws the shapes of drawings, on the screen and in files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def color_of(name: str, tokens: theme.Tokens) -> QColor:
 
 
 def paint_shapes(painter: QPainter, shapes: Iterable[Shape], tokens: theme.Tokens, seen: QRectF | None = None) -> None:
-    """Draw shapes; of those that lie above or below what is `seen` nothing is drawn."""
+    """Draw shapes except those above or below the `seen` part."""
     top, bottom = (seen.top(), seen.bottom()) if seen is not None else (-1e9, 1e9)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)

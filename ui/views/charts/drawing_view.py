@@ -1,4 +1,4 @@
-"""A picture of hits on the screen: scrolled, pointed at, and picked from by a click or a rubber band."""
+"""A picture of hits on the screen: scrolled, with tooltips, hits selected by a click or a rubber band."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ... import formatting, theme
 from .drawing_painter import paint_shapes
 
 MAX_MARKED = 500
-"""Parts that get an outline when they are picked."""
+"""Selected parts that get an outline."""
 
-DRAGGED = 4
-"""Pixels that the mouse moves at least for a rubber band."""
+MIN_DRAG = 4
+"""Pixels that the pointer moves for a rubber band."""
 
 
 class DrawingView(QAbstractScrollArea):
-    """Lays a picture out for its size, and draws what is in view."""
+    """Lays a picture out for its size, and draws the visible part."""
 
     hits_picked = Signal(object)
     """The ids of hits (int64[n])."""
@@ -65,7 +65,7 @@ class DrawingView(QAbstractScrollArea):
         return QSize(160, 120)
 
     def show_picture(self, picture: HitPicture | None) -> None:
-        """Show another picture, or nothing."""
+        """Show another picture, or none."""
         same = self.picture is not None and picture is not None and self.picture.title == picture.title
         self.picture = picture
         self._marked = np.empty(0, np.int64)
@@ -135,7 +135,7 @@ class DrawingView(QAbstractScrollArea):
             painter.drawRoundedRect(QRectF(left - 1, top - self._offset, right - left + 2, bottom - top), 2, 2)
 
     def _inside(self, place: QPointF) -> QPointF | None:
-        """Return the place in the drawing of one in the view; None on the head, which has no hits."""
+        """Return the place in the drawing of a place in the view; None on the head, which has no hits."""
         if self.drawing is None or place.y() < self.drawing.head_height:
             return None
         return place + QPointF(0, self._offset)
@@ -157,7 +157,7 @@ class DrawingView(QAbstractScrollArea):
             part = self.part_at(place)
             self.viewport().setCursor(Qt.CursorShape.ArrowCursor if part is None else Qt.CursorShape.PointingHandCursor)
             self.described.emit("" if part is None or self.drawing is None else self.drawing.picks.tip(part))
-        elif (place - self._pressed).manhattanLength() > DRAGGED:
+        elif (place - self._pressed).manhattanLength() > MIN_DRAG:
             self._band.setGeometry(QRect(self._pressed.toPoint(), place.toPoint()).normalized())
             self._band.show()
 
@@ -174,7 +174,7 @@ class DrawingView(QAbstractScrollArea):
         self.pick_within(QRectF(pressed, event.position()).normalized())
 
     def pick_within(self, area: QRectF) -> None:
-        """Pick all hits whose parts a rectangle of the view touches."""
+        """Select all hits whose parts a rectangle of the view touches."""
         if self.drawing is None:
             return
         # Below the head only: what is scrolled beneath it is not touched.
@@ -203,7 +203,7 @@ class DrawingView(QAbstractScrollArea):
         return super().viewportEvent(event)
 
     def words_at(self, place: QPoint) -> str:
-        """Return what is said of a place."""
+        """Return the tooltip for a place."""
         part = self.part_at(QPointF(place))
         return "" if part is None or self.drawing is None else self.drawing.picks.tip(part)
 

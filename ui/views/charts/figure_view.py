@@ -23,7 +23,7 @@ def chart_picture(chart: Chart) -> DrawingPicture:
 
 
 class FigureView(QWidget):
-    """Draws a chart; resting on a part of it says more."""
+    """Draws a chart with tooltips."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -33,14 +33,14 @@ class FigureView(QWidget):
 
     @property
     def _scale(self) -> float:
-        """How much larger the letters of this window are than those of drawings."""
+        """The ratio of the letters of this window and those of drawings."""
         return QFontInfo(self.font()).pixelSize() / TEXT
 
     def _height(self) -> int:
         return int(chart_height(self.chart) * self._scale) + 1 if self.chart is not None else 0
 
     def show_chart(self, chart: Chart | None) -> None:
-        """Show a chart, or nothing."""
+        """Show another chart, or none."""
         if chart == self.chart:
             return
         self.chart = chart
@@ -62,7 +62,7 @@ class FigureView(QWidget):
             paint_shapes(painter, self._drawing(self.chart).shapes, tokens)
 
     def tip_at(self, place: QPointF) -> str:
-        """Return what is said about a place."""
+        """Return the tooltip for a place."""
         if self.chart is None:
             return ""
         picks = self._drawing(self.chart).picks

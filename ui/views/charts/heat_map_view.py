@@ -28,13 +28,13 @@ from ...models.charts.heat_map import HeatMap, ramp
 
 NAMES, EDGE = 130.0, 10.0
 MIN_HEAD, MAX_HEAD = 64.0, 170.0
-"""Pixels for names of queries, which stand upright."""
+"""Pixels of the upright names of queries."""
 
 HEAD_SHARE = 0.4
-"""Of the height, what names may take of it at most."""
+"""Largest share of the height for names."""
 
 LETTER = 8.0
-"""Pixels of a letter of a name, about."""
+"""Approximate pixels of a letter of a name."""
 
 LEGEND = 22.0
 MAX_CELL = 40.0
@@ -46,7 +46,7 @@ MAX_PICTURE = 2400.0
 
 
 class Frame:
-    """Where cells lie: the first row and column in view, and pixels of a cell in both directions."""
+    """The visible part: its first row and column, and the pixels of a cell in both directions."""
 
     def __init__(self, n_rows: int, n_columns: int) -> None:
         self.n_rows, self.n_columns = max(1, n_rows), max(1, n_columns)
@@ -69,13 +69,13 @@ class Frame:
         self.keep_in(width, height)
 
     def keep_in(self, width: float, height: float) -> None:
-        """Let no part beyond the ends come into view."""
+        """Move the visible part into the map."""
         self.column = min(max(0.0, self.column), max(0.0, self.n_columns - width / self.cell_x))
         self.row = min(max(0.0, self.row), max(0.0, self.n_rows - height / self.cell_y))
 
 
 def head_for(names: Sequence[str], height: float) -> float:
-    """Return the pixels that names of queries get above the cells, of those that there are."""
+    """Return the pixels above the cells for the names of queries."""
     longest = max((len(formatting.short_name(name)) for name in names), default=0)
     return max(MIN_HEAD, min(LETTER * longest + 16, MAX_HEAD, HEAD_SHARE * height))
 
@@ -84,7 +84,7 @@ def paint_map(
     painter: QPainter, area: QRectF, heat: HeatMap, frame: Frame, names: Sequence[str], tokens: theme.Tokens,
     head: float,
 ) -> None:  # fmt: skip
-    """Draw the cells of an area, with names of targets left of it and of queries above, where there is room."""
+    """Draw the cells of an area, with names of targets and of queries if they fit."""
     n_rows, n_columns = heat.matrix.shape
     width = min(area.width(), (n_columns - frame.column) * frame.cell_x)
     height = min(area.height(), (n_rows - frame.row) * frame.cell_y)
@@ -144,7 +144,7 @@ def _paint_names(
 
 
 def paint_legend(painter: QPainter, area: QRectF, heat: HeatMap, tokens: theme.Tokens) -> None:
-    """Draw what the colors mean."""
+    """Draw the meaning of the colors."""
     color = QColor(tokens.surface)
     colors = ramp(tokens.name == "dark", (color.red(), color.green(), color.blue()))[1:]
     pixels = np.ascontiguousarray(colors[None, :, :].repeat(10, axis=0))
@@ -158,7 +158,7 @@ def paint_legend(painter: QPainter, area: QRectF, heat: HeatMap, tokens: theme.T
 
 
 class HeatMapView(QWidget):
-    """Keys: + and - zoom, arrows move, 0 shows all of it."""
+    """Shows a heat map. Keys: + and - zoom, arrows move, 0 shows all of it."""
 
     cell_chosen = Signal(int)
     """The id of a hit."""
@@ -180,14 +180,14 @@ class HeatMapView(QWidget):
 
     @property
     def area(self) -> QRectF:
-        """Where the cells are; names get room where they can be read."""
+        """The area of the cells; names have room where they are legible."""
         left = NAMES if self.frame.cell_y >= MIN_TEXT else 2 * EDGE
         top = self.head if self.frame.cell_x >= MIN_TEXT else EDGE
         width, height = self.width() - left - EDGE, self.height() - top - LEGEND - EDGE
         return QRectF(left, top, max(20.0, width), max(20.0, height))
 
     def show_map(self, heat: HeatMap, names: Sequence[str]) -> None:
-        """Show another matrix, given the names of its queries; the zoom stays if it has the same size."""
+        """Show another matrix with the names of its queries; the zoom stays for the same size."""
         is_same = self.heat is not None and self.heat.matrix.shape == heat.matrix.shape
         self.heat, self.names = heat, names
         self.head = head_for(names, self.height())
@@ -206,7 +206,7 @@ class HeatMapView(QWidget):
         self.update()
 
     def zoom(self, factor: float, at: QPointF | None = None) -> None:
-        """Make cells larger or smaller around a place of the widget, by default the middle."""
+        """Enlarge or reduce cells around a place of the widget, by default the center."""
         self._fits = False
         area = self.area
         place = (at or area.center()) - area.topLeft()
@@ -306,7 +306,7 @@ class HeatMapView(QWidget):
         return super().event(event)
 
     def words_at(self, place: QPointF) -> str:
-        """Return what is said of a cell."""
+        """Return the tooltip for a cell."""
         found, cell = self._hit_at(place), self.cell_at(place)
         if cell is None or self.heat is None:
             return ""
@@ -320,7 +320,7 @@ class HeatMapView(QWidget):
 
 
 class HeatMapPicture:
-    """The whole matrix as a picture, names included where they can be read."""
+    """The whole matrix as a picture, with names where they are legible."""
 
     def __init__(self, heat: HeatMap, names: Sequence[str], title: str) -> None:
         self.heat, self.names, self.title, self.n_rows = heat, names, title, 1

@@ -1,4 +1,4 @@
-"""The score histogram, drawn: bars, fitted curves, and two thresholds that can be dragged."""
+"""The score histogram as a plot: bars, fitted curves, and two thresholds that can be dragged."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from .plot_tags import Tag, TagLane
 FLOOR = -0.3
 """Bottom of the logarithmic scale: log10 of half a sequence."""
 
-HIGHEST_CURVE = 4.0
-"""On a linear scale a curve that is so many times higher than the bars is cut off, or they could not be seen."""
+MAX_CURVE_RATIO = 4.0
+"""Ratio to the highest bar at which a curve is cut off on a linear scale, so that bars stay visible."""
 
-ROOM = 0.1
-"""Share of the scores' range that can be seen beyond them."""
+PADDING_SHARE = 0.1
+"""Margin of the view beyond all scores, as a share of their range."""
 
-SPECK = 0.01
-"""A curve that is seen on no more than this share of the scores in view is taken for dirt."""
+MIN_CURVE_SHARE = 0.01
+"""Share of the scores in view below which a curve is hidden: it would look like dirt."""
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
-LEAP = 10
+LARGE_STEP = 10
 """Steps that a threshold moves with Shift."""
 
 
 class ChartAxis(pg.AxisItem):
-    """An axis as all charts have it: round numbers, a quiet line at each, the title at the end."""
+    """An axis with round numbers, grid lines, and the title at its end."""
 
     def __init__(self, side: str, room: float) -> None:
         super().__init__(side)
@@ -63,7 +63,7 @@ class ChartAxis(pg.AxisItem):
 
 
 class ScoreAxis(ChartAxis):
-    """Scores, or what else the histogram lies along, in its own words."""
+    """The axis of scores, with labels of its own."""
 
     words: Callable[[float], str] | None = None
 
@@ -91,7 +91,7 @@ class CountAxis(ChartAxis):
 
 
 class ScoreField(QLineEdit):
-    """A small field above a plot for a score; Esc leaves it, whatever else Esc does in the window."""
+    """A small field for a score above a plot; Esc closes it."""
 
     left = Signal()
 
@@ -107,21 +107,21 @@ class ScoreField(QLineEdit):
 
 
 class ScorePlot(pg.GraphicsView):
-    """The plot area: a view with two axes, without the library's hidden forms.
+    """The plot area: a view with two axes, without the library's own menus.
 
     Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
-    line; L changes the scale; Home shows what was in view at first, End all scores.
+    line; L changes the scale; Home restores the first view, End shows all scores.
 
     Parameters
     ----------
     titled : bool
-        Whether it says itself what its scores are.
+        Whether the axis of scores has a title.
     """
 
     threshold_moved = Signal(str, float)
     bar_hovered = Signal(str)
     bar_clicked = Signal(float, float)
-    """With its bounds."""
+    """Bounds of the bar."""
     zoomed = Signal()
     drawn = Signal()
 
@@ -157,7 +157,7 @@ class ScorePlot(pg.GraphicsView):
     view: pg.ViewBox
 
     def _lay_out(self) -> None:
-        """Put the axes around the view."""
+        """Arrange the axes around the view."""
         layout = pg.GraphicsLayout()
         layout.layout.setContentsMargins(1, 1, 1, 1)
         layout.layout.setSpacing(0)
@@ -196,7 +196,7 @@ class ScorePlot(pg.GraphicsView):
     lines: dict[str, pg.InfiniteLine]
 
     def dress(self) -> None:
-        """Take the colors of the theme."""
+        """Apply the colors of the theme."""
         colors = self._dressed = theme.current()
         self.setBackground(colors.surface)
         for axis in (self.counts_axis, self.score_axis):
@@ -234,7 +234,7 @@ class ScorePlot(pg.GraphicsView):
             self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
             self.score_axis.resizeEvent()  # a longer title ends where the axis does
         self._draw()
-        self._say_hovered()
+        self._show_hovered_bar()
 
     def set_log(self, log_counts: bool) -> None:
         """Choose a logarithmic or a linear scale."""
@@ -248,7 +248,7 @@ class ScorePlot(pg.GraphicsView):
         return np.log10(np.maximum(counts, 10**FLOOR))
 
     def _curve(self, expected: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return the heights of a curve; where it is below the axis it is not drawn."""
+        """Return the heights of a curve; NaN below the axis."""
         heights = self._heights(expected)
         return np.where(expected > 10**FLOOR if self.log_counts else expected > 0.01, heights, np.nan)
 
@@ -272,8 +272,8 @@ class ScorePlot(pg.GraphicsView):
         self.drawn.emit()
 
     def _draw_curves(self, data: Histogram) -> None:
-        """Draw each curve of which more than a speck lies above the axis."""
-        least = SPECK * float(np.ptp(self.view.viewRange()[0]))
+        """Draw each curve that is visible above the axis."""
+        least = MIN_CURVE_SHARE * float(np.ptp(self.view.viewRange()[0]))
         for name, item in self._curves.items():
             scores, expected = data.curve(name) or (np.zeros(0), np.zeros(0))
             heights = self._curve(expected)
@@ -282,18 +282,18 @@ class ScorePlot(pg.GraphicsView):
             item.setData(scores, heights, connect="finite")
 
     def has_drawn(self, name: str) -> bool:
-        """Return whether a curve of the legend is seen."""
+        """Return whether a curve of the legend is visible."""
         return name not in self._curves or self._curves[name].isVisible()
 
     def _top(self, data: Histogram, highest: float) -> float:
-        """Return how high the plot must be for bars and curves."""
+        """Return the height of the plot for bars and curves."""
         curves = [curve[1] for curve in map(data.curve, ("calibration", "fit")) if curve is not None and len(curve[1])]
         tops = [float(self._heights(curve).max()) for curve in curves]
-        most = math.inf if self.log_counts else HIGHEST_CURVE * highest
+        most = math.inf if self.log_counts else MAX_CURVE_RATIO * highest
         return max([highest, *(top for top in tops if top <= most)])
 
     def _show_numbers(self, shown: bool) -> None:
-        """Show the numbers at the axes, which mean nothing before there are scores."""
+        """Show the numbers at the axes, which are meaningless without scores."""
         for axis in (self.counts_axis, self.score_axis):
             axis.setStyle(showValues=shown)
 
@@ -305,21 +305,21 @@ class ScorePlot(pg.GraphicsView):
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
         low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
-        more = max(0.0, data.least_span - (high - low)) / 2
+        more = max(0.0, data.min_span - (high - low)) / 2
         self._whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
-        room = ROOM * (self._whole[1] - self._whole[0])
+        room = PADDING_SHARE * (self._whole[1] - self._whole[0])
         self.view.setLimits(xMin=self._whole[0] - room, xMax=self._whole[1] + room)
         self.view.setXRange(low - more, high + more, padding=0.03)
 
     _whole = (0.0, 1.0)
 
     def show_all(self) -> None:
-        """Show what was in view at first, after the wheel and drags."""
+        """Restore the first view."""
         self._set_zoomed(False)
         self._draw()
 
     def show_every(self) -> None:
-        """Show all scores, however far away."""
+        """Show all scores, including distant ones."""
         self.view.setXRange(*self._whole, padding=0.03)
         self._set_zoomed(True)
 
@@ -346,7 +346,7 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def set_line(self, name: str, score: float, tag: str) -> None:
-        """Put a threshold where it is, with the words on its tag."""
+        """Move a threshold, and set the text of its tag."""
         line = self.lines[name]
         data = self.data
         shown = math.isfinite(score) and data is not None and data.has_thresholds and len(data.counts) > 0
@@ -364,7 +364,7 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def _show_tags(self) -> None:
-        """Put words above the lines."""
+        """Show the tags above the lines."""
         named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
         tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
         self.lane.show_tags([*tags, *self._cutoffs])
@@ -382,11 +382,11 @@ class ScorePlot(pg.GraphicsView):
 
     def _hover(self, place: QPointF) -> None:
         self._pointer = place
-        self._say_hovered()
+        self._show_hovered_bar()
 
     def leaveEvent(self, event: QEvent) -> None:
         self._pointer = None
-        self._say_hovered()
+        self._show_hovered_bar()
         super().leaveEvent(event)
 
     def _score_at(self, place: QPointF | None) -> float | None:
@@ -394,13 +394,13 @@ class ScorePlot(pg.GraphicsView):
         inside = place is not None and self.data is not None and self.view.sceneBoundingRect().contains(place)
         return float(self.view.mapSceneToView(place).x()) if inside else None
 
-    def _say_hovered(self) -> None:
-        """Say what is under the pointer now, which may be other scores than before."""
+    def _show_hovered_bar(self) -> None:
+        """Describe the bar under the pointer, which may have changed."""
         score = self._score_at(self._pointer)
         self.bar_hovered.emit("" if score is None or self.data is None else self.data.bar_at(score))
 
     def _click(self, event: Any) -> None:
-        """Tell which bar was clicked."""
+        """Emit the bar that was clicked."""
         score = self._score_at(event.scenePos()) if event.button() == Qt.MouseButton.LeftButton else None
         bar = None if score is None or self.data is None or event.double() else self.data.bounds_at(score)
         if bar is not None:
@@ -409,14 +409,14 @@ class ScorePlot(pg.GraphicsView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.ask_number(self._main_line(), QPointF(self.width() / 2, 8))
+            self.edit_number(self._main_line(), QPointF(self.width() / 2, 8))
         elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
             (self.show_all if event.key() == Qt.Key.Key_Home else self.show_every)()
         elif step is None:
             super().keyPressEvent(event)
         else:
             size = (self.data.step if self.data else 0) * (
-                LEAP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
+                LARGE_STEP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             )
             of_report = event.modifiers() & Qt.KeyboardModifier.ControlModifier
             line = self.lines["report" if of_report else self._main_line()]
@@ -424,7 +424,7 @@ class ScorePlot(pg.GraphicsView):
                 line.setValue(line.value() + step * size)
 
     def _main_line(self) -> str:
-        """Return the threshold that plain keys move: pairs of sequences have only the other one."""
+        """Return the threshold that plain keys move: pairs of sequences have only the report line."""
         return "significant" if self.lines["significant"].isVisible() else "report"
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -437,15 +437,15 @@ class ScorePlot(pg.GraphicsView):
         x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
         shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
         if shown:
-            self.ask_number(min(shown, key=lambda name: shown[name]), event.position())
+            self.edit_number(min(shown, key=lambda name: shown[name]), event.position())
 
-    def ask_number(self, name: str, place: QPointF) -> None:
+    def edit_number(self, name: str, place: QPointF) -> None:
         """Open a small field for the score of a threshold."""
         if self.editor is not None:
             self.editor.deleteLater()
         editor = ScoreField(f"{self.lines[name].value():.1f}", self)
         editor.setAccessibleName(f"Score of the {name} threshold")
-        editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc leaves it")
+        editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc cancels")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.editingFinished.connect(lambda: self._take_number(name))
@@ -456,7 +456,7 @@ class ScorePlot(pg.GraphicsView):
         editor.setFocus()
 
     def _leave_number(self) -> None:
-        """Close the field; the threshold stays."""
+        """Close the field without a change."""
         editor, self.editor = self.editor, None
         if editor is not None:
             editor.deleteLater()

@@ -1,4 +1,4 @@
-"""The score histogram with what stands around it: legend, sentence, ways to see more or less."""
+"""The score histogram with its legend, description, and buttons to show more or less."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from .legend import Legend
 
 
 class HistogramView(QWidget):
-    """Plot, legend, and the sentence that says what is shown.
+    """Plot, legend, and description.
 
     Parameters
     ----------
     compact : bool
-        As a strip below the table: without the legend, and with as much room for the bars as there can be.
+        As a strip below the table, without the legend.
     """
 
     threshold_moved = Signal(str, float)
@@ -36,7 +36,7 @@ class HistogramView(QWidget):
         super().__init__()
         self.plot = ScorePlot(titled=not compact)
         self.kinds = QComboBox()
-        self.kinds.setAccessibleName("Scores that the histogram shows")
+        self.kinds.setAccessibleName("Scores in the histogram")
         self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
         self.kinds.hide()
         self.legend, self.sentence = Legend(), label("", "muted", wrap=True)
@@ -62,7 +62,7 @@ class HistogramView(QWidget):
         self._words = self._axis_words if compact else self.sentence
         self.plot.threshold_moved.connect(self.threshold_moved)
         self.plot.bar_clicked.connect(self.bar_clicked)
-        self.plot.bar_hovered.connect(self.say_of_bar)
+        self.plot.bar_hovered.connect(self.show_bar_words)
         self.plot.zoomed.connect(self._show_ways)
         self.plot.drawn.connect(self._show_legend)
 
@@ -72,7 +72,7 @@ class HistogramView(QWidget):
         return made
 
     def _show_ways(self) -> None:
-        """Offer to see what is out of view."""
+        """Offer scores that are out of view."""
         data = self.plot.data
         has_bars = data is not None and len(data.counts) > 0
         self.further.setText(data.further_words() if data is not None else "")
@@ -80,7 +80,7 @@ class HistogramView(QWidget):
         self.back.setVisible(self.plot.is_zoomed and has_bars)
 
     def show_histogram(self, data: Histogram, sentence: str, why: str = "") -> None:
-        """Show new numbers and what they are, or why there are none, if more is known than their own words."""
+        """Show another histogram with its description, or `nothing` in place of its own text for no bars."""
         self.plot.show_histogram(data)
         has_bars = len(data.counts) > 0
         self._nothing.setText(why or data.nothing_words)
@@ -97,7 +97,7 @@ class HistogramView(QWidget):
         self._show_ways()
 
     def _show_legend(self) -> None:
-        """Say what is drawn."""
+        """Show the meaning of bars and curves."""
         data = self.plot.data
         if data is None or not len(data.counts):
             self.legend.show_entries([])
@@ -105,6 +105,6 @@ class HistogramView(QWidget):
         curves = [entry for entry in data.legend() if self.plot.has_drawn(entry[0])]
         self.legend.show_entries([("bars", data.bars_words()), *curves])
 
-    def say_of_bar(self, text: str) -> None:
-        """Say something of the bar under the pointer, or of the one that was clicked."""
+    def show_bar_words(self, text: str) -> None:
+        """Show a text about the bar under the pointer, or the clicked one."""
         self.bar_words.setText(text or " ")

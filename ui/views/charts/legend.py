@@ -1,4 +1,4 @@
-"""What the colors of a chart mean, beside it: the samples that charts draw."""
+"""The meaning of the colors of a chart, with samples as they are drawn."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..widgets.parts import label
 from .drawing_painter import paint_shapes
 
 Entry = tuple[str, str]
-"""Of a legend: what is drawn, see `swatch`, and its words."""
+"""Kind of sample, see `swatch`, and its text."""
 
 
 class Swatch(QWidget):
-    """A small piece of what is drawn."""
+    """A sample of what a chart draws."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class Swatch(QWidget):
         self.setFixedSize(QSize(26, 16))
 
     def show_kind(self, kind: str) -> None:
-        """Show another piece."""
+        """Show another sample."""
         if kind != self.kind:
             self.kind = kind
             self.update()
@@ -35,7 +35,7 @@ class Swatch(QWidget):
 
 
 class Legend(QWidget):
-    """A line for each entry; a long one is broken."""
+    """A line for each entry; long ones are wrapped."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Outlines of letters that fill their box, as logos have them."""
+"""Outlines of letters that fill their box, for logos."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands where only one profile or query can be shown, while all are in view."""
+"""A text in place of results of one profile or query while all are in view."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WIDTH = 360
 
 
 class OneAtATime(EmptyPanel):
-    """Says so, and offers those with hits: in a list, and that of the chosen hit, or else the first, with a button.
+    """Offers the queries with hits in a list, and that of the chosen hit, or the first, with a button.
 
-    It is also for other reasons why there is nothing.
+    It also shows other reasons for a missing result.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class OneAtATime(EmptyPanel):
     def __init__(self, icon: str) -> None:
         self._run: RunView | None = None
         self.one = button("Show one with hits", self._show_one, "primary")
-        self.one.setToolTip("That of the selected hit, or else the first that has hits")
+        self.one.setToolTip("That of the selected hit, or the first with hits")
         super().__init__(icon, "", "", self.one)
         self.list = QListWidget()
         self.list.setUniformItemSizes(True)

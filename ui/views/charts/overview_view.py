@@ -1,4 +1,4 @@
-"""All queries of a run at a glance: a table with a little curve of scores each, and the heat map of their hits."""
+"""All queries of a run: a table with a small curve of scores each, and the heat map of their hits."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ...models.charts.overview import (
 from ...models.widgets.text_table import ROW_ROLE
 from ..widgets.filter_field import FilterField
 from ..widgets.parts import (
-    AskedView,
     ElidedLabel,
     EmptyPanel,
     IconButton,
+    LazyView,
     row,
     split,
     stacked,
@@ -35,7 +35,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class SparkDelegate(QStyledItemDelegate):
-    """Draws the scores of a query, best first, against the best of all."""
+    """Draws the scores of a query, best first, relative to the best of all."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
@@ -79,14 +79,14 @@ class QueriesTable(TextTableView):
         self.query_chosen.emit(index.data(ROW_ROLE)["line"].number)
 
 
-class OverviewView(AskedView):
-    """Asks for the overview when it is looked at, and shows it."""
+class OverviewView(LazyView):
+    """Shows the overview once it is read."""
 
     query_chosen = Signal(int)
     hit_chosen = Signal(int)
-    table_asked = Signal()
-    matrix_asked = Signal()
-    picture_asked = Signal()
+    table_requested = Signal()
+    matrix_requested = Signal()
+    picture_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class OverviewView(AskedView):
         self.with_hits = QCheckBox("With hits only")
         self.with_hits.setChecked(True)
         self.with_hits.toggled.connect(lambda _: self._filter())
-        save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_asked.emit)
+        save = IconButton("table-arrow-down", "Save the table of queries (TSV)", self.table_requested.emit)
         save.setAccessibleName("Save the table of queries")
         made = QWidget()
         top = row((self.words, 1), self.with_hits, self.filter_box, save, margins=(12, 6, 12, 4))
@@ -130,15 +130,15 @@ class OverviewView(AskedView):
             IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
             IconButton("magnify-plus-outline", "Larger cells (wheel, key +)", lambda: self.map.zoom(1.25)),
             IconButton("fit-to-page-outline", "Show the whole map (key 0)", self.map.fit),
-            IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_asked.emit),
-            IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_asked.emit),
+            IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_requested.emit),
+            IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
         top = row((self.map_words, 1), *self.map_tools, spacing=0, margins=(12, 4, 12, 0))
         made.setLayout(stacked(top, (self.map, 1), spacing=0))
         return made
 
     def _filter(self) -> None:
-        """List the queries that fit; the one that was chosen stays chosen if it is among them."""
+        """List the matching queries; the chosen one stays chosen if it is among them."""
         index = self.table.currentIndex()
         chosen = index.data(ROW_ROLE)["line"] if index.isValid() else None
         with_hits = self.with_hits.isEnabled() and self.with_hits.isChecked()
@@ -157,15 +157,15 @@ class OverviewView(AskedView):
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
     def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool, none: str) -> None:
-        """Show the queries of a run, with significance if hits are judged; the one that was chosen stays chosen.
+        """Show the queries of a run, with significance if hits are judged; the chosen one stays chosen.
 
-        Where there are no hits at all, which `none` says, all queries are listed.
+        If there are no hits at all, which `none` says, all queries are listed.
         """
         self.content = content
         n_rows, n_columns = content.matrix.shape
         for part in (self.with_hits, *self.map_tools):
             part.setEnabled(n_rows > 0)
-        self.model.speak_of(noun)
+        self.model.set_nouns(noun)
         self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
         hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
@@ -176,6 +176,6 @@ class OverviewView(AskedView):
         self.words.setText(f"{n_found} of {n_all} {nouns} have hits{self.model.unsearched_words}")
         self.map.show_map(heat, self.query_names)
         size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
-        told = f"{size}, alike ones beside each other. Click a cell to see its hit."
-        self.map_words.setText(told if n_rows else f"{none}, so there is no map of them.")
+        words = f"{size}, similar ones side by side. Click a cell to see its hit."
+        self.map_words.setText(words if n_rows else f"{none}, so there is no map of them.")
         self._stack.setCurrentIndex(1)

@@ -14,7 +14,7 @@ from .pictures import save_picture
 
 
 def start_painting() -> None:
-    """Make what fonts need; no display is looked for."""
+    """Create what fonts need, without a display."""
     if QGuiApplication.instance() is None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         _kept.append(QGuiApplication(["clalign"]))
@@ -30,7 +30,7 @@ def has_fonts() -> bool:
 
 
 def write_drawing(drawing: Drawing, path: str, millimeters: float) -> None:
-    """Write a drawing; the ending of the file name decides the format.
+    """Write a drawing in the format of the ending of the file name.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The sheet that exports a picture: its format, its file, and between them what an own kind of picture asks for."""
+"""The base of sheets that export a picture: format, file, and options of each kind of picture."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..widgets.parts import (
 from ..widgets.sheet import Sheet
 from .pictures import FORMATS
 
-FORMAT_WORDS = {".svg": "SVG, to be edited", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}
+FORMAT_WORDS = {".svg": "SVG, editable", ".pdf": "PDF, in pages", ".png": "PNG, as pixels"}
 
 
 class PictureSheet(Sheet):
-    """Asks for format and file; emits the choices and the path, or only the choices where it is to be copied.
+    """Asks for format and file; emits choices and path, or only the choices for the clipboard.
 
     Parameters
     ----------
@@ -30,8 +30,8 @@ class PictureSheet(Sheet):
     folder : Path
     """
 
-    export_asked = Signal(object, str)
-    copy_asked = Signal(object)
+    export_requested = Signal(object, str)
+    copy_requested = Signal(object)
 
     def __init__(self, heading: str, stem: str, folder: Path) -> None:
         super().__init__(heading, 520)
@@ -45,7 +45,7 @@ class PictureSheet(Sheet):
         self._add_formats()
         self.add_choices()
         self.body.addWidget(label("File", "muted"))
-        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addLayout(row(self.path, button("Choose…", self._choose_path)))
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
         self.copy_button = button("Copy", self._copy, tip="Put the picture on the clipboard, as pixels and as SVG")
@@ -57,14 +57,14 @@ class PictureSheet(Sheet):
         self._propose()
 
     def add_choices(self) -> None:
-        """Add what an own kind of picture asks for."""
+        """Add the options of a kind of picture."""
 
     def choices(self) -> Any:
-        """Return what was chosen."""
+        """Return the choices."""
         raise NotImplementedError
 
     def objection(self) -> str:
-        """Return why there can be no picture with what was chosen; empty if there can."""
+        """Return why a picture is not possible; empty if it is."""
         return ""
 
     def _add_formats(self) -> None:
@@ -80,7 +80,7 @@ class PictureSheet(Sheet):
 
     @property
     def ending(self) -> str:
-        """How the name of the file is to end."""
+        """The ending of the file name."""
         return FORMATS[self.formats.checkedId()]
 
     def _propose(self) -> None:
@@ -89,13 +89,13 @@ class PictureSheet(Sheet):
         self.judge()
 
     def judge(self) -> None:
-        """Say what keeps the picture from being written."""
+        """Show why the picture cannot be written."""
         text = self.path.text().strip()
         path, problem = Path(text or "."), ""
         if not text or path.is_dir():
             problem = "Choose a file name."
         elif not path.parent.is_dir():
-            problem = f"The folder {path.parent} is not there."
+            problem = f"The folder {path.parent} does not exist."
         elif path.suffix.lower() not in FORMATS:
             problem = f"The name must end in {', '.join(FORMATS)}."
         else:
@@ -103,16 +103,16 @@ class PictureSheet(Sheet):
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, f"{self.heading} to", self.path.text())
         if name:
             self._own_name = True
             self.path.setText(name)
 
     def _copy(self) -> None:
-        self.copy_asked.emit(self.choices())
+        self.copy_requested.emit(self.choices())
 
     def _export(self) -> None:
-        self.export_asked.emit(self.choices(), self.path.text().strip())
+        self.export_requested.emit(self.choices(), self.path.text().strip())

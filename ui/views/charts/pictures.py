@@ -1,4 +1,4 @@
-"""Pictures as files: SVG, PDF or PNG, as the ending of the file name says."""
+"""Pictures as files: SVG, PDF or PNG."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FORMATS = (".svg", ".pdf", ".png")
 PDF_DPI = 96
 PNG_DPI = 300
 MILLIMETERS = 25.4
-"""Of an inch."""
+"""Millimeters of an inch."""
 
 MAX_PIXELS = 60_000_000
 LONGEST_SIDE = 30_000
@@ -29,7 +29,7 @@ MAX_COPIED = 12_000_000
 
 
 class Picture(Protocol):
-    """A picture in rows; a long one goes over several pages of a PDF.
+    """A picture in rows; a long one fills several pages of a PDF.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def save_picture(picture: Picture, path: str, font: QFont, millimeters: float = 
 
 
 def copied(picture: Picture, font: QFont, millimeters: float = 0.0) -> QMimeData:
-    """Return a picture as it is put on the clipboard: as pixels, and as SVG for who can use it."""
+    """Return a picture for the clipboard: as pixels, and as SVG."""
     made = QMimeData()
     made.setImageData(_image(picture, font, millimeters, MAX_COPIED))
     made.setData("image/svg+xml", _svg(picture, font, millimeters))
@@ -110,7 +110,7 @@ def readable_svg(content: bytes) -> bytes:
 
 
 def _pdf(picture: Picture, font: QFont, millimeters: float) -> bytes:
-    """Return pages as wide as a row, of the shape of A4 held upright or higher if one row needs it."""
+    """Return pages as wide as a row, in the ratio of A4 or higher if a row needs it."""
     room = max(picture.width * math.sqrt(2.0), picture.height(1))
     per_page = 1
     while per_page < picture.n_rows and picture.height(per_page + 1) <= room:
@@ -141,15 +141,15 @@ def _png(picture: Picture, font: QFont, millimeters: float) -> bytes:
 
 
 def _image(picture: Picture, font: QFont, millimeters: float, most: int) -> QImage:
-    """Return a picture with twice the pixels, or those of print, or fewer where it would have more than the most."""
+    """Return a picture with twice its pixels, or those of print, reduced to at most `most`."""
     width, height = picture.width, picture.height(picture.n_rows)
     wanted = millimeters / MILLIMETERS * PNG_DPI / width if millimeters else 2.0
     scale = min(wanted, math.sqrt(most / (width * height)), LONGEST_SIDE / max(width, height))
     image = QImage(math.ceil(width * scale), math.ceil(height * scale), QImage.Format.Format_RGB32)
     image.fill(QColor(theme.LIGHT.surface))
     if millimeters:
-        for tell in (image.setDotsPerMeterX, image.setDotsPerMeterY):
-            tell(round(image.width() / millimeters * 1000))
+        for set_density in (image.setDotsPerMeterX, image.setDotsPerMeterY):
+            set_density(round(image.width() / millimeters * 1000))
     painter = QPainter(image)
     painter.scale(scale, scale)
     painter.setFont(font)

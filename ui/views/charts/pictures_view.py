@@ -1,4 +1,4 @@
-"""The pictures of a run's hits: one at a time, picked from by mouse, saved and copied."""
+"""The pictures of the hits of a run: one at a time, with hits selected by mouse, saved and copied."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ... import formatting
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import TextColumn, TextTable
 from ..widgets.parts import (
-    AskedView,
     ElidedLabel,
     IconButton,
+    LazyView,
     allow_entry,
     button,
     label,
@@ -39,7 +39,7 @@ def _text(place: int) -> Any:
 
 
 SPECIES_COLUMNS = (
-    TextColumn("Species", "As descriptions or the taxonomy name it", lambda e: str(e["cells"][0]), stretch=True),
+    TextColumn("Species", "From descriptions or the taxonomy", lambda e: str(e["cells"][0]), stretch=True),
     TextColumn("Sequences", "With hits", _text(1), right=True, width=80),
     TextColumn("Hits", "Of all queries in view", _text(3), right=True, width=60),
     TextColumn("Best E-value", "Of its hits", lambda e: formatting.evalue(e["cells"][4]) if e["cells"][4] != "" else "",
@@ -47,23 +47,23 @@ SPECIES_COLUMNS = (
 )  # fmt: skip
 
 
-class PicturesView(AskedView):
-    """Asks for a picture when it is looked at, and shows it."""
+class PicturesView(LazyView):
+    """Shows a picture once it is read."""
 
     hits_picked = Signal(object)
-    taxonomy_asked = Signal()
-    numbers_asked = Signal()
-    picture_asked = Signal()
-    copy_asked = Signal()
-    table_asked = Signal()
+    taxonomy_requested = Signal()
+    numbers_requested = Signal()
+    picture_requested = Signal()
+    copy_requested = Signal()
+    table_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.wish: Asked = Asked("coverage")
+        self.request: Asked = Asked("coverage")
         self.is_chosen = False
-        """Whether somebody chose the picture: it stays then, also where it cannot be drawn."""
+        """Whether the user chose the picture: it stays then, even if it cannot be drawn."""
 
         self.drawing = DrawingView()
         self.drawing.hits_picked.connect(self.hits_picked)
@@ -79,12 +79,12 @@ class PicturesView(AskedView):
         self.setLayout(stacked(self._tools(), (self._stack, 1), self._foot(), spacing=0))
         self.setFocusProxy(self.kinds)
         self._show_tools()
-        self.say("Pictures of the hits", "They are being read.")
+        self.show_text("Pictures of the hits", "They are being read.")
 
     def _tools(self) -> QWidget:
         self.kinds = shrinking(QComboBox())
         self.kinds.setMinimumContentsLength(18)
-        self.kinds.setAccessibleName("Which picture")
+        self.kinds.setAccessibleName("Picture")
         for place, (name, kind) in enumerate(KINDS.items()):
             self.kinds.addItem(kind.words, name)
             self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)
@@ -93,16 +93,16 @@ class PicturesView(AskedView):
         self.taxonomy = IconButton(
             "family-tree",
             "Choose a table of species: name, accession, OX number or OS name, tab, species",
-            self.taxonomy_asked.emit,
+            self.taxonomy_requested.emit,
             "Taxonomy…",
         )
         self.columns = shrinking(QComboBox())
         self.columns.setAccessibleName("Column of the table of taxonomy")
-        self.columns.activated.connect(lambda: self._wish(column=self.columns.currentData()))
+        self.columns.activated.connect(lambda: self._change_request(column=self.columns.currentData()))
         self.tools = [
-            IconButton("table-arrow-down", "Save the numbers behind the picture (TSV)", self.numbers_asked.emit),
-            IconButton("content-copy", "Copy the picture", self.copy_asked.emit),
-            IconButton("export-variant", "Save the picture: SVG, PDF or PNG", self.picture_asked.emit),
+            IconButton("table-arrow-down", "Save the numbers behind the picture (TSV)", self.numbers_requested.emit),
+            IconButton("content-copy", "Copy the picture", self.copy_requested.emit),
+            IconButton("export-variant", "Save the picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
         made = QWidget()
         top = row(self.kinds, None, self.columns, self.taxonomy, *self.tools)
@@ -113,7 +113,7 @@ class PicturesView(AskedView):
         self.sentence = label("", "muted", wrap=True)
         self.picked = WaitLine("Reading the hits")
         self.waiting = self.picked.waiting
-        self.show_them = button("Show in the table", self.table_asked.emit, "link")
+        self.show_them = button("Show in the table", self.table_requested.emit, "link")
         self.show_them.hide()
         made = QWidget()
         line = row((self.picked, 1), self.show_them)
@@ -121,49 +121,49 @@ class PicturesView(AskedView):
         return made
 
     def _show_tools(self) -> None:
-        is_species = self.wish.kind == "species"
+        is_species = self.request.kind == "species"
         self.taxonomy.setVisible(is_species)
         self.columns.setVisible(is_species and self.columns.count() > 1)
         self.table.setVisible(is_species)
-        self.meaning.setText(KINDS[self.wish.kind].meaning)
+        self.meaning.setText(KINDS[self.request.kind].meaning)
 
     def allow_kind(self, kind: str, reason: str) -> None:
-        """Let a picture be chosen, or say why it cannot be."""
+        """Enable a picture, or disable it with a reason."""
         allow_entry(self.kinds, self.kinds.findData(kind), reason)
 
     def choose_kind(self, kind: str) -> None:
-        """Show the picture that somebody chose."""
+        """Show the picture that the user chose."""
         self.is_chosen = True
         self.show_kind(kind)
 
     def show_kind(self, kind: str) -> None:
         """Show another picture."""
         self.kinds.setCurrentIndex(self.kinds.findData(kind))
-        self._wish(kind=kind)
+        self._change_request(kind=kind)
 
-    def _wish(self, **more: Any) -> None:
-        self.wish = replace(self.wish, **more)
+    def _change_request(self, **more: Any) -> None:
+        self.request = replace(self.request, **more)
         self._show_tools()
-        self.say_picked("")
-        self.ask()
+        self.show_picked("")
+        self.reload()
 
     def set_taxonomy(self, path: str, columns: list[tuple[str, str]]) -> None:
-        """Look species up in a table, in one of its columns: words and names."""
+        """Set the table and column that species are looked up in: titles and names."""
         self.columns.clear()
         for words, name in columns:
             self.columns.addItem(words, name)
         self.taxonomy.setToolTip(f"Species are looked up in {Path(path).name}. Choose another table")
-        self._wish(taxonomy=path, column="")
+        self._change_request(taxonomy=path, column="")
 
     @property
     def picture(self) -> HitPicture | None:
-        """What is shown; None if nothing is."""
+        """The picture in view, or None."""
         return self.drawing.picture if self._stack.currentIndex() else None
 
     def show_picture(self, picture: HitPicture) -> None:
         """Show a picture."""
         self.sentence.setText(picture.sentence)
-        if self.wish.kind == "species":
+        if self.request.kind == "species":
             rows = [{"cells": cells} for _, cells in zip(range(MAX_LISTED), picture.rows(), strict=False)]
             self.species.update_rows(rows)
         self._stack.setCurrentIndex(1)
@@ -171,17 +171,17 @@ class PicturesView(AskedView):
         for tool in self.tools:
             tool.setEnabled(True)
 
-    def say(self, heading: str, text: str, too_many: RunView | None = None) -> None:
-        """Say why there is nothing; where a run shows too many queries, offer one of them."""
-        super().say(heading, text)
+    def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
+        """Show a text in place of a picture; if a run shows too many queries, offer one of them."""
+        super().show_text(heading, text)
         self.empty.offer(too_many)
         self.sentence.setText("")
         self.drawing.show_picture(None)
         for tool in self.tools:
             tool.setEnabled(False)
 
-    def say_picked(self, words: str) -> None:
-        """Say how many hits were chosen in the table."""
+    def show_picked(self, words: str) -> None:
+        """Show how many hits were selected in the table."""
         self.picked.setText(words)
         self.show_them.setVisible(bool(words))
 

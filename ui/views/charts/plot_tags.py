@@ -1,4 +1,4 @@
-"""Words at places of a plot, in a lane above it: they cover neither what is drawn nor each other."""
+"""Tags in a lane above a plot, which cover neither the plot nor each other."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from PySide6.QtWidgets import QGraphicsLayout
 
 from ... import theme
 
-BESIDE = 5.0
-"""Pixels between words and their line."""
+TAG_GAP = 5.0
+"""Pixels between a tag and its line."""
 
 EDGE = 3.0
 
-SHARE = 0.5
-"""How much of lane and view together the lane takes at most; lines of tags that do not fit stay without words."""
+MAX_LANE_SHARE = 0.5
+"""Largest share of the lane in its height and that of the view; lines of tags that do not fit have no text."""
 
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """What is said of a place.
+    """A text at a place of an axis.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Tag:
 
 
 class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
-    """The lane above a view; each tag hangs on the line that goes up from its place.
+    """The lane above a view; each tag stands beside the line that goes up from its place.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
             QTimer.singleShot(0, self, self._settle)
 
     def _settle(self) -> None:
-        """Have the lane laid out as high as it is now."""
+        """Lay the lane out in its new height."""
         layout = self.parentLayoutItem()
         if isinstance(layout, QGraphicsLayout) and self.size().height() != self.maximumHeight():
             layout.invalidate()
@@ -82,13 +82,13 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         return self._metrics.height()
 
     def show_tags(self, tags: list[Tag]) -> None:
-        """Show other words."""
+        """Show other tags."""
         self._tags = tags
         self.place()
 
     def place(self) -> None:
-        """Find a place for each: beside its line, as low as can be, the first ones first; half is left to the bars."""
-        room = SHARE * (self._view.height() + self.size().height())
+        """Place each tag beside its line, as low as possible, the first ones first."""
+        room = MAX_LANE_SHARE * (self._view.height() + self.size().height())
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
         taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]
         self.placed = []
@@ -98,7 +98,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
                 continue
             lines = tag.text.split("\n")
             wide, high = max(map(metrics.horizontalAdvance, lines)) + 2, len(lines) * self._height
-            sides = [x + BESIDE, x - BESIDE - wide]
+            sides = [x + TAG_GAP, x - TAG_GAP - wide]
             fitting = [side for side in sides if side >= 0 and side + wide <= right] or [max(0.0, right - wide)]
             rows = range(max(1, int((room - high) / self._height) + 1))
             boxes = (QRectF(side, -row * self._height - high, wide, high) for row in rows for side in fitting)

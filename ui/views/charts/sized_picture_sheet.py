@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QDoubleSpinBox
 from ..widgets.parts import label, row
 from .picture_sheet import PictureSheet
 
-USUAL, LEAST, MOST = 180.0, 20.0, 2000.0
-"""Millimeters: about the width of a page."""
+DEFAULT_WIDTH, MIN_WIDTH, MAX_WIDTH = 180.0, 20.0, 2000.0
+"""Millimeters; the default is about the width of a page."""
 
 
 class SizedPictureSheet(PictureSheet):
@@ -25,20 +25,22 @@ class SizedPictureSheet(PictureSheet):
         Returns why a picture cannot be written to a path; empty if it can.
     """
 
-    def __init__(self, heading: str, stem: str, folder: Path, why_not: Callable[[str], str] = lambda path: "") -> None:
-        self._why_not = why_not
+    def __init__(
+        self, heading: str, stem: str, folder: Path, objection: Callable[[str], str] = lambda path: ""
+    ) -> None:
+        self._objection = objection
         super().__init__(heading, stem, folder)
 
     def objection(self) -> str:
-        """Return why there can be no such picture; empty if there can."""
-        return self._why_not(self.path.text().strip())
+        """Return why such a picture is not possible; empty if it is."""
+        return self._objection(self.path.text().strip())
 
     def add_choices(self) -> None:
         """Add the width."""
         self.width_box = QDoubleSpinBox()
-        self.width_box.setRange(LEAST, MOST)
+        self.width_box.setRange(MIN_WIDTH, MAX_WIDTH)
         self.width_box.setDecimals(0)
-        self.width_box.setValue(USUAL)
+        self.width_box.setValue(DEFAULT_WIDTH)
         self.width_box.setSuffix(" mm")
         self.width_box.setAccessibleName("Width of the picture")
         self.body.addLayout(row(label("Width", "muted"), self.width_box, None))

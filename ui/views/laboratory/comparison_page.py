@@ -1,4 +1,4 @@
-"""The same job on several devices: which devices, and how large a job."""
+"""The same job on several devices: choice of devices, and size of the job."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ComparisonPage(LabPage):
         self.add_together(self.stop_button, self.run_button)
 
     def show_devices(self) -> None:
-        """Offer the devices there are; those that are ready are ticked."""
+        """List the devices; ready ones are ticked."""
         before = {name: tick.isChecked() for name, tick in self.ticks.items()}
         clear_layout(self._devices)
         self.ticks = {}
@@ -60,8 +60,8 @@ class ComparisonPage(LabPage):
             self._devices.addWidget(label("Looking for devices…", "muted"))
         self.show_running()
 
-    def asked(self) -> tuple[JobRequest, str]:
-        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+    def job_request(self) -> tuple[JobRequest, str]:
+        """Return the job of the setup, and why it cannot run now; empty if it can."""
         asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
         job: JobRequest = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
         job |= {noun: whole_number(field, most) for noun, field, most in asked}

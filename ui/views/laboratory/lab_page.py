@@ -1,4 +1,4 @@
-"""What the pages of the laboratory share: head, tabs of experiments, fields."""
+"""The base of the pages of the laboratory: head, tabs of experiments, fields."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ from ..widgets.parts import (
 from ..widgets.text_table_view import TextTableView, TurningSplitter
 
 BOX_WIDTH, NUMBER_WIDTH = 230, 110
-"""Pixels of a field that chooses, which may be twice as wide, and of one that takes a number."""
+"""Pixels of a box of choices, which may be twice as wide, and of a number."""
 
 
 class LabPage(QWidget):
     """Shows a `LabView`: head, setup, verdicts, and a tab with table and chart for each experiment.
 
-    Everything that is asked for leaves as a signal. A page of its own adds its fields to the setup.
+    Requests are emitted as signals. A page of a laboratory adds its fields to the setup.
 
     Parameters
     ----------
     view : LabView
     workspace : Workspace
     run_text : str
-        What the primary button says.
+        Text of the primary button.
     import_tip : str
         Of the button that opens a document.
     icon, empty_text : str
-        What stands where nothing was measured yet.
+        Icon and text before the first measurement.
     """
 
-    run_asked = Signal(dict)
-    stop_asked = Signal()
-    action_asked = Signal(str)
+    run_requested = Signal(dict)
+    stop_requested = Signal()
+    action_requested = Signal(str)
     row_chosen = Signal(dict)
 
     def __init__(
@@ -71,7 +71,7 @@ class LabPage(QWidget):
         super().__init__()
         self.view, self.workspace, self.title = view, workspace, view.of.title
         self.run_button = button(run_text, self.run, "primary")
-        self.stop_button = button("Stop", self.stop_asked.emit, tip="Stop; what was measured so far is kept")
+        self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; the measurements so far are kept")
         self.stop_button.hide()
         self.summary = ElidedLabel("", "muted")
         self.setup = Flow(spacing=18)
@@ -106,7 +106,7 @@ class LabPage(QWidget):
         return made
 
     def show_view(self) -> None:
-        """Show what is known now."""
+        """Show the present state."""
         self.summary.setText(self.view.summary())
         for tab in self.experiments:
             tab.show_chart(self.view.chart(tab.key), self.view.is_live)
@@ -116,7 +116,7 @@ class LabPage(QWidget):
         self.show_running()
 
     def _head(self, import_tip: str) -> QVBoxLayout:
-        ask = self.action_asked.emit
+        ask = self.action_requested.emit
         tips = self._tips = {
             "save": "Save the result as JSON",
             "copy": "Copy the table for a spreadsheet",
@@ -132,7 +132,7 @@ class LabPage(QWidget):
         return stacked(top, self.summary, margins=(12, 8, 8, 6), spacing=2)
 
     def add_field(self, name: str, field: QWidget, width: int = 0) -> None:
-        """Put a field with its name into the setup, of a width in pixels if one is given."""
+        """Add a field with its label to the setup, of a width in pixels if one is given."""
         shown, both = label(name, "muted"), QWidget()
         shown.setBuddy(field)
         field.setAccessibleName(name)
@@ -145,15 +145,15 @@ class LabPage(QWidget):
         self.setup.addWidget(both)
 
     def add_together(self, *widgets: QWidget) -> None:
-        """Put widgets that belong together into the setup."""
+        """Add widgets that belong together to the setup."""
         made = QWidget()
         made.setLayout(row(*widgets, spacing=4))
         self.setup.addWidget(made)
 
     def show_running(self) -> None:
-        """Offer to run or to stop, and what can be done with a result."""
-        _, problem = self.asked()  # it marks the fields that are wrong, too
-        reason = problem if self.workspace.devices_known else "Devices are still being looked for."
+        """Enable the buttons that apply."""
+        _, problem = self.job_request()  # it marks the fields that are wrong, too
+        reason = problem if self.workspace.devices_known else "Still looking for devices."
         self.run_button.setVisible(not self.view.is_live)
         self.stop_button.setVisible(self.view.is_live)
         self.run_button.setEnabled(not reason)
@@ -163,15 +163,15 @@ class LabPage(QWidget):
             self.tools[name].setEnabled(usable)
             self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
 
-    def asked(self) -> tuple[JobRequest, str]:
-        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+    def job_request(self) -> tuple[JobRequest, str]:
+        """Return the job of the setup, and why it cannot run now; empty if it can."""
         raise NotImplementedError
 
     def run(self) -> None:
-        """Ask for the job that the setup describes."""
-        job, problem = self.asked()
+        """Request the job of the setup."""
+        job, problem = self.job_request()
         if not problem:
-            self.run_asked.emit(job)
+            self.run_requested.emit(job)
 
     @property
     def in_view(self) -> ExperimentTab:
@@ -180,7 +180,7 @@ class LabPage(QWidget):
 
 
 class ExperimentTab(QWidget):
-    """The table and the chart of an experiment, or why there is nothing yet."""
+    """The table and the chart of an experiment, or a text if there are no results."""
 
     def __init__(self, of: Experiment, model: TextTable, icon: str, empty_text: str) -> None:
         super().__init__()
@@ -190,11 +190,11 @@ class ExperimentTab(QWidget):
         self.setLayout(row(self._full, self.empty, spacing=0))
 
     def show_chart(self, chart: Chart | None, is_live: bool) -> None:
-        """Show another chart; None: there is nothing yet."""
+        """Show another chart, or a text if it is None."""
         self.figure.show_chart(chart)
         self._full.setVisible(chart is not None)
         self.empty.setVisible(chart is None)
-        self.empty.say("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
+        self.empty.show_text("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
 
 
 def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
@@ -211,7 +211,7 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
 
 
 def whole_number(field: QLineEdit, most: int) -> int:
-    """Return the number from 1 to `most` that is in a field; 0 if there is none, and the field shows it."""
+    """Return the number from 1 to `most` in a field; 0 if there is none, and mark the field."""
     digits = "".join(field.text().replace(formatting.THIN, "").replace(",", "").split())
     value = int(digits) if digits.isdigit() else 0
     found = value if value <= most else 0

@@ -1,4 +1,4 @@
-"""The page of a ladder: which one, on what, its rungs and experiments, and their charts."""
+"""The page of a ladder: its inputs, its rungs and experiments, and their charts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_numb
 class RungPage(LabPage):
     """Shows the view of a ladder."""
 
-    ladder_asked = Signal(str)
+    ladder_requested = Signal(str)
 
     def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class RungPage(LabPage):
 
     @property
     def ladder(self) -> Ladder:
-        """The ladder that it shows."""
+        """The ladder."""
         assert isinstance(self.view.of, Ladder)
         return self.view.of
 
@@ -43,11 +43,11 @@ class RungPage(LabPage):
         for other in LADDERS.values():
             self.ladders.addItem(other.title.removeprefix("Ladder of "), other.kind)
         self.ladders.setCurrentIndex(self.ladders.findData(self.ladder.kind))
-        self.ladders.activated.connect(self._ask_ladder)
+        self.ladders.activated.connect(self._request_ladder)
         self.add_field("Ladder", self.ladders)
         self.add_field("Device", self.devices, BOX_WIDTH)
-        every = button("Tick all", lambda: self.view.want_all(True), "flat", "Run every rung")
-        none = button("Tick none", lambda: self.view.want_all(False), "flat", "Then tick those to be run")
+        every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Run every rung")
+        none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be run")
         self.fields = {asked.key: self._field(asked) for asked in self.ladder.fields}
         for asked in self.ladder.fields:
             field = self.fields[asked.key]
@@ -66,15 +66,15 @@ class RungPage(LabPage):
         made.setToolTip(asked.tip)
         return made
 
-    def _ask_ladder(self) -> None:
-        """Ask for the page of another ladder; this one stays what it is."""
+    def _request_ladder(self) -> None:
+        """Request the page of another ladder, and keep the choice of this one."""
         asked, kind = str(self.ladders.currentData()), self.ladder.kind
         self.ladders.setCurrentIndex(self.ladders.findData(kind))
         if asked != kind:
-            self.ladder_asked.emit(asked)
+            self.ladder_requested.emit(asked)
 
     def show_workspace(self) -> None:
-        """Show the devices and files there are."""
+        """List devices and files."""
         space = self.workspace
         for asked in self.ladder.fields:
             box = self.fields[asked.key]
@@ -90,7 +90,7 @@ class RungPage(LabPage):
         self.show_running()
 
     def values(self) -> dict[str, str | int | None]:
-        """Return what it runs with; of a number 0 for what makes no sense, of a file None for none."""
+        """Return the inputs; 0 for an invalid number, None for no file."""
         return {
             key: field.currentData() or None if isinstance(field, QComboBox) else whole_number(field, self._most(key))
             for key, field in self.fields.items()
@@ -99,9 +99,9 @@ class RungPage(LabPage):
     def _most(self, key: str) -> int:
         return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
 
-    def asked(self) -> tuple[JobRequest, str]:
-        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
-        values, wanted = self.values(), self.view.wanted()
+    def job_request(self) -> tuple[JobRequest, str]:
+        """Return the job of the setup, and why it cannot run now; empty if it can."""
+        values, wanted = self.values(), self.view.chosen_names()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
         for asked in self.ladder.fields:
             if isinstance(asked, NumberField) and not values[asked.key]:
@@ -109,7 +109,7 @@ class RungPage(LabPage):
         return job, "Tick at least one rung first." if wanted == [] else ""
 
     def _variants(self, wanted: list[str] | None) -> list[str] | None:
-        """Return what is ticked, the experiments among it; None if everything is."""
+        """Return the ticked rungs, and the experiments; None if everything is ticked."""
         experiments, also = self.ladder.experiment_names, self.with_experiments.isChecked()
         if wanted is None and (also or not experiments):
             return None

@@ -1,4 +1,4 @@
-"""Groups that wait for each other: on what device, how many, in which ways."""
+"""Waiting groups: their device, their numbers, and the ways of waiting."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class SynchronizationPage(LabPage):
         self.add_together(self.stop_button, self.run_button)
 
     def show_devices(self) -> None:
-        """Show the devices there are."""
+        """List the devices."""
         fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
         self.show_running()
 
-    def asked(self) -> tuple[JobRequest, str]:
-        """Return the job that the setup describes, and why it cannot be run now; empty if it can."""
+    def job_request(self) -> tuple[JobRequest, str]:
+        """Return the job of the setup, and why it cannot run now; empty if it can."""
         asked: list[tuple[str, QLineEdit, int, str]] = [
             ("group_size", self.group_size, MAX_SIZE, "work-items"),
             ("sets", self.sets, MAX_GROUPS, "sets"),
@@ -91,7 +91,7 @@ class SynchronizationPage(LabPage):
 
 
 def _problem_of(groups: str) -> str:
-    """Return what is wrong with numbers of groups; nothing if they are left to the device."""
+    """Return what is wrong with numbers of groups; empty if they are left to the device."""
     try:
         numbers_of_groups(groups or "1")
     except OptionError as error:

@@ -1,1 +1,1 @@
-"""What a run found: tables of hits, one hit, report and export."""
+"""Results of a run: tables of hits, one hit, report and export."""

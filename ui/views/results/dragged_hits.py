@@ -1,4 +1,4 @@
-"""What is dragged out of the window: text, cells, and a file that is written when another program asks for it."""
+"""Hits dragged out of the window: text, cells, and a file that is written on request."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ URLS = "text/uri-list"
 
 CELLS = "text/tab-separated-values"
 
-LONGEST_NAME = 80
-"""Characters of a file's name before its ending."""
+MAX_NAME_LETTERS = 80
+"""Letters of a file's name before its ending."""
 
 
 @cache
 def _folder() -> Path:
-    """Return the folder of what was dragged out; it stays until the end, as a file manager may copy late."""
+    """Return the folder of dragged files, kept until the end, as a file manager may copy late."""
     made = Scratch()
     atexit.register(made.remove)
     return made.path
 
 
 class DraggedHits(QMimeData):
-    """Hits on their way into another program.
+    """Hits for another program.
 
     Parameters
     ----------
     name : str
-        What they are; the name of the file, without what no file system takes.
+        The name of the file, without characters that file systems reject.
     fasta : str
-        Aligned parts: the text, and what the file holds if there are any.
+        Aligned parts: the text, and the content of the file if there are any.
     cells : str
         The same hits as a tab-separated table.
     """
@@ -48,12 +48,12 @@ class DraggedHits(QMimeData):
         super().__init__()
         self.setText(fasta)
         self.setData(CELLS, cells.encode())
-        stem = file_words(name)[:LONGEST_NAME].strip("._-") or "hits"
+        stem = file_words(name)[:MAX_NAME_LETTERS].strip("._-") or "hits"
         self._name, self._content = (f"{stem}.fasta", fasta) if fasta else (f"{stem}.tsv", cells)
         self._path: Path | None = None
 
     def formats(self) -> list[str]:
-        """Return what can be asked for."""
+        """Return the available formats."""
         return [*super().formats(), URLS]
 
     def hasFormat(self, kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""The sheet that explains why a sequence was found, or missed."""
+"""The sheet that explains why a sequence was found or missed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..widgets.sheet import Sheet
 
 
 class ExplainSheet(Sheet):
-    """First of all the verdict, then what it follows from.
+    """Shows the verdict, and then its reasons.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ class ExplainSheet(Sheet):
     engine : Engine
     """
 
-    ASK_WORDS = "You see what its score is made of, and why it is reported or not."
-    WAIT_WORDS = "It is computed once more…"
+    ASK_WORDS = "Shows the parts of its score, and why it is reported or not."
+    WAIT_WORDS = "Computing it again…"
 
-    locate_asked = Signal()
+    locate_requested = Signal()
 
     def __init__(self, name: str, engine: Engine) -> None:
         super().__init__(f"Explain {name}", 640)
@@ -52,13 +52,13 @@ class ExplainSheet(Sheet):
         self.setFocusProxy(close)
 
     def show_waiting(self) -> None:
-        """Say that it is being computed."""
+        """Show that the explanation is being computed."""
         clear_layout(self.body)
         self.body.addWidget(label(self.WAIT_WORDS, "muted"))
         self.body.addStretch(1)
 
     def show_explanation(self, value: Explanation) -> None:
-        """Show what became of the sequence."""
+        """Show an explanation."""
         self.value = value
         clear_layout(self.body)
         for part in self.parts(value, label(value["verdict"], "heading", wrap=True, selectable=True)):
@@ -76,10 +76,10 @@ class ExplainSheet(Sheet):
         return "\n".join([*self._engine.explanation_lines(value), ""])
 
     def show_problem(self, message: str, hint: str) -> None:
-        """Say why there is no explanation; where a file is missed, with a button that asks for it."""
+        """Show why there is no explanation, with a button to locate a missing file."""
         clear_layout(self.body)
         text = f"{message} {hint}".strip()
-        ways = [button(LOCATE_TITLE, self.locate_asked.emit)] if can_be_located(text) else []
+        ways = [button(LOCATE_TITLE, self.locate_requested.emit)] if can_be_located(text) else []
         self.body.addWidget(notice_row("stop", without_ways(text), *ways))
         self.body.addStretch(1)
         self.resized.emit()
@@ -91,14 +91,14 @@ class ExplainSheet(Sheet):
 
 
 def mono_label(text: str) -> QLabel:
-    """Return a text whose letters are all equally wide."""
+    """Return a label in the fixed-width font."""
     made = label(text, wrap=True, selectable=True)
     made.setFont(theme.mono_font(9))
     return made
 
 
 class NameSheet(Sheet):
-    """Asks which sequence is to be explained."""
+    """Asks for the name of the sequence to explain."""
 
     name_given = Signal(str)
 

@@ -1,4 +1,4 @@
-"""The export sheet: which hits, in which form, to which file."""
+"""The export sheet: hits, format, and file."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ from ..widgets.parts import (
 )
 from ..widgets.sheet import Sheet
 
-WHICH = {
+HIT_CHOICES = {
     "all": "All reported hits",
     "significant": "Significant hits",
     "filtered": "Hits shown in the table",
     "selected": "Selected hits",
 }
-"""The choices which hits are exported, in words."""
+"""Titles of the choices of hits."""
 
 
 @dataclass(frozen=True)
 class ExportChoices:
-    """What can be exported.
+    """The available exports.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ExportChoices:
     form : str
         The proposed form, if it is one of them.
     one_query : str
-        Where several queries have hits, what to do for exports of one if hits of several are chosen.
+        Hint for exports of one query if hits of several are chosen.
     """
 
     name: str
@@ -75,17 +75,17 @@ class ExportChoices:
 
     @property
     def named(self) -> NamedColumns | None:
-        """Columns that one of the forms asks for."""
+        """The columns that one of the formats can choose."""
         return next((form.columns for form in self.forms if form.columns is not None), None)
 
 
 class ExportSheet(Sheet):
-    """Emits what, where and which hits; see `shape` for the rest."""
+    """Emits format, file and hits; see `shape` for the rest."""
 
-    export_asked = Signal(str, str, str)
+    export_requested = Signal(str, str, str)
 
-    queries_asked = Signal(str)
-    """Of which of the hits the sheet has to know how many queries have found them; see `take_queries`."""
+    queries_requested = Signal(str)
+    """The choice of hits whose number of queries is needed; see `take_queries`."""
 
     def __init__(self, choices: ExportChoices) -> None:
         super().__init__("Export hits", 760)
@@ -103,7 +103,7 @@ class ExportSheet(Sheet):
         self._add_columns()
         self._add_which()
         self.body.addWidget(label("File", "muted"))
-        self.body.addLayout(row(self.path, button("Choose…", self._ask_path)))
+        self.body.addLayout(row(self.path, button("Choose…", self._choose_path)))
         self.body.addWidget(self.problem)
         self.body.addStretch(1)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
@@ -129,7 +129,7 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def _place_forms(self, width: int) -> None:
-        """Put the forms into two columns, or into one where they would not fit."""
+        """Arrange the formats in two columns, or in one if they would not fit."""
         made, room = self.forms.buttons(), width - 2 * 20 - 12  # margins and a scroll bar
         half = -(-len(made) // 2)
         needed = sum(max(b.sizeHint().width() for b in part) for part in (made[:half], made[half:]) if part)
@@ -142,7 +142,7 @@ class ExportSheet(Sheet):
         super().resizeEvent(event)
 
     def _add_columns(self) -> None:
-        """Add a line for the names of columns, which only one of the forms needs."""
+        """Add the line for names of columns, which one of the formats needs."""
         named = self._choices.named
         self.columns = QLineEdit(self._choices.columns or (named.usual if named else ""))
         self.columns.setAccessibleName(f"Columns of {named.title}" if named else "Columns")
@@ -155,7 +155,7 @@ class ExportSheet(Sheet):
         self._columns_line = QWidget()
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
-        self.is_safe = QCheckBox("For a spreadsheet: no name is taken for a formula")
+        self.is_safe = QCheckBox("For a spreadsheet: names are never formulas")
         self.flank = QSpinBox()
         self.flank.setRange(0, 1_000_000)
         self.flank.setAccessibleName("Residues on either side of the parts")
@@ -163,9 +163,9 @@ class ExportSheet(Sheet):
         self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("A column with the species")
-        self.with_origin = QCheckBox("A file beside it that says where it comes from")
+        self.with_origin = QCheckBox("A file beside it with its origin")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
-        species_tip = "The last one: OS= or OX= of descriptions, or what a table of taxonomy chosen on Pictures says"
+        species_tip = "The last column: OS= or OX= of descriptions, or the table of taxonomy chosen on Pictures"
         self._tips: dict[QWidget, str] = {
             self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
         }  # fmt: skip
@@ -176,7 +176,7 @@ class ExportSheet(Sheet):
         self.body.addSpacing(8)
 
     def shape(self) -> dict[str, Any]:
-        """Return what else was chosen, as fields of a `Shape`."""
+        """Return the other choices as fields of a `Shape`."""
         named, text = self._form.columns, self.columns.text().strip()
         chosen = {
             "columns": f"{named.before}{text}" if named is not None and text else "",
@@ -188,7 +188,7 @@ class ExportSheet(Sheet):
         return {name: value for name, value in chosen.items() if value and self._heeds(name)}
 
     def _heeds(self, field: str) -> bool:
-        """Tell whether a choice makes a difference to the form; tables of named columns name the species, too."""
+        """Return whether a choice affects the format; tables of named columns contain the species, too."""
         is_named = field == "species" and self._form.columns is not None
         return self._form.heeds(field, Shape()) and not is_named
 
@@ -197,13 +197,13 @@ class ExportSheet(Sheet):
 
     @property
     def _form(self) -> Export:
-        """The chosen form."""
+        """The chosen format."""
         return self._choices.forms[self.forms.checkedId()]
 
     def _add_which(self) -> None:
         counts = self._choices.counts
         self.body.addWidget(label("Which hits", "muted"))
-        for number, (key, text) in enumerate(WHICH.items()):
+        for number, (key, text) in enumerate(HIT_CHOICES.items()):
             if key not in counts:
                 continue
             known = counts[key]
@@ -212,28 +212,28 @@ class ExportSheet(Sheet):
             if known == 0:
                 made.setToolTip("There are none.")
             elif key == "significant":
-                made.setToolTip("As the search has judged them, of tables of domains the significant domains only")
+                made.setToolTip("As judged by the search; for tables of domains only significant domains")
             self.which.addButton(made, number)
             self.body.addWidget(made)
         n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
         self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
         self.button_of(self._usual_which).setChecked(True)
         self._own_which = False
-        self.which.buttonClicked.connect(self._note_which)
+        self.which.buttonClicked.connect(self._keep_which)
         self.body.addSpacing(8)
 
     def button_of(self, which: str) -> QAbstractButton:
-        """Return the choice of some hits, by a key of `WHICH`."""
-        return self.which.button(list(WHICH).index(which))
+        """Return the button of a choice of hits by a key of `HIT_CHOICES`."""
+        return self.which.button(list(HIT_CHOICES).index(which))
 
-    def _note_which(self) -> None:
+    def _keep_which(self) -> None:
         self._own_which = True
         self._judge()
 
     @property
     def _which(self) -> str:
         """The key of the chosen hits."""
-        return list(WHICH)[self.which.checkedId()]
+        return list(HIT_CHOICES)[self.which.checkedId()]
 
     def _note_name(self) -> None:
         self._own_name = True
@@ -242,14 +242,14 @@ class ExportSheet(Sheet):
         named = self._choices.named
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
-            (self._columns_line, self._form.columns is not None, f"Only of {named.title}" if named else ""),
+            (self._columns_line, self._form.columns is not None, f"Only for {named.title}" if named else ""),
             (
                 self.is_safe,
                 self._form.separator == "\t",
-                "Only of tables with tabs (TSV); CSV always is for a spreadsheet",
+                "Only for tables with tabs (TSV); CSV is always for a spreadsheet",
             ),
-            (self.with_species, self._heeds("species"), "Only of tables of hits and of domains"),
-            (self._flank_line, self._heeds("flank"), "Only of parts of sequences (FASTA)"),
+            (self.with_species, self._heeds("species"), "Only for tables of hits and of domains"),
+            (self._flank_line, self._heeds("flank"), "Only for parts of sequences (FASTA)"),
         ):
             widget.setEnabled(applies)
             widget.setToolTip(self._tips[widget] if applies else why)
@@ -266,7 +266,7 @@ class ExportSheet(Sheet):
         if not self.path.text().strip() or path.is_dir():
             problem = "Choose a file name."
         elif not path.parent.is_dir():
-            problem = f"The folder {path.parent} is not there."
+            problem = f"The folder {path.parent} does not exist."
         elif not self._choices.counts["all"]:
             problem = "There are no hits to export."
         elif self._form.aligns == "one query" and self._choices.one_query and self._known_queries() > 1:
@@ -279,28 +279,28 @@ class ExportSheet(Sheet):
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
-        self.problem.setText(f"{path.name} is there already and will be replaced." if exists else problem)
+        self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
 
     def _known_queries(self) -> int:
-        """Return how many queries have found the chosen hits; 0, and ask, if that is not known yet."""
+        """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""
         which = self._which
         if which not in self._n_queries:
             self._n_queries[which] = None
-            self.queries_asked.emit(which)
+            self.queries_requested.emit(which)
         return self._n_queries[which] or 0
 
     def take_queries(self, answer: tuple[str, int] | Exception) -> None:
-        """Take in how many queries have found some of the hits; of an error the export itself tells."""
+        """Set how many queries found some hits; errors are left to the export."""
         if not isinstance(answer, Exception):
             which, n_queries = answer
             self._n_queries[which] = n_queries
             self._judge()
 
-    def _ask_path(self) -> None:
+    def _choose_path(self) -> None:
         name, _ = QFileDialog.getSaveFileName(self, "Export hits to", self.path.text())
         if name:
             self._own_name = True
             self.path.setText(name)
 
     def _export(self) -> None:
-        self.export_asked.emit(self._form.name, self.path.text().strip(), self._which)
+        self.export_requested.emit(self._form.name, self.path.text().strip(), self._which)

@@ -14,7 +14,7 @@ FACTS, WORDS = re.compile(r"(?= · )"), re.compile(r"(?<= )")
 
 
 class FactsParagraph(ElidedLabel):
-    """Facts with dots between them, or a sentence, in a line or two; what does not fit is left out as a whole.
+    """Facts separated by dots, or a sentence, in a line or two; facts that do not fit are left out.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ class FactsParagraph(ElidedLabel):
         Where a line may end: `FACTS` or `WORDS`.
     """
 
-    MOST = 2
-    """Lines at most."""
+    MAX_LINES = 2
+    """Lines."""
 
     PLACE = Qt.AlignmentFlag.AlignTop
 
@@ -39,12 +39,12 @@ class FactsParagraph(ElidedLabel):
         self.updateGeometry()
 
     def lines(self, width: int) -> list[str]:
-        """Return as much as fits into so many pixels."""
+        """Return the facts that fit a width in pixels."""
         metrics, made = QFontMetrics(self.font()), [""]
         for part in self._breaks.split(self._text):
             if metrics.horizontalAdvance((made[-1] + part).rstrip()) <= width:
                 made[-1] += part
-            elif len(made) < self.MOST and made[-1]:
+            elif len(made) < self.MAX_LINES and made[-1]:
                 made.append(part.removeprefix(" · "))
             else:
                 whole = f"{made[-1].rstrip()} …" if made[-1] else part
@@ -59,5 +59,5 @@ class FactsParagraph(ElidedLabel):
         return len(self.lines(width)) * QFontMetrics(self.font()).height() + 2
 
     def shown(self) -> str:
-        """Return as much of the text as fits, in lines."""
+        """Return the visible part of the text."""
         return "\n".join(self.lines(self.width()))

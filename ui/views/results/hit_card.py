@@ -1,4 +1,4 @@
-"""The chosen hit: facts, domains to scale, alignments, and what can be done with it."""
+"""The chosen hit: facts, domains to scale, alignments, and actions."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class HitCard(QWidget):
         With buttons for colors, zoom and copying beside the alignment.
     """
 
-    verify_asked = Signal(int)
-    explain_asked = Signal()
+    verify_requested = Signal(int)
+    explain_requested = Signal()
     scheme_chosen = Signal(str)
     posterior_chosen = Signal(bool)
     node_chosen = Signal(int)
@@ -91,8 +91,8 @@ class HitCard(QWidget):
             verify.setText("Verify on the reference")
         self.explain = IconButton(
             "filter-check-outline",
-            "Show what the score of this sequence is made of",
-            self.explain_asked.emit,
+            "Show the parts of the score of this sequence",
+            self.explain_requested.emit,
             "Explain",
         )
         narrow = self.alignment.narrow
@@ -110,11 +110,11 @@ class HitCard(QWidget):
         return made
 
     def _main_part(self) -> QWidget:
-        """Return the alignment with what belongs beside it."""
+        """Return the alignment with the widgets beside it."""
         return self.alignment
 
     def _tools(self) -> list[QWidget]:
-        """Return what stands above the alignment."""
+        """Return the tools above the alignment."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
         for key, text in SCHEMES.items():
@@ -133,24 +133,24 @@ class HitCard(QWidget):
         ]
 
     def show_run(self, run: RunView | None) -> None:
-        """Follow the chosen hit of a run."""
+        """Show the chosen hit of a run, now and after each change."""
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
             self.run.hits.dataChanged.disconnect(self._show_note)
-            self.run.hits.shown_changed.disconnect(self._say_why)
+            self.run.hits.shown_changed.disconnect(self._show_reason)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
             run.hits.dataChanged.connect(self._show_note)
-            run.hits.shown_changed.connect(self._say_why)
+            run.hits.shown_changed.connect(self._show_reason)
         self.show_hit()
 
     def show_hit(self) -> None:
-        """Show the hit that is chosen now."""
+        """Show the chosen hit."""
         run = self.run
         hit = run.hit if run is not None else None
         self._stack.setCurrentIndex(0 if hit is None else 1)
-        self._say_why()
+        self._show_reason()
         for tool in self._of_hit:
             tool.setEnabled(hit is not None)
         if run is None or hit is None:
@@ -170,11 +170,11 @@ class HitCard(QWidget):
         self.strip.show_hit(hit)
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
-    def _say_why(self) -> None:
-        """Say why no hit is shown: there may be none."""
+    def _show_reason(self) -> None:
+        """Show why there is no hit."""
         run = self.run
         has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
-        self.empty.say(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
+        self.empty.show_text(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
 
     def _show_note(self) -> None:
         hit = self.run.hit if self.run is not None else None
@@ -183,12 +183,12 @@ class HitCard(QWidget):
         self.note_label.setVisible(bool(text))
 
     def show_node(self, text: str) -> None:
-        """Say something of the node that was clicked in the alignment."""
+        """Describe the node that was clicked in the alignment."""
         self._node.setText(text)
         self._node.setVisible(bool(text))
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide how sure each column is."""
+        """Show or hide the confidence of each column."""
         self.alignment.set_posterior(shown)
 
     def set_scheme(self, scheme: str) -> None:
@@ -207,4 +207,4 @@ class HitCard(QWidget):
 
     def _verify(self) -> None:
         if self.run is not None and self.run.hit is not None:
-            self.verify_asked.emit(self.run.hit.id)
+            self.verify_requested.emit(self.run.hit.id)

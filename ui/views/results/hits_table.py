@@ -47,34 +47,34 @@ from .row_numbers import RowNumbers, ranges_of
 
 NAMES = ("name", "profile")
 
-OF_THE_ROOM = (*NAMES, "description")
-"""Columns whose widths depend on what the others leave."""
+FLEXIBLE = (*NAMES, "description")
+"""Columns whose widths depend on the others."""
 
 MAX_WIDER = 110
-"""Pixels that a column of names gets at most besides its own, where there is room."""
+"""Pixels that a column of names may gain if there is room."""
 
 NAME_PADDING = 20
 """Pixels of a column of names beside the longest one of the first rows."""
 
 MAX_DRAGGED = 1000
-"""Hits that are dragged out together; more are exported."""
+"""Hits that are dragged out together; more must be exported."""
 
 MAX_COPIED = 100_000
-"""Rows that can be copied at a time."""
+"""Rows that can be copied at once."""
 
 MAX_RANGES = 400
-"""Ranges of rows that are selected in the table: Qt compares each with each."""
+"""Ranges of selected rows: Qt compares each with each."""
 
 FIRST_ROWS = 20
-"""Rows whose numbers are looked at for the width of their columns."""
+"""Rows whose numbers define the widths of columns."""
 
 
 class HitsTable(Table):
-    """Rows of hits, of which several can be chosen."""
+    """Rows of hits, several of which can be selected."""
 
     MIN_FILLED_WIDTH = 100
 
-    menu_asked = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     copy_refused = Signal(str)
 
     def __init__(self, model: HitsModel) -> None:
@@ -100,7 +100,7 @@ class HitsTable(Table):
         self._set_up_headers()
 
     def dragged(self) -> DraggedHits:
-        """Return the selected hits as they are dragged out: aligned parts as FASTA, cells as a table, one as a file."""
+        """Return the selected hits for dragging: aligned parts as FASTA, cells as a table, one as a file."""
         rows = list(islice(chain.from_iterable(self.chosen_ranges()), MAX_DRAGGED))
         hits = [hit for place in rows if (hit := self.hits.row_at(place)) is not None]
         name = f"{hits[0].name} {self.query_of(hits[0])}" if len(hits) == 1 else f"{len(hits)} hits"
@@ -128,7 +128,7 @@ class HitsTable(Table):
             self.setColumnWidth(place, column.width)
             self.setColumnHidden(place, not column.shown)
         columns = enumerate(self.kind.columns)
-        self.set_widths({place: column.width for place, column in columns if column.key not in OF_THE_ROOM})
+        self.set_widths({place: column.width for place, column in columns if column.key not in FLEXIBLE})
         header.sectionResized.connect(self._note_width)
 
     def _note_width(self, place: int) -> None:
@@ -136,12 +136,12 @@ class HitsTable(Table):
             super().fill()
 
     def fill(self) -> None:
-        """Give the room to names and one other column."""
+        """Give the remaining room to names and one other column."""
         self._widen_names()
         super().fill()
 
     def _widen_names(self) -> None:
-        """Give names a part of the room that is left; those that the user made wider or narrower stay."""
+        """Give names a part of the remaining room; widths set by the user stay."""
         columns = [(place, column) for place, column in enumerate(self.kind.columns) if place != self.filled]
         widths = {place: max(column.width, self.widths.get(place, (0, 0))[1]) for place, column in columns}
         needed = sum(width for place, width in widths.items() if not self.isColumnHidden(place))
@@ -152,7 +152,7 @@ class HitsTable(Table):
                 self.setColumnWidth(place, self._name_widths[place])
 
     def _name_width(self, place: int, most: int) -> int:
-        """Return the pixels of a column of names: in a narrow one, where they are short, what the first rows need."""
+        """Return the pixels of a column of names: what the first rows need, if names are short."""
         wide, rows = self.fontMetrics().horizontalAdvance, range(min(self.hits.n_shown, FIRST_ROWS))
         if wide(LONG_NAME) <= most or not rows:
             return most
@@ -160,7 +160,7 @@ class HitsTable(Table):
         return min(most, max(self.title_width(place), NAME_PADDING + max(map(wide, names))))
 
     def widen_numbers(self) -> None:
-        """Let the numbers of the first rows stand whole: scores of genomes have more digits than those of proteins."""
+        """Fit the numbers of the first rows: scores of genomes have more digits than those of proteins."""
         rows = range(min(self.hits.n_shown, FIRST_ROWS))
         for place, column in enumerate(self.kind.columns):
             usual, given = self.widths.get(place, (0, -1))
@@ -194,7 +194,7 @@ class HitsTable(Table):
         return menu
 
     def show_set(self, key: str) -> None:
-        """Show the columns of a set, and no others; the description fills what a short set leaves."""
+        """Show the columns of a set, and no others; the description fills the room of a short set."""
         place = self._place("description")
         self.filled = place if key == "short" else None
         self.setColumnWidth(place, self.kind.columns[place].width)
@@ -209,7 +209,7 @@ class HitsTable(Table):
         menu.popup(self.horizontalHeader().mapToGlobal(place))
 
     def show_profiles(self, shown: bool) -> None:
-        """Show whose hit a row is, before the name of the sequence or its description."""
+        """Show the query of each row, before the name of the sequence or its description."""
         if shown == self._together:
             return
         self._together = shown
@@ -234,7 +234,7 @@ class HitsTable(Table):
         return [place for place in order if not self.isColumnHidden(place)]
 
     def chosen_ranges(self) -> list[range]:
-        """Return the selected rows, from the top, as ranges that do not touch."""
+        """Return the selected rows, from the top, as separate ranges."""
         found: list[range] = []
         for top, bottom in sorted((some.top(), some.bottom()) for some in self._selected()):
             if found and top <= found[-1].stop:
@@ -260,7 +260,7 @@ class HitsTable(Table):
         return map(chosen.at, range(chosen.size()))
 
     def copy(self) -> None:
-        """Copy the selected rows (or all) as tab-separated text with a header; too many are refused, not cut."""
+        """Copy the selected rows, or all, as tab-separated text with a header; refuse too many."""
         rows = self.chosen_ranges() or [range(self.hits.n_shown)]
         if (n_rows := sum(map(len, rows))) > MAX_COPIED:
             n, most = formatting.count(n_rows), formatting.count(MAX_COPIED)
@@ -269,7 +269,7 @@ class HitsTable(Table):
         QGuiApplication.clipboard().setText(self.hits.tsv([*chain.from_iterable(rows)], self.visible_columns()))
 
     def edit_note(self) -> None:
-        """Write beside the first selected hit, in its cell."""
+        """Edit the note of the first selected hit in its cell."""
         row, place = self.first_chosen(), self._place("note")
         if row is None:
             return
@@ -287,10 +287,10 @@ class HitsTable(Table):
         place = event.globalPos()
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             place = self.viewport().mapToGlobal(self.visualRect(self.hits.index(row, 1)).bottomLeft())
-        self.menu_asked.emit(place)
+        self.menu_requested.emit(place)
 
     def choose_rows(self, rows: Sequence[range]) -> None:
-        """Select some rows, given from the top, and scroll to the first; not more than a few hundred ranges."""
+        """Select rows, given from the top, in a few hundred ranges at most, and scroll to the first."""
         chosen, last = QItemSelection(), len(self.kind.columns) - 1
         for some in rows:
             chosen.append(QItemSelectionRange(self.hits.index(some.start, 0), self.hits.index(some.stop - 1, last)))
@@ -311,15 +311,15 @@ class HitsPanel(QWidget):
     """Filter box, counts and table."""
 
     hit_chosen = Signal(object)
-    explain_asked = Signal()
+    explain_requested = Signal()
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
         self.model = model
         self.explain = IconButton(
             "filter-check-outline",
-            "Show what the score of the selected sequence is made of",
-            self.explain_asked.emit,
+            "Show the parts of the score of the selected sequence",
+            self.explain_requested.emit,
             "Explain",
         )
         self.explain.setEnabled(False)
@@ -335,36 +335,36 @@ class HitsPanel(QWidget):
         self.table.selectionModel().selectionChanged.connect(self._choose)
         self._place, self._quiet, self._problem = 0, False, ""
         self._before = "", -1, Qt.SortOrder.AscendingOrder
-        self.waiting = WaitSign("Sorting and filtering", "Leave the table as it is", keeps_room=False)
+        self.waiting = WaitSign("Sorting and filtering", "Keep the table as it is", keeps_room=False)
         self.waiting.stopped.connect(self._abandon)
-        self.waiting.turned.connect(self._say_busy)
+        self.waiting.turned.connect(self._show_busy_words)
         model.busy_changed.connect(self._show_busy)
-        self.all_again = IconButton(
+        self.list_all = IconButton(
             "close",
             "Only hits that were picked in a picture are listed. Click to list all again",
             lambda: model.list_picked(None),
             "Picked hits only",
         )
-        self.all_again.hide()
+        self.list_all.hide()
         self._picked: PickedHits | None = None
-        top = row(self.filter_box, self.all_again, self.counts, self.waiting, self.explain)
+        top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.explain)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
         self.setFocusProxy(self.table)
 
     def _show_busy(self, busy: bool) -> None:
-        """Show that a large table is being sorted or filtered, with a way to give that up."""
+        """Show that a large table is being sorted or filtered, with a button to cancel."""
         if busy and self.model.is_read and not self.model.is_refreshing:
             self.waiting.begin()
         elif not busy:
             self.waiting.end()
 
-    def _say_busy(self) -> None:
+    def _show_busy_words(self) -> None:
         if not self.waiting.isHidden():
             self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
 
     def _abandon(self) -> None:
-        """Go back to the filter and the order of the hits that are shown."""
+        """Restore filter and order of the rows in view."""
         text, column, order = self._before
         self.filter_box.put(text)
         header = self.table.horizontalHeader()
@@ -375,10 +375,10 @@ class HitsPanel(QWidget):
     def _filter(self, text: str) -> None:
         parsed = self.model.set_filter(text)
         set_role(self.filter_box, "state", "wrong" if parsed.problem else "")
-        self._say_none(parsed.problem)
+        self._show_filter_words(parsed.problem)
 
-    def _say_none(self, problem: str) -> None:
-        """Say below the filter what is wrong with it, or that it lets nothing through."""
+    def _show_filter_words(self, problem: str) -> None:
+        """Show below the filter what is wrong with it, or that nothing matches."""
         self._problem = problem
         self.none.setText(problem or "No hit passes the filter and the threshold.")
         self.none.setVisible(bool(problem) or (bool(self.model.n_all) and not self.model.n_shown))
@@ -388,7 +388,7 @@ class HitsPanel(QWidget):
         self._quiet = True
 
     def _follow(self) -> None:
-        """Find the selected hit again in the new order, and keep the place."""
+        """Find the selected hit in the new order."""
         model = self.model
         if model.kept_row is not None and self.table.first_chosen() is None:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
@@ -399,20 +399,20 @@ class HitsPanel(QWidget):
         if not model.is_busy:
             header = self.table.horizontalHeader()
             self._before = self.filter_box.text(), header.sortIndicatorSection(), header.sortIndicatorOrder()
-            self.all_again.setVisible(model.query.among is not None)
+            self.list_all.setVisible(model.query.among is not None)
             if self._picked is not None and model.listed is self._picked and model.n_shown:
                 self.table.selectAll()
             self._picked = None  # also if they could not be listed, or something else was asked for since
-        self._say_none(self._problem)
+        self._show_filter_words(self._problem)
         if model.is_filtered:
             self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
         else:
             self.counts.setText(formatting.plural(model.n_all, "hit"))
 
     def choose_hits(self, hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> bool:
-        """Select hits (int64[n] ids) that stand in some rows (int64[k], rising).
+        """Select hits (int64[n] ids) in some rows (int64[k], rising).
 
-        Where they lie far apart they are listed alone: tells whether they are.
+        If they are far apart they are listed alone; returns whether they are.
         """
         if np.count_nonzero(np.diff(rows) != 1) >= MAX_RANGES:
             self._picked = self.model.list_picked(hits)

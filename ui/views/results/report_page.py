@@ -1,4 +1,4 @@
-"""What went into a run and what was said about it: input report, messages, versions, command."""
+"""The inputs and messages of a run: input report, messages, versions, command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ..widgets.parts import (
 class ReportPage(ScrolledCard):
     """A page of sections that scrolls."""
 
-    copy_asked = Signal(str)
+    copy_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__((16, 12, 16, 16), 6)
@@ -37,7 +37,7 @@ class ReportPage(ScrolledCard):
         self._shown: Any = None
 
     def show_run(self, run: RunView) -> None:
-        """Show the report of a run; what nobody looks at is made when somebody does."""
+        """Show the report of a run once it is visible."""
         self._run = run
         if not self.isVisible():
             return
@@ -121,7 +121,7 @@ class ReportPage(ScrolledCard):
         shown = label(as_command(run.spec), wrap=True, selectable=True)
         shown.setFont(theme.mono_font())
         self.box.addWidget(shown)
-        ask = self.copy_asked.emit
+        ask = self.copy_requested.emit
         buttons = row(
             button("Copy as command", lambda: ask("hits.copy_command")),
             button("Copy as Python", lambda: ask("hits.copy_python")),

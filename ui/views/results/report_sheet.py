@@ -1,4 +1,4 @@
-"""The sheet that puts everything a report of a problem needs into one file."""
+"""The sheet that writes a problem report to a file."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..widgets.sheet import Sheet
 
 
 class ReportSheet(Sheet):
-    """Asks what happened, and shows all that goes into the file."""
+    """Asks for a description of the problem, and shows the content of the file."""
 
-    save_asked = Signal()
+    save_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__("Report a problem", 760)
@@ -30,24 +30,24 @@ class ReportSheet(Sheet):
         self.happened.setTabChangesFocus(True)
         self.happened.setAccessibleName("What happened")
         self.body.addWidget(self.happened)
-        self.body.addWidget(label("What goes with it (paths and file names are in it)"))
-        self.collected = QPlainTextEdit("The installation is being looked at…")
+        self.body.addWidget(label("Attached, with paths and file names"))
+        self.collected = QPlainTextEdit("Checking the installation…")
         self.collected.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.collected.setFont(theme.mono_font(9))
         self.collected.setMinimumHeight(220)
         self.collected.setTabChangesFocus(True)
-        self.collected.setAccessibleName("What goes with it")
+        self.collected.setAccessibleName("Attached")
         self.body.addWidget(self.collected)
         self.copy = button("Copy", lambda: QGuiApplication.clipboard().setText(self.text()))
-        self.save = button("Save report…", self.save_asked.emit, "primary")
+        self.save = button("Save report…", self.save_requested.emit, "primary")
         self.foot.addLayout(row(None, button("Close", self.close_sheet), self.copy, self.save))
         for made in (self.copy, self.save):
             made.setEnabled(False)
-            made.setToolTip("The installation is still being looked at.")
+            made.setToolTip("The installation is still being checked.")
         self.setFocusProxy(self.happened)
 
     def show_report(self, text: str) -> None:
-        """Show what was collected."""
+        """Show the collected facts."""
         self.collected.setPlainText(text)
         for made in (self.copy, self.save):
             made.setEnabled(True)

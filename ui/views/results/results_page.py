@@ -12,7 +12,7 @@ from ...event_loop import defer
 from ...models.charts.histogram import bar_words
 from ...models.results.hit_changes import HitChanges
 from ...models.results.hit_pages import ALL_QUERIES
-from ...models.results.result_tabs import OF_SEVERAL, TABS
+from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
 from ..widgets.choices import QueryChooser
@@ -20,7 +20,8 @@ from ..widgets.parts import (
     EmptyPanel,
     IconButton,
     IconLabel,
-    Later,
+    LazyView,
+    LazyWidget,
     button,
     label,
     row,
@@ -38,16 +39,15 @@ from .row_numbers import ranges_of
 if TYPE_CHECKING:
     from ..alignment.aligned_hits import AlignedHits
     from ..alignment.rows_page import RowsPanel
-    from ..widgets.parts import AskedView
 
 MAX_CHOSEN = 500
-"""Hits of a bar that are selected, the best of them."""
+"""Best hits of a bar that are selected."""
 
 
 class ResultsPage(QWidget):
-    """Shows a `RunView`, which it owns; everything that is asked for leaves as a signal.
+    """Shows a `RunView`, which it owns.
 
-    `TABS` says which parts it has.
+    `TABS` lists its parts.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class ResultsPage(QWidget):
     TABS: ClassVar[dict[str, str]] = TABS
     explain_sheet = ExplainSheet
 
-    action_asked = Signal(str)
-    """As the id of a command."""
-    verify_asked = Signal(object)
+    action_requested = Signal(str)
+    """The id of a command."""
+    verify_requested = Signal(object)
     scheme_chosen = Signal(str)
-    explain_asked = Signal()
-    row_explain_asked = Signal(object)
-    """For a row of a table that has its place and its name; None for a target that is asked for by name."""
-    hit_menu_asked = Signal(QPoint)
+    explain_requested = Signal()
+    row_explain_requested = Signal(object)
+    """A row of a table with its place and its name; None for a target to be named by the user."""
+    hit_menu_requested = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
     overview_made = Signal(object)
@@ -85,16 +85,16 @@ class ResultsPage(QWidget):
         self._log_counts, self._scheme, self._posterior = True, "", True
         self._first_of: int | None = None
         self.report = ReportPage()
-        self._again = button("Try again", lambda: self.action_asked.emit("open_again"))
-        self._again.hide()
+        self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
+        self._retry.hide()
         self.waiting = EmptyPanel(
-            "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._again
+            "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._retry
         )
-        self._hits, self._hit = Later(self._made_hits), Later(self._made_hit)
-        self._overview = Later(_overview_view, lambda view: self.overview_made.emit(view))
-        self._domains = Later(_architecture_view, lambda view: self.domains_made.emit(view))
-        self._aligned = Later(_aligned_hits, lambda view: self.aligned_made.emit(view))
-        self._pictures = Later(_pictures_view, lambda view: self.pictures_made.emit(view))
+        self._hits, self._hit = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
+        self._overview = LazyWidget(_overview_view, lambda view: self.overview_made.emit(view))
+        self._domains = LazyWidget(_architecture_view, lambda view: self.domains_made.emit(view))
+        self._aligned = LazyWidget(_aligned_hits, lambda view: self.aligned_made.emit(view))
+        self._pictures = LazyWidget(_pictures_view, lambda view: self.pictures_made.emit(view))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._tabs())
@@ -120,39 +120,39 @@ class ResultsPage(QWidget):
 
     @property
     def rows_panel(self) -> RowsPanel | None:
-        """An alignment of many rows that it shows."""
+        """Its alignment of many rows, if there is one."""
         made = cast("AlignedHits | None", self._aligned.content)
         return made.panel if made is not None and self.tab == "aligned" else None
 
     def close_parts(self) -> None:
-        """Let go what parts hold, before the page goes."""
+        """Release the parts before the page is deleted."""
         made = cast("AlignedHits | None", self._aligned.content)
         if made is not None:
             made.close_view()
 
     @property
     def rows_run(self) -> str:
-        """The run whose alignment of many rows is shown as it is kept; empty if another one is shown."""
+        """The run of its alignment of many rows if that is shown as it is stored; else empty."""
         return ""
 
     @property
     def has_all_pairs(self) -> bool:
-        """Whether its run knows all pairs of the rows."""
+        """Whether its run has all pairs of the rows."""
         return False
 
     @property
     def tab(self) -> str:
-        """Name of the part in view."""
+        """The name of the tab in view."""
         shown = self.tabs.currentWidget()
         return next(name for name, place in self.places.items() if place is shown)
 
     def has_tab(self, name: str) -> bool:
-        """Whether its run has something for a part to show."""
+        """Whether its run has data for a tab."""
         place = self.places.get(name)
         return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
 
     def show_tab(self, name: str) -> None:
-        """Bring a part into view."""
+        """Show a tab."""
         self.tabs.setCurrentWidget(self.places[name])
         # Only what is in view is asked for: other parts would be made, too.
         if name == "histogram":
@@ -166,15 +166,15 @@ class ResultsPage(QWidget):
 
     @property
     def hits(self) -> HitsPanel:
-        """The table, made when the page is already there."""
-        made = self._hits.look()
+        """The table, created after the page."""
+        made = self._hits.load()
         assert isinstance(made, HitsPanel)
         return made
 
     @property
     def hit(self) -> HitCard:
-        """The chosen hit with its alignment, made when it is first looked at."""
-        made = self._hit.look()
+        """The chosen hit with its alignment, created on first use."""
+        made = self._hit.load()
         assert isinstance(made, HitCard)
         return made
 
@@ -183,25 +183,25 @@ class ResultsPage(QWidget):
         """Whether the chosen hit is in view."""
         return self.tab == "alignment"
 
-    def _made_hits(self) -> HitsPanel:
+    def _make_hits_panel(self) -> HitsPanel:
         made = HitsPanel(self.run.hits)
         made.hit_chosen.connect(self.run.choose)
         self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
         made.table.show_profiles(self._shows_together)
         made.table.doubleClicked.connect(self._open_hit)
-        made.table.menu_asked.connect(self.hit_menu_asked)
+        made.table.menu_requested.connect(self.hit_menu_requested)
         made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
         made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
-        made.explain_asked.connect(self.explain_asked)
-        made.table.copy_refused.connect(self.run.trouble)
+        made.explain_requested.connect(self.explain_requested)
+        made.table.copy_refused.connect(self.run.problem_found)
         return made
 
     def _open_hit(self, cell: QModelIndex) -> None:
-        """Show the alignment of a hit; a cell that can be edited is edited instead."""
+        """Show the alignment of a hit, or edit its cell if that is possible."""
         if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
             self.show_tab("alignment")
 
-    def _made_hit(self) -> HitCard:
+    def _make_hit(self) -> HitCard:
         made = HitCard(tools=True)
         self._dress_hit(made)
         return made
@@ -210,19 +210,21 @@ class ResultsPage(QWidget):
         made.show_run(self.run)
         made.set_scheme(self._scheme)
         made.set_posterior(self._posterior)
-        made.verify_asked.connect(lambda number: self.verify_asked.emit([number]))
+        made.verify_requested.connect(lambda number: self.verify_requested.emit([number]))
         made.scheme_chosen.connect(self.scheme_chosen)
         made.posterior_chosen.connect(self.posterior_chosen)
         made.node_chosen.connect(self.node_chosen)
-        made.explain_asked.connect(self.explain_asked)
+        made.explain_requested.connect(self.explain_requested)
 
     def _hits_tab(self) -> QSplitter:
         self._explain_best = button(
             "Explain the best one",
-            lambda: self.action_asked.emit("explanations.explain_best"),
+            lambda: self.action_requested.emit("explanations.explain_best"),
             tip="Why it is not reported",
         )
-        self.wider = button("Search with a higher limit…", lambda: self.action_asked.emit("search_wider"), "primary")
+        self.wider = button(
+            "Search with a higher limit…", lambda: self.action_requested.emit("search_wider"), "primary"
+        )
         self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
@@ -233,12 +235,12 @@ class ResultsPage(QWidget):
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
         self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
-        self.profiles = QueryChooser("Profile or query whose results are shown")
+        self.profiles = QueryChooser("Profile or query in view")
         self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self.reset_button = IconButton(
-            "restore", "Put both thresholds back to those of the search", self.run.reset_thresholds, "Reset thresholds"
+            "restore", "Restore both thresholds of the search", self.run.reset_thresholds, "Reset thresholds"
         )
-        ask = self.action_asked.emit
+        ask = self.action_requested.emit
         verify = IconButton(
             "shield-check-outline",
             "Compute a sample of hits again on the reference",
@@ -256,8 +258,8 @@ class ResultsPage(QWidget):
     def _unfinished(self) -> QWidget:
         made = QWidget()
         self.unfinished_words = label("", wrap=True)
-        goes_on = button("Continue", lambda: self.action_asked.emit("resume_run"), "primary")
-        elsewhere = button("Continue on another device", lambda: self.action_asked.emit("resume_elsewhere"))
+        goes_on = button("Continue", lambda: self.action_requested.emit("resume_run"), "primary")
+        elsewhere = button("Continue on another device", lambda: self.action_requested.emit("resume_elsewhere"))
         words = self.unfinished_words
         made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))
         made.hide()
@@ -274,21 +276,21 @@ class ResultsPage(QWidget):
         run.hits.shown_changed.connect(self.show_counts)
         of_run, of_query = (self._overview, self._domains), (self._aligned, self._pictures)
         self.changes = HitChanges(run, self)
-        self.changes.hits_changed.connect(lambda: ask_again(*of_run, *of_query))
-        self.changes.query_changed.connect(lambda: ask_again(*of_query))
-        run.hits.species_changed.connect(lambda: ask_again(self._aligned))
-        self.report.copy_asked.connect(self.action_asked)
+        self.changes.hits_changed.connect(lambda: renew_parts(*of_run, *of_query))
+        self.changes.query_changed.connect(lambda: renew_parts(*of_query))
+        run.hits.species_changed.connect(lambda: renew_parts(self._aligned))
+        self.report.copy_requested.connect(self.action_requested)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
 
     def _make_hits(self) -> None:
-        """Make the table and then the strip below it, each in a turn of its own."""
+        """Create the table and then the strip below it, each in its own turn."""
         self.hits.update()  # made since it is asked for
         self._choose_first()
         defer(self, lambda: self.strip)
 
     def _choose_first(self) -> None:
-        """Choose the first hit of each query once, when no more hits will come."""
+        """Choose the first hit of each query once all hits are there."""
         run = self.run
         if (
             not run.is_live
@@ -302,27 +304,27 @@ class ResultsPage(QWidget):
                 self.hits.table.choose_row(0)
 
     def _look(self) -> None:
-        """Make what is looked at now."""
+        """Create the content of the tab in view."""
         if self.tab == "histogram":
             self.histogram.update()
 
     @property
     def strip(self) -> HistogramView:
-        """The histogram below the table, made when the page is already there."""
+        """The histogram below the table, created after the page."""
         if self._small is None:
-            self._small = self._made_plot(self.strip_holder, compact=True)
+            self._small = self._make_plot(self.strip_holder, compact=True)
             self.show_histogram()
         return self._small
 
     @property
     def histogram(self) -> HistogramView:
-        """The large histogram, made when it is first looked at: two plots at once would stall the window."""
+        """The large histogram, created on first use: two plots at once would stall the window."""
         if self._large is None:
-            self._large = self._made_plot(self._large_holder, compact=False)
+            self._large = self._make_plot(self._large_holder, compact=False)
             self.show_histogram()
         return self._large
 
-    def _made_plot(self, holder: QWidget, compact: bool) -> HistogramView:
+    def _make_plot(self, holder: QWidget, compact: bool) -> HistogramView:
         made = HistogramView(compact)
         made.threshold_moved.connect(self.run.set_threshold)
         made.kind_chosen.connect(self.run.set_score_kind)
@@ -344,15 +346,15 @@ class ResultsPage(QWidget):
             places = self.hits.model.places_of(answer[:MAX_CHOSEN]).tolist()
             if places:
                 self.hits.table.choose_rows(ranges_of(places))
-            view.say_of_bar(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
+            view.show_bar_words(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
 
-        self.run.ask_bar(low, high, take)
+        self.run.read_bar(low, high, take)
 
     def _plots(self) -> list[HistogramView]:
         return [view for view in (self._small, self._large) if view is not None]
 
     def show_facts(self) -> None:
-        """Show what is known about the run."""
+        """Show the facts about the run."""
         run = self.run
         self._title.setText(run.title)
         is_readable = bool(run.cards) and not run.refusal
@@ -366,7 +368,7 @@ class ResultsPage(QWidget):
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
         self._show_together()
         self.profiles.setVisible(len(names) > 1 and is_readable)
-        for name in OF_SEVERAL:
+        for name in FOR_SEVERAL_QUERIES:
             if name in self.places:
                 self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(names) > 1)
         partial = run.state in ("stopped", "failed")
@@ -375,21 +377,21 @@ class ResultsPage(QWidget):
             error = (run.facts.get("error") or {}).get("message", "")
             words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
             self.unfinished_words.setText(words.strip())
-        self._again.setVisible(bool(run.refusal))
+        self._retry.setVisible(bool(run.refusal))
         if run.refusal:
             self.waiting.show_icon("alert-octagon", "stop")
-            self.waiting.say("This run cannot be shown", run.refusal)
+            self.waiting.show_text("This run cannot be shown", run.refusal)
         elif run.state == "reading":
-            self.waiting.say("Reading the run", run.path.name)
+            self.waiting.show_text("Reading the run", run.path.name)
         elif not run.cards and not run.is_live:
             self.waiting.show_icon("magnify-close", "muted")
-            self.waiting.say("No results", "The search ended before its first results.")
+            self.waiting.show_text("No results", "The search ended before its first results.")
         self.report.show_run(run)
         self._look()
         self.show_counts()
 
     def _share_words(self) -> str:
-        """Return how much of a run is done, where that is known, to be added to a sentence."""
+        """Return the finished share of a run as the end of a sentence, if it is known."""
         share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
         return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
@@ -398,12 +400,12 @@ class ResultsPage(QWidget):
         self.show_counts()
 
     def _show_together(self) -> None:
-        """Show whose hits are in view, and a histogram where it makes sense."""
+        """Show whether the hits of all queries are in view, and a histogram if there is one."""
         none = self.run.no_histogram_words()
         self.strip_holder.setVisible(none is None)
         self._no_histogram.setVisible(none is not None)
         if none is not None:
-            self._no_histogram.say(*none)
+            self._no_histogram.show_text(*none)
         if self._large is not None:
             self._large.setVisible(none is None)
         if self._hits.content is not None:
@@ -421,7 +423,7 @@ class ResultsPage(QWidget):
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
-        self.empty.say(*run.empty_words())
+        self.empty.show_text(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
         has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
@@ -433,7 +435,7 @@ class ResultsPage(QWidget):
         self.show_thresholds()
 
     def show_thresholds(self) -> None:
-        """Show both thresholds where they are."""
+        """Show both thresholds."""
         run = self.run
         self.reset_button.setVisible(bool(run.cards) and run.thresholds_moved)
         for view in self._plots():
@@ -441,7 +443,7 @@ class ResultsPage(QWidget):
                 view.plot.set_line(name, score, run.tag(name, short=view is self._small))
 
     def show_histogram(self) -> None:
-        """Draw the histogram as it is now, and what stands beside it."""
+        """Draw the histogram with its description."""
         run = self.run
         if run.histogram is None:
             return
@@ -463,7 +465,7 @@ class ResultsPage(QWidget):
             self.hit.set_scheme(scheme)
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide how sure each column of the alignment is."""
+        """Show or hide the confidence of each column of the alignment."""
         self._posterior = shown
         if self._hit.content is not None:
             self.hit.set_posterior(shown)
@@ -476,7 +478,7 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-# These four are loaded when somebody first looks at their tab.
+# These four are loaded on first use.
 
 
 def _overview_view() -> QWidget:
@@ -503,8 +505,8 @@ def _pictures_view() -> QWidget:
     return PicturesView()
 
 
-def ask_again(*parts: Later) -> None:
-    """Have those parts that somebody has looked at read again."""
+def renew_parts(*parts: LazyWidget) -> None:
+    """Reload the parts that were viewed."""
     for later in parts:
         if later.content is not None:
-            cast("AskedView | AlignedHits", later.content).ask()
+            cast("LazyView", later.content).reload()

@@ -1,4 +1,4 @@
-"""The places of rows beside a table of a million."""
+"""Row numbers beside a table of a million rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROW_HEIGHT = 26
 
 
 class RowNumbers(QHeaderView):
-    """The places of the rows; as wide as the last one needs, which Qt would look for in two thousand rows."""
+    """Row numbers as wide as the last one; Qt would measure two thousand rows."""
 
     def __init__(self) -> None:
         super().__init__(Qt.Orientation.Vertical)
@@ -28,7 +28,7 @@ class RowNumbers(QHeaderView):
 
 
 def ranges_of(rows: Sequence[int]) -> list[range]:
-    """Return rows, given from the top, as ranges that do not touch."""
+    """Return rows, given from the top, as separate ranges."""
     cuts = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1] + 1]
     ends = zip([0, *cuts], [*cuts, len(rows)], strict=True)
     return [range(rows[begin], rows[end - 1] + 1) for begin, end in ends if end]

@@ -1,1 +1,1 @@
-"""Parts that any page may use: buttons, fields, tables, sheets."""
+"""Widgets that any page may use: buttons, fields, tables, sheets."""

@@ -1,4 +1,4 @@
-"""Lines of lists with a text, and at the right what is to be said of it."""
+"""Items of lists with a text at the left and a note at the right."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ GAP, EDGE = 12, 6
 
 
 class AsideDelegate(QStyledItemDelegate):
-    """Shortens a text in its middle where what stands at the right of it needs the room.
+    """Shortens the text in its middle if the note needs the room.
 
     Parameters
     ----------
     parent : QWidget
     aside : callable
-        Returns what stands at the right of an item, and in which color of the theme.
+        Returns the note at the right of an item, and its color of the theme.
     height : int
         Pixels that a line has at least.
     """

@@ -1,4 +1,4 @@
-"""Boxes to choose from: narrow ones whose text is shortened, and one of many names, searched, with counts."""
+"""Boxes of choices: narrow ones with shortened text, and one of many names with a search and counts."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .parts import shrinking, stacked
 
 COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
 
-FEW = 8
-"""From more entries on the list opens with a field to search."""
+MAX_UNSEARCHED = 8
+"""Entries up to which the list opens without a search field."""
 
 MAX_LINES, MIN_LINES, MIN_WIDTH, LINE_HEIGHT = 14, 8, 280, 24
-"""Lines of a list; it opens upward where there is no room for the least of them below."""
+"""Lines of a list, and its sizes; it opens upward if not even the fewest fit below."""
 
 Index = QModelIndex | QPersistentModelIndex
 
 
 class NarrowBox(QComboBox):
-    """May be narrower than its longest entry: the middle of what does not fit is left out, and told by the tooltip."""
+    """May be narrower than its longest entry: the middle of the text is omitted, and the tooltip has it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class NarrowBox(QComboBox):
 
 
 class CountDelegate(AsideDelegate):
-    """Draws names with their counts at the right; those without anything are pale."""
+    """Draws names with their counts at the right; those with none are pale."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, _count_words, LINE_HEIGHT)
@@ -81,7 +81,7 @@ def _count_words(index: Index) -> tuple[str, str]:
 
 
 class ChoiceList(QFrame):
-    """The list of a `QueryChooser`, with a field that narrows it."""
+    """The list of a `QueryChooser`, with a search field."""
 
     def __init__(self, box: QueryChooser) -> None:
         super().__init__(box, Qt.WindowType.Popup)
@@ -131,14 +131,14 @@ class ChoiceList(QFrame):
 
 
 def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
-    """Return where a list opens: below its box, or above it where only there is room.
+    """Return the place of a list: below its box, or above it if it fits only there.
 
     Parameters
     ----------
     box, room : QRect
         The box and its screen.
     heights : (int, int)
-        Least and most that the list takes, if there is room.
+        Minimum and maximum of the list, if there is room.
     """
     least, most = heights
     width = max(box.width(), MIN_WIDTH)
@@ -151,7 +151,7 @@ def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
 
 
 class QueryChooser(NarrowBox):
-    """One of many names: its list tells how many hits each has, and is searched where it is long."""
+    """One of many names: its list shows the number of hits of each, and is searched if it is long."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ class QueryChooser(NarrowBox):
         self.open_list: ChoiceList | None = None
 
     def offer(self, entries: Iterable[tuple[str, int]]) -> None:
-        """Offer names and their numbers, unless they are offered already."""
+        """List names with their numbers, unless they are listed already."""
         found = [(escaped(text), number) for text, number in entries]
         if [text for text, _ in found] != [self.itemText(place) for place in range(self.count())]:
             self.clear()
@@ -170,13 +170,13 @@ class QueryChooser(NarrowBox):
                 self.addItem(text, number)
 
     def show_counts(self, counts: Mapping[int, int]) -> None:
-        """Tell how many hits each has, by its number; nothing where nothing is known."""
+        """Show the number of hits of each by its number; nothing if unknown."""
         for place in range(self.count() if counts else 0):
             number = self.itemData(place)
             self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
 
     def showPopup(self) -> None:
-        if self.count() <= FEW:
+        if self.count() <= MAX_UNSEARCHED:
             self.setItemDelegate(CountDelegate(self))
             super().showPopup()
             return

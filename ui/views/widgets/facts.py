@@ -1,4 +1,4 @@
-"""Headings and facts of cards, whose names may be longer than a card is wide."""
+"""Headings and facts of cards, with names that may be longer than a card is wide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_HEADING = 120
 
 
 def heading(text: str) -> QLabel:
-    """Return a heading that is broken where it must: names of files have no blanks, and would push all else out."""
+    """Return a heading with line breaks in long names of files, which have no spaces."""
     made = label(formatting.breakable(formatting.short_text(escaped(text), MAX_HEADING)), "heading", wrap=True)
     made.setMinimumWidth(1)
     made.setAccessibleName(text)
@@ -26,7 +26,7 @@ def heading(text: str) -> QLabel:
 
 
 def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
-    """Return names and values in two columns; what the glossary knows is explained where it stands."""
+    """Return names and values in two columns, with explanations of the glossary as tooltips."""
     made = QWidget()
     grid = QGridLayout(made)
     grid.setContentsMargins(0, 0, 0, 0)
@@ -45,7 +45,7 @@ def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
 
 
 def _value(text: str) -> QWidget:
-    """Return the value of a fact; of a word that no line holds, such as a path, the middle may be left out."""
+    """Return the value of a fact; the middle of a long word, such as a path, may be omitted."""
     if max(map(len, text.split()), default=0) > formatting.LONG_WORD + 4:
         return ElidedLabel(text, middle=True)
     made = label(text, wrap=True, selectable=True)

@@ -1,4 +1,4 @@
-"""What a sequence file holds: facts, a distribution of lengths, remarks."""
+"""The content of a sequence file: facts, a distribution of lengths, remarks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LengthBars(QWidget):
     bins : list
         The bounds of each bar and how many sequences it holds.
     ends : (str, str)
-        The shortest and the longest length, which lie within the bounds of the first and the last bar.
+        The shortest and the longest length, within the bounds of the first and the last bar.
     """
 
     def __init__(self, bins: list[list[int]], ends: tuple[str, str]) -> None:

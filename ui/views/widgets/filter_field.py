@@ -1,4 +1,4 @@
-"""A line whose words narrow down what stands below it."""
+"""A field whose text filters what is below it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import QLineEdit
 
 TYPING_MS = 150
-"""Time without a key after which the words are taken (ms)."""
+"""Pause after a key before the text is used (ms)."""
 
 
 class FilterField(QLineEdit):
-    """Tells its text shortly after the last key, or at once on Enter.
+    """Emits its text shortly after the last key, or at once on Enter.
 
     Parameters
     ----------
     name : str
         What it is called for those who do not see it.
     hint : str
-        What stands in it as long as it is empty.
+        Placeholder of the empty field.
     """
 
     settled = Signal(str)
@@ -37,7 +37,7 @@ class FilterField(QLineEdit):
         self.settled.emit(self.text())
 
     def put(self, text: str) -> None:
-        """Show another text without telling of it."""
+        """Set the text without a signal."""
         with QSignalBlocker(self):
             self.setText(text)
         self._typing.stop()

@@ -1,4 +1,4 @@
-"""A layout that goes on in the next line, like words do."""
+"""A layout that wraps like text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class Flow(QLayout):
-    """Widgets beside each other, and below where the line is full.
+    """Widgets side by side, continued below when a line is full.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Flow(QLayout):
         return lines
 
     def _arrange(self, place: QRect, moves: bool) -> int:
-        """Return the height that a width needs; the widgets are moved there if wanted."""
+        """Return the height for a width; move the widgets if wanted."""
         margins = self.contentsMargins()
         inside = place.marginsRemoved(margins)
         y = inside.top()

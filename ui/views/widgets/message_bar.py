@@ -1,4 +1,4 @@
-"""Messages above the center: what happened, why, what to do. They never block; good news goes by itself."""
+"""Messages above the center: what happened, why, what to do. They never block; good news disappears by itself."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from clalign.common.escapes import escaped
 from ... import formatting, theme
 from .parts import IconButton, IconLabel, button, clear_layout, label, row
 
-UNFOLDED = 5
-"""Messages shown when all are asked for; else it is the newest one."""
+MAX_UNFOLDED = 5
+"""Visible messages if all are shown; else it is the newest one."""
 
 LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
-"""How long messages stay while the window is looked at; what stopped something stays until it is closed."""
+"""Life of messages in an active window; a message that something stopped stays until it is closed."""
 
-KEPT = 200
-"""Messages of which can be read later that they were there."""
+MAX_KEPT = 200
+"""Past messages that can be read later."""
 
 DETAIL_LINES = 8
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message with what can be done about it; it stays open after a call that returns False."""
+    """A message with actions; it stays open after an action that returns False."""
 
     severity: str
     text: str
@@ -43,18 +43,18 @@ class Message:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was there long enough."""
+        """Whether its life is over."""
         return self.seconds_seen >= LIFE_SECONDS.get(self.severity, math.inf)
 
 
 def report(message: Message) -> str:
-    """Return what is to be reported: the message, the versions, the text."""
+    """Return the text to report: message, versions, details."""
     system = f"Python {platform.python_version()}, Qt {qVersion()}, {platform.system()} {platform.release()}"
     return f"{message.text}\n\nclalign {clalign.__version__}, {system}\n\n{message.details.rstrip()}\n"
 
 
 class ReportBox(QPlainTextEdit):
-    """The text that is to be reported, of which the last lines are seen: they say what went wrong."""
+    """The text to report, scrolled to its last lines, which tell what went wrong."""
 
     def __init__(self, text: str) -> None:
         super().__init__(escaped(text.rstrip()), readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)
@@ -80,13 +80,13 @@ def _below(box: ReportBox) -> QHBoxLayout:
 
 
 class MessageBar(QWidget):
-    """The messages that were not closed yet: the newest one, and how many others there are."""
+    """The open messages: the newest one, and the number of others."""
 
     focus_left = Signal()
-    """The message that had the focus is closed, and there is no other."""
+    """The focused message was closed, and there is no other."""
 
-    told = Signal(str, str)
-    """Severity and text of what is said."""
+    message_added = Signal(str, str)
+    """Severity and text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,18 +100,18 @@ class MessageBar(QWidget):
         self._clock.timeout.connect(self._pass_second)
         self.hide()
 
-    def say(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
+    def notify(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message; the same text is shown once. Details are a long text below it that can be copied."""
         text = escaped(text)
         if details and any((m.text, m.details) == (text, details) for m in self.messages):
             return  # a fault of what is painted comes again with every message that is
-        self.history = [*self.history[1 - KEPT :], (time.time(), severity, text)]
+        self.history = [*self.history[1 - MAX_KEPT :], (time.time(), severity, text)]
         self.messages = [m for m in self.messages if m.text != text]
         self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
-        self.told.emit(severity, text)
+        self.message_added.emit(severity, text)
 
-    def take_back(self, text: str) -> None:
+    def withdraw(self, text: str) -> None:
         """Close a message that no longer holds."""
         text = escaped(text)
         if any(m.text == text for m in self.messages):
@@ -119,12 +119,12 @@ class MessageBar(QWidget):
             self._rebuild()
 
     def clear_passed(self) -> None:
-        """Close what no longer matters when something new begins; what stopped something stays."""
+        """Close messages that no longer matter when something new begins; what stopped something stays."""
         self.messages = [m for m in self.messages if m.severity == "stop"]
         self._rebuild()
 
     def _pass_second(self) -> None:
-        """Let messages go that were seen long enough; not while they are pointed at, or nobody looks."""
+        """Close messages whose life is over, except under the pointer or in an inactive window."""
         focus = QApplication.focusWidget()
         if not self.isActiveWindow() or self.underMouse() or (focus is not None and self.isAncestorOf(focus)):
             return
@@ -138,7 +138,7 @@ class MessageBar(QWidget):
         had_focus = focus is not None and self.isAncestorOf(focus)
         clear_layout(self._box)
         self._is_unfolded = self._is_unfolded and len(self.messages) > 1
-        rows = [self._row(message) for message in self.messages[: UNFOLDED if self._is_unfolded else 1]]
+        rows = [self._row(message) for message in self.messages[: MAX_UNFOLDED if self._is_unfolded else 1]]
         for made in rows:
             self._box.addWidget(made)
             made.show()  # the layout would show it in the next turn only, too late for the focus
@@ -150,9 +150,9 @@ class MessageBar(QWidget):
             self.focus_left.emit()
 
     def _add_rest(self, box: QHBoxLayout) -> None:
-        """Say in the first row how many other messages there are."""
+        """Show the number of other messages in the first row."""
         text = "Only the newest" if self._is_unfolded else f"{formatting.count(len(self.messages) - 1)} more"
-        box.addWidget(button(text, self._fold, "flat", "Show the other messages, or put them away"))
+        box.addWidget(button(text, self._fold, "flat", "Show or hide the other messages"))
         box.addWidget(button("Close all", self.close_all, "flat"))
 
     def _fold(self) -> None:
@@ -194,4 +194,4 @@ class MessageBar(QWidget):
             self._close(message)
 
     def _close(self, message: Message) -> None:
-        self.take_back(message.text)
+        self.withdraw(message.text)

@@ -28,13 +28,13 @@ from .choices import NarrowBox
 from .parts import IconButton, button, label, row, set_role
 
 TICK_LETTERS = 38
-"""Letters of a line beside a box to tick."""
+"""Letters of a line beside a check box."""
 
 LABELS, NARROW_LABELS, NARROW = 166, 110, 600
-"""Pixels of the names of fields, the same all over a sheet, so that all fields are as wide; less in a narrow sheet."""
+"""Pixels of labels, the same all over a sheet; less in a narrow sheet."""
 
 LAST = 118
-"""Pixels of what stands behind the fields."""
+"""Pixels of the column behind the fields."""
 
 LONG_FLAG = 16
 """Letters from which on the name of an option takes two lines."""
@@ -46,7 +46,7 @@ Options = dict[str, object]
 
 
 class FormLines(QWidget):
-    """Lines of names, fields, and what stands behind them."""
+    """Lines of labels, fields, and a third column."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,7 +60,7 @@ class FormLines(QWidget):
         self._names: list[QLabel] = []
 
     def add(self, place: int, name: str, field: QWidget) -> QLabel:
-        """Add a line; what stands behind the field goes into the third column of `grid`."""
+        """Add a line; the third column is free."""
         words = label(name, wrap=True)
         words.setFixedWidth(LABELS)
         words.setBuddy(field)
@@ -79,7 +79,7 @@ class FormLines(QWidget):
 
 
 def flag_label(flag: str) -> QLabel:
-    """Return the names of an option on the command line, each on a line of its own."""
+    """Return the names of an option on the command line, each on its own line."""
     lines = []
     for name in flag.split("|"):
         middle = name.rfind("-") + 1 if name.rfind("-") > 1 else LONG_FLAG - 5
@@ -88,12 +88,12 @@ def flag_label(flag: str) -> QLabel:
 
 
 class OptionForm(QWidget):
-    """Plain words on the left, the names of the command line in gray on the right.
+    """Labels at the left, names of the command line in gray at the right.
 
     Parameters
     ----------
     spec : type
-        A `Spec`; what its fields are in a form is said by `clalign.values.specs.option`.
+        A `Spec`, whose fields describe their entries with `clalign.values.specs.option`.
     found : str
         What is found, in the words of the tooltips.
     """
@@ -131,7 +131,7 @@ class OptionForm(QWidget):
         return made
 
     def _last(self, field: Field) -> QHBoxLayout:
-        """Return what stands behind an editor: the option's name, and what opens a file, if it may name one."""
+        """Return the third column: the option's name, and a button that chooses a file if it may name one."""
         flag = flag_label(field.metadata["flag"])
         if "file" not in field.metadata:
             return row(flag, None)
@@ -168,7 +168,7 @@ class OptionForm(QWidget):
         self.resized.emit()
 
     def set_values(self, values: Options) -> None:
-        """Fill the form in; an option that is not at its default is never hidden."""
+        """Fill the form in; an option that differs from its default is never hidden."""
         for name, value in values.items():
             self._put(name, value)
         defaults = {field.name: field.default for field in self._rest}
@@ -190,7 +190,7 @@ class OptionForm(QWidget):
         assert isinstance(editor, QComboBox)
         return editor
 
-    def _is_given(self, name: str) -> bool:
+    def _is_set(self, name: str) -> bool:
         """Return whether an option has a value of its own, right or wrong."""
         editor = self.editors[name]
         if isinstance(editor, QComboBox):
@@ -249,7 +249,7 @@ class OptionForm(QWidget):
 
 
 def _entry(field: Field, value: object) -> str:
-    """Return what a line says of a value: nothing where words in its place say it."""
+    """Return the text of a value: empty if the placeholder describes it."""
     return "" if "empty" in field.metadata and value == field.default else _shown(value)
 
 

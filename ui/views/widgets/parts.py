@@ -1,4 +1,4 @@
-"""Small widgets that the views share."""
+"""Small widgets shared by the views."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
 
 
 def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
-    """Return a label in one of the roles of the style sheet."""
+    """Return a label in a role of the style sheet."""
     made = QLabel(escaped(text))
     made.setTextFormat(Qt.TextFormat.PlainText)
     if role:
@@ -47,7 +47,7 @@ def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool =
 
 
 def set_role(widget: QWidget, name: str, value: str) -> None:
-    """Change a property that the style sheet looks at."""
+    """Change a property that the style sheet depends on."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
         widget.style().unpolish(widget)
@@ -80,21 +80,21 @@ def button(text: str, call: Callable[[], object], role: str = "", tip: str = "")
 
 
 HANDLE = 7
-"""Pixels of an edge that can be dragged, of which a hairline in the middle is drawn."""
+"""Pixels of an edge that can be dragged; a hairline is drawn in its middle."""
 
 Part = QWidget | QLayout | None
-"""What stands in a row or a column; None is where the free space goes."""
+"""An entry of a row or a column; None is free space."""
 
 Margins = tuple[int, int, int, int]
 
 
 def row(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QHBoxLayout:
-    """Return parts beside each other, some of them with their share of the free space."""
+    """Return parts side by side, some of them with their share of the free space."""
     return _filled(QHBoxLayout(), parts, spacing, margins)
 
 
 def stacked(*parts: Part | tuple[Part, int], spacing: int = 8, margins: Margins | None = (0, 0, 0, 0)) -> QVBoxLayout:
-    """Return parts above each other; without margins they are those of the style."""
+    """Return parts one above the other; without margins they are those of the style."""
     return _filled(QVBoxLayout(), parts, spacing, margins)
 
 
@@ -114,7 +114,7 @@ def _filled(box: Box, parts: Iterable[Part | tuple[Part, int]], spacing: int, ma
 
 
 def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
-    """Return something that can be scrolled up and down, in an area of its own or a given one."""
+    """Return a vertically scrolling area, new or given, with a widget."""
     made = area or QScrollArea()
     made.setWidgetResizable(True)
     made.setFrameShape(QFrame.Shape.NoFrame)
@@ -129,7 +129,7 @@ def split(
     sizes: tuple[int, ...] = (),
     orientation: Qt.Orientation = Qt.Orientation.Vertical,
 ) -> QSplitter:
-    """Return widgets above each other, or beside, with edges between them that can be dragged."""
+    """Return widgets one above the other, or side by side, with draggable edges between them."""
     made = QSplitter(orientation)
     for widget in widgets:
         made.addWidget(widget)
@@ -150,7 +150,7 @@ def shrinking(box: QComboBox) -> QComboBox:
 
 
 def allow_entry(box: QComboBox, place: int, reason: str = "") -> None:
-    """Let an entry of a box be chosen, or say why it cannot be."""
+    """Enable an entry of a box, or disable it with a reason."""
     model = box.model()
     item = model.item(place) if isinstance(model, QStandardItemModel) else None
     if item is not None:
@@ -159,7 +159,7 @@ def allow_entry(box: QComboBox, place: int, reason: str = "") -> None:
 
 
 def clear_layout(layout: QLayout) -> None:
-    """Take everything out of a layout and let it go."""
+    """Remove and delete the content of a layout."""
     while layout.count():
         item = layout.takeAt(0)
         widget, inner = (item.widget(), item.layout()) if item is not None else (None, None)
@@ -171,7 +171,7 @@ def clear_layout(layout: QLayout) -> None:
 
 
 def height_for(layout: QLayout | None, width: int) -> int:
-    """Return the height that a layout needs in a width."""
+    """Return the height of a layout for a width."""
     if layout is None:
         return 0
     return layout.heightForWidth(width) if layout.hasHeightForWidth() else layout.sizeHint().height()
@@ -225,7 +225,7 @@ class IconLabel(QLabel):
 
 
 class ElidedLabel(QWidget):
-    """One line of text that is shortened to its width; the tooltip has it whole."""
+    """A line of text that is shortened to its width; the tooltip has it whole."""
 
     PLACE = Qt.AlignmentFlag.AlignVCenter
 
@@ -261,12 +261,12 @@ class ElidedLabel(QWidget):
         painter.drawText(self.rect(), self.PLACE | Qt.AlignmentFlag.AlignLeft, self.shown())
 
     def shown(self) -> str:
-        """Return as much of the text as fits."""
+        """Return the visible part of the text."""
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.width())
 
 
 def title_label(text: str = "", middle: bool = False) -> ElidedLabel:
-    """Return the heading of a page; with `middle` it is cut there if need be, as where both ends tell runs apart."""
+    """Return the heading of a page; with `middle` its middle is omitted if necessary, as both ends tell runs apart."""
     made = ElidedLabel(text, middle=middle)
     font = made.font()
     font.setPointSize(font.pointSize() + 3)
@@ -287,10 +287,10 @@ class ScrolledCard(QScrollArea):
 
 
 class FactsLabel(ElidedLabel):
-    """One line of facts with dots or commas between them, of which only whole ones are shown: no half numbers."""
+    """A line of facts separated by dots or commas, of which only whole ones are shown."""
 
     def shown(self) -> str:
-        """Return as many facts as fit."""
+        """Return the facts that fit."""
         metrics, facts = QFontMetrics(self.font()), re.split(r"(?= · |, )", self._text)
         for n_shown in range(len(facts), 0, -1):
             text = "".join(facts[:n_shown]) + ("" if n_shown == len(facts) else " …")
@@ -317,8 +317,8 @@ class ElidedButton(QPushButton):
         super().resizeEvent(event)
 
 
-class Later(QWidget):
-    """A place whose content is made when it is first looked at: pages made at once would stall the window.
+class LazyWidget(QWidget):
+    """Creates its content on first use: pages created at once would stall the window.
 
     Parameters
     ----------
@@ -331,35 +331,35 @@ class Later(QWidget):
 
     def __init__(self, make: Callable[[], QWidget], made: Callable[[QWidget], object] | None = None) -> None:
         super().__init__()
-        self._make, self._tell = make, made
+        self._make, self._on_made = make, made
         self._made: QWidget | None = None
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
 
     @property
     def content(self) -> QWidget | None:
-        """What was made; None as long as nobody looked."""
+        """The content; None before its first use."""
         return self._made
 
-    def look(self) -> QWidget:
-        """Return the content, made if need be."""
+    def load(self) -> QWidget:
+        """Return the content, created if necessary."""
         if self._made is None:
             self._made = self._make()
             self._box.addWidget(self._made)
             # The layout would show it in the next turn only, too late for the focus.
             self._made.show()
             self.setFocusProxy(self._made)
-            if self._tell is not None:
-                self._tell(self._made)
+            if self._on_made is not None:
+                self._on_made(self._made)
         return self._made
 
     def showEvent(self, event: QShowEvent) -> None:
-        self.look()
+        self.load()
         super().showEvent(event)
 
 
 class EmptyPanel(QWidget):
-    """What stands where there is nothing yet: what belongs here, and the action that brings it."""
+    """A text in place of missing content, and the action that provides it."""
 
     def __init__(self, icon: str, heading: str, text: str, *buttons: QPushButton) -> None:
         super().__init__()
@@ -382,11 +382,11 @@ class EmptyPanel(QWidget):
         self._box = box
 
     def add_row(self, made: QLayout) -> None:
-        """Put something below the words and buttons."""
+        """Add a widget below text and buttons."""
         self._box.insertLayout(self._box.count() - 1, made)
 
-    def say(self, heading: str, text: str) -> None:
-        """Change the words."""
+    def show_text(self, heading: str, text: str) -> None:
+        """Show another text."""
         self.heading.setText(escaped(heading))
         self.words.setText(escaped(text))
 
@@ -396,7 +396,7 @@ class EmptyPanel(QWidget):
 
 
 def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
-    """Return a line with the icon of a severity, its words and buttons."""
+    """Return a line with the icon of a severity, a text and buttons."""
     made = QWidget()
     box = QHBoxLayout(made)
     box.setContentsMargins(0, 2, 0, 2)
@@ -410,41 +410,41 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     return made
 
 
-class AskedView(QWidget):
-    """A view that asks for what it shows when somebody looks; a page of a stack says why there is nothing."""
+class LazyView(QWidget):
+    """A view that requests its content when it becomes visible; until then a page shows why there is none."""
 
-    asked = Signal(object)
-    """What is wanted."""
+    requested = Signal(object)
+    """The request."""
 
-    wish: Any = None
+    request: Any = None
     empty: EmptyPanel
     _stack: QStackedWidget
     _is_old = True
 
-    def ask(self) -> None:
-        """Ask anew, now or when somebody looks."""
+    def reload(self) -> None:
+        """Request the content again, now or when the view becomes visible."""
         self._is_old = True
         if self.isVisible():
             self._is_old = False
-            self.asked.emit(self.wish)
+            self.requested.emit(self.request)
 
     @property
     def has_content(self) -> bool:
-        """Whether what was asked for is in view."""
+        """Whether the content is in view."""
         return bool(self._stack.currentIndex())
 
-    def give_up(self) -> None:
-        """Keep what is in view, now that nothing is read for it any more; if nothing is, ask again at the next look."""
+    def stop_waiting(self) -> None:
+        """Keep the content after a canceled read; without content request it at the next visit."""
         if not self.has_content:
-            self.say("Stopped", "Leave this page and come back to read it again.")
+            self.show_text("Stopped", "Leave this page and come back to read it again.")
             self._is_old = True
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._is_old:
-            self.ask()
+            self.reload()
 
-    def say(self, heading: str, text: str) -> None:
-        """Say why there is nothing."""
-        self.empty.say(heading, text)
+    def show_text(self, heading: str, text: str) -> None:
+        """Show a text in place of the content."""
+        self.empty.show_text(heading, text)
         self._stack.setCurrentIndex(0)

@@ -10,11 +10,11 @@ from ... import theme
 from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
 
 ROW_PIXELS = 8
-"""Widgets whose tops are no further apart are in one row for the Tab key."""
+"""Widgets whose tops are closer are in one row for the Tab key."""
 
 
 class Sheet(QWidget):
-    """What a sheet shows: a heading, a body that scrolls if it must, and a foot.
+    """A heading, a body that scrolls if necessary, and a foot.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Sheet(QWidget):
 
     closed = Signal()
     resized = Signal()
-    """It shows more than before, or less."""
+    """Its content has grown or shrunk."""
 
     def __init__(self, heading: str, width: int = 640) -> None:
         super().__init__()
@@ -47,8 +47,8 @@ class Sheet(QWidget):
         self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
 
     @property
-    def least_width(self) -> int:
-        """The pixels that its widgets need with the font in use."""
+    def min_width(self) -> int:
+        """The pixels of its widgets with the present font."""
         return max(part.minimumSize().width() for part in (self._inside.layout(), self.foot, self._top) if part)
 
     def preferred_height(self, width: int) -> int:
@@ -84,12 +84,12 @@ class Sheet(QWidget):
             pressed.click()
 
     def close_sheet(self) -> None:
-        """Ask to be closed."""
+        """Request to be closed."""
         self.closed.emit()
 
 
 class SheetHost(QWidget):
-    """Lies over the center while a sheet is open and dims what is behind.
+    """Covers the center while a sheet is open, and dims what is behind.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class SheetHost(QWidget):
         self.sheet_closed.emit()
 
     def fit(self) -> None:
-        """Give the sheet the size of what it now shows."""
+        """Fit the size of the sheet to its content."""
         # In the next turn: widgets that were just added have no size yet.
         QTimer.singleShot(0, self, self._place)
 
@@ -156,7 +156,7 @@ class SheetHost(QWidget):
             return
         # Text wraps within the border; a pixel more would seem to need a line less.
         border = self._frame.width() - self._frame.contentsRect().width()
-        width = min(max(self.sheet.preferred_width, self.sheet.least_width + border), self.width() - 32)
+        width = min(max(self.sheet.preferred_width, self.sheet.min_width + border), self.width() - 32)
         height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
         top = max(16, (self.height() - height) // 3)
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)

@@ -1,4 +1,4 @@
-"""Small sheets: paste sequences, preferences, a device in full, help."""
+"""Small sheets: pasted sequences, cluster, preferences, device, help texts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .facts import facts_grid
 from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
 
-PASTE_WORDS = "FASTA, or a plain sequence. It is kept as a file, so that the search can be repeated."
+PASTE_WORDS = "FASTA or a plain sequence, saved as a file, so that the search can be repeated."
 
 CLUSTER_WORDS = (
-    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for so many workers on"
-    " this machine. Its workers need clalign of the same version."
+    "The address of a Dask scheduler (tcp://host:8786), the .json file that it wrote, or local:4 for 4 workers on"
+    " this machine. Workers need the same version of clalign."
 )
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
 
 
 class SequenceField(QPlainTextEdit):
-    """Takes sequences: as FASTA, or one by its letters alone.
+    """Takes sequences as FASTA, or one by its letters alone.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class SequenceField(QPlainTextEdit):
         self.setAccessibleName(name)
 
     def fasta(self, name: str) -> str:
-        """Return what is in it as FASTA, with a name where there is none; empty if nothing is."""
+        """Return the content as FASTA, with a name if it has none; empty without sequences."""
         text = self.toPlainText().strip()
         head = "" if not text or text.startswith(">") else f">{name}\n"
         return f"{head}{text}\n" if text else ""
@@ -54,7 +54,7 @@ class SequenceField(QPlainTextEdit):
 class PasteSheet(Sheet):
     """Takes sequences from the clipboard; they become a file in the data folder."""
 
-    paste_asked = Signal(str, str)
+    paste_requested = Signal(str, str)
 
     def __init__(self) -> None:
         super().__init__("Paste sequences", 640)
@@ -76,7 +76,7 @@ class PasteSheet(Sheet):
         self.save.setToolTip("Paste or type sequences first." if empty else "")
 
     def _save(self) -> None:
-        self.paste_asked.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
+        self.paste_requested.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
 
 
 class ClusterSheet(Sheet):
@@ -105,7 +105,7 @@ class ClusterSheet(Sheet):
         is_known = cluster_of(words) is not None
         self.choose.setEnabled(is_known)
         self.choose.setToolTip("" if is_known else "Type an address first.")
-        text = f'"{words}" is no address: tcp://host:8786, local:4, or a file that ends in .json.'
+        text = f'"{words}" is not an address: tcp://host:8786, local:4, or a file that ends in .json.'
         self.problem.setText(text if words and not is_known else "")
 
     def _choose(self) -> None:
@@ -115,7 +115,7 @@ class ClusterSheet(Sheet):
 
 
 class PreferencesSheet(Sheet):
-    """Choices that outlive the session; they take effect at once."""
+    """Preferences, which take effect at once."""
 
     changed = Signal(dict)
 
@@ -148,10 +148,10 @@ class PreferencesSheet(Sheet):
 
 
 class DeviceSheet(Sheet):
-    """All that is known about a device, its self-test, and what to do if it cannot be used."""
+    """All facts about a device, its self-test, and advice if it cannot be used."""
 
-    test_asked = Signal(str)
-    tune_asked = Signal(str, bool)
+    test_requested = Signal(str)
+    tune_requested = Signal(str, bool)
 
     def __init__(self, device: Device) -> None:
         super().__init__(device_words.title(device), 560)
@@ -161,18 +161,18 @@ class DeviceSheet(Sheet):
         self.body.addLayout(self._checks)
         self.body.addLayout(self._facts)
         self.body.addStretch(1)
-        self.test = button("Self-test", lambda: self.test_asked.emit(device.id), "primary")
+        self.test = button("Self-test", lambda: self.test_requested.emit(device.id), "primary")
         self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
-        ask = self.tune_asked.emit
+        ask = self.tune_requested.emit
         self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
                            " fastest; results do not depend on it")  # fmt: skip
-        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Go back to the built-in choices")
+        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Restore the built-in choices")
         self.foot.addLayout(row(self.tune, self.forget, None, button("Close", self.close_sheet), self.test))
         self.setFocusProxy(self.test)
         self.show_device(device)
 
     def show_device(self, device: Device) -> None:
-        """Show what is known now."""
+        """Show the present facts."""
         clear_layout(self._facts)
         severity, words = device_words.health(device)
         if device.problem:
@@ -183,14 +183,14 @@ class DeviceSheet(Sheet):
             tool.setEnabled(device.is_usable)
 
     def add_trial(self, trial: dict[str, Any]) -> None:
-        """Show the last trial of a tuning that runs."""
+        """Show the last trial of a running tuning."""
         clear_layout(self._checks)
         words = device_words.trial(trial)
         self._checks.addWidget(notice_row("caution" if trial["problem"] else "note", words))
         self.resized.emit()
 
     def show_busy(self) -> None:
-        """Say that the self-test runs."""
+        """Show that the self-test runs."""
         self.test.setEnabled(False)
         self.test.setToolTip("The self-test is running.")
         clear_layout(self._checks)
@@ -198,7 +198,7 @@ class DeviceSheet(Sheet):
         self.resized.emit()
 
     def show_test(self, device: str, checks: list[DeviceFields], problem: str) -> None:
-        """Show what the self-test of a device found."""
+        """Show the result of a self-test."""
         if device != self.device_id:
             return
         self.test.setEnabled(True)
@@ -213,7 +213,7 @@ class DeviceSheet(Sheet):
 
 
 class TextSheet(Sheet):
-    """Names and texts, to read: shortcuts, the filter language, about."""
+    """Names and texts to read: shortcuts, the filter language, about."""
 
     def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
         super().__init__(heading, 600)

@@ -63,13 +63,13 @@ class SpecSheet(Sheet):
         Tooltip of that button.
     """
 
-    run_asked = Signal(object)
-    foresee_asked = Signal(object)
+    run_requested = Signal(object)
+    foresee_requested = Signal(object)
     """A spec whose time to build kernels is needed; answered by `show_foreseen`."""
     foreseeing_outdated = Signal()
-    """The spec has changed since `foresee_asked`."""
-    open_asked = Signal()
-    action_asked = Signal(str)
+    """The spec has changed since `foresee_requested`."""
+    open_requested = Signal()
+    action_requested = Signal(str)
 
     def __init__(
         self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str, str], tip: str
@@ -87,7 +87,7 @@ class SpecSheet(Sheet):
         self._is_wanted: Callable[[], bool] | None = None
         self._foreseen: dict[str, JobResult] = {}
         self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
-        self._typing.timeout.connect(self.ask_foreseen)
+        self._typing.timeout.connect(self.request_forecast)
         self.setFocusProxy(self.run_button)
         self._notices, self.cautions = QVBoxLayout(), QVBoxLayout()
         self._build(texts[1])
@@ -122,7 +122,7 @@ class SpecSheet(Sheet):
         made = FormLines()
         for place, (text, box) in enumerate(self._files().values()):
             made.add(LINES * place, text, box)
-            opens = button("Open…", self.open_asked.emit)
+            opens = button("Open…", self.open_requested.emit)
             made.grid.addWidget(opens, LINES * place, 2, Qt.AlignmentFlag.AlignLeft)
         self._add_lines(made)
         return made
@@ -168,7 +168,7 @@ class SpecSheet(Sheet):
         for name, (_, box) in self._files().items():
             self.fill_files(box, "profiles" if name == "profiles" else "sequences", getattr(space, f"{name}_path"))
         self.devices.clear()
-        now = device_words.title(space.auto_device()) if space.devices_known else "devices are still being looked for"
+        now = device_words.title(space.auto_device()) if space.devices_known else "still looking for devices"
         self.devices.addItem(f"Automatic ({now})", "auto")
         for device in space.devices:
             self.devices.addItem(f"{device_words.title(device)} · {device_words.line(device)}", device.id)
@@ -231,13 +231,13 @@ class SpecSheet(Sheet):
         if not reason and not found:
             self._typing.start()
 
-    def ask_foreseen(self) -> None:
+    def request_forecast(self) -> None:
         """Request the time to build kernels, which depends on the programs in the cache."""
         space = self.workspace
         if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
             return
         if space.device.kind != "reference" and _key(self.spec) not in self._foreseen:
-            self.foresee_asked.emit(self.spec)
+            self.foresee_requested.emit(self.spec)
 
     def show_foreseen(self, spec: Spec, found: JobResult) -> None:
         """Show the time to build kernels."""
@@ -250,7 +250,7 @@ class SpecSheet(Sheet):
         if problem:
             self.cautions.addWidget(notice_row("stop", problem))
         for notice in found:
-            buttons = [button(text, partial(self.action_asked.emit, name)) for name, text in notice.ways]
+            buttons = [button(text, partial(self.action_requested.emit, name)) for name, text in notice.ways]
             place = self.cautions if notice.severity in ("caution", "stop") else self._notices
             place.addWidget(notice_row(notice.severity, notice.text, *buttons))
 
@@ -267,7 +267,7 @@ class SpecSheet(Sheet):
 
     def _run(self) -> None:
         if self.spec is not None and self.run_button.isEnabled():
-            self.run_asked.emit(self.spec)
+            self.run_requested.emit(self.spec)
 
     def copy_command(self) -> None:
         """Copy the command."""

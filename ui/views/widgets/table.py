@@ -1,4 +1,4 @@
-"""What all tables share: sorting by a click on a heading, headings that stand whole, copying."""
+"""The base of all tables: sorting by headings, widths of columns, copying."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ASCENDING, DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrde
 
 
 class Table(QTableView):
-    """Rows that can be chosen and copied; a click on a heading sorts, the next reverses, a third restores the order.
+    """Rows that can be selected and copied; a click on a heading sorts, the next reverses, a third restores the order.
 
     Parameters
     ----------
     model : QAbstractItemModel
-        It says in which order a column is sorted first (`Qt.InitialSortOrderRole`); column -1 is the original order.
+        It returns the initial order of a column (`Qt.InitialSortOrderRole`); column -1 is the original order.
     name : str
         What it is called for those who do not see it.
     is_sorted : bool
@@ -30,7 +30,7 @@ class Table(QTableView):
     """
 
     MIN_FILLED_WIDTH = 0
-    """Pixels of the column that takes the room the others leave, if they leave less."""
+    """Least pixels of the column that takes the remaining room."""
 
     def __init__(self, model: QAbstractItemModel, name: str, is_sorted: bool = True) -> None:
         super().__init__()
@@ -50,31 +50,31 @@ class Table(QTableView):
         header.setSortIndicator(-1, ASCENDING)
         self.setSortingEnabled(is_sorted)
         self.filled: int | None = None
-        """The column that takes the room the others leave."""
+        """The column that takes the remaining room."""
         self.widths: dict[int, tuple[int, int]] = {}
-        """By column: the usual width in pixels, and that which it was given last."""
+        """By column: the default width in pixels, and the last one that was set."""
 
     def set_widths(self, widths: Mapping[int, int]) -> None:
-        """Give columns their widths (pixels); they become wider where their titles need it."""
+        """Set the widths of columns (pixels), or more if their titles need it."""
         for place, width in widths.items():
             self.setColumnWidth(place, width)
         self.widths = {place: (width, width) for place, width in widths.items()}
 
     def title_width(self, place: int) -> int:
-        """Return the pixels that the title of a column needs; Qt's hint has room for an arrow in every column."""
+        """Return the pixels of the title of a column; Qt's hint reserves an arrow in every column."""
         header = self.horizontalHeader()
         title = header.model().headerData(place, Qt.Orientation.Horizontal)
         return header.fontMetrics().horizontalAdvance(str(title or "")) + 2 * TITLE_PADDING
 
     def show_titles(self) -> None:
-        """Let titles of columns stand whole; a column that the user made wider or narrower stays."""
+        """Fit titles of columns; widths set by the user stay."""
         for place, (usual, given) in self.widths.items():
             if self.columnWidth(place) == given:
                 self.widths[place] = usual, max(usual, self.title_width(place))
                 self.setColumnWidth(place, self.widths[place][1])
 
     def fill(self) -> None:
-        """Give one column the room that the others leave; unlike Qt's stretching never less than it needs."""
+        """Give a column the remaining room; unlike Qt's stretching never less than it needs."""
         place, header = self.filled, self.horizontalHeader()
         if place is not None and not self.isColumnHidden(place):
             least = max(self.MIN_FILLED_WIDTH, self.title_width(place), self.widths.get(place, (0, 0))[0])
@@ -98,7 +98,7 @@ class Table(QTableView):
             header.setSortIndicator(-1, ASCENDING)
 
     def copy(self) -> None:
-        """Copy what the table holds, or what of it is selected."""
+        """Copy the selection, or the whole table."""
         raise NotImplementedError
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,4 +1,4 @@
-"""A small table of texts, and the splitter that stands it beside a chart."""
+"""A small table, and a splitter for a table and a chart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...models.widgets.text_table import ROW_ROLE, TextTable
 from .table import Table
 
 WIDE = 1000
-"""Pixels of width from which on the two parts of a turning splitter stand side by side."""
+"""Pixels of width from which on the two parts are side by side."""
 
 ROW_HEIGHT = 26
 

@@ -1,4 +1,4 @@
-"""What is shown while a page waits for what is read of a run, and a way to give that up."""
+"""A sign that a page waits for a read of a run, with a button to cancel."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from PySide6.QtWidgets import QProgressBar, QWidget
 from .parts import ElidedLabel, button, row
 
 BUSY_MS = 60
-"""After this it is shown that something is being read; most is there before."""
+"""Delay before the sign is shown; most reads end earlier."""
 
 GAP = 8
 """Pixels between a text and the sign."""
 
 
 class WaitSign(QWidget):
-    """A bar that moves, and a button that stops."""
+    """A moving bar, and a button that stops."""
 
     stopped = Signal()
     turned = Signal()
-    """It came or went."""
+    """It was shown or hidden."""
 
-    def __init__(self, words: str, tip: str = "Leave what is shown as it is", keeps_room: bool = True) -> None:
+    def __init__(self, words: str, tip: str = "Keep the present view", keeps_room: bool = True) -> None:
         super().__init__()
         self._bar = QProgressBar()
         self._bar.setRange(0, 0)
@@ -39,12 +39,12 @@ class WaitSign(QWidget):
         self.hide()
 
     def begin(self) -> None:
-        """Show it soon, unless the answer comes before."""
+        """Show it soon, unless the answer arrives earlier."""
         if self.isHidden():
             self._soon.start()
 
     def end(self) -> None:
-        """Show it no longer."""
+        """Hide it."""
         self._soon.stop()
         self.hide()
 
@@ -62,14 +62,14 @@ class WaitSign(QWidget):
 
 
 class WaitLine(ElidedLabel):
-    """One line of text, at whose end the sign stands while something is read: only then the text leaves it room.
+    """A line of text with the sign at its end while something is read.
 
-    The sign is in no layout, so that nothing is laid out anew when it comes and goes.
+    The sign is in no layout, so that nothing moves when it is shown or hidden.
 
     Parameters
     ----------
     words : str
-        What is done while the sign is there.
+        The text while the sign is shown.
     role : str
         Color of the text.
     """
@@ -87,7 +87,7 @@ class WaitLine(ElidedLabel):
         return super().minimumSizeHint().expandedTo(self.waiting.sizeHint())
 
     def shown(self) -> str:
-        """Return as much of the text as fits beside the sign."""
+        """Return the part of the text that fits beside the sign."""
         if self.waiting.isHidden():
             return super().shown()
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.waiting.x() - GAP)
