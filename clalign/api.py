@@ -175,7 +175,7 @@ class Results:
         """
         place = Path(path_of(path, "path"))
         if place.exists():
-            raise InputError(place, "the file exists already.", "Choose another name.")
+            raise InputError(place, "the file already exists.", "Choose another name.")
         self.run.copy_to(place)
 
     def _number(self, query: int | str) -> int:

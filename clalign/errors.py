@@ -13,12 +13,15 @@ from pathlib import Path
 
 from clalign.common.escapes import escaped
 
-LONGEST_QUOTE = 60
-"""Characters of a file that a message repeats."""
+MAX_QUOTE = 60
+"""Characters of a file that a message quotes at most."""
+
+MAX_NUMBERS = 5
+"""Numbers that a message lists at most."""
 
 
 def typed(words: Sequence[str]) -> str:
-    """Return a command as it is typed in a shell of this system."""
+    """Return a command with the quotation marks of this system's shell."""
     if sys.platform == "win32":
         from subprocess import list2cmdline
 
@@ -29,22 +32,18 @@ def typed(words: Sequence[str]) -> str:
 
 
 def named(path: str) -> str:
-    """Return a path as a word of a command, which does not take it for an option; ``-`` stays."""
+    """Return a path as a word of a command that is not taken for an option; ``-`` is kept."""
     return f"./{path}" if path.startswith("-") and path != "-" else path
 
 
 def command_for(name: str, path: object, *more: str) -> str:
-    """Return a command of clalign for a file, with what is given before the file, as it is typed in a shell."""
+    """Return a command of clalign for a file, with further words before the file, as it is typed in a shell."""
     return typed(["clalign", name, *more, named(str(path))])
 
 
-def quoted(text: str, most: int = LONGEST_QUOTE) -> str:
+def quoted(text: str, most: int = MAX_QUOTE) -> str:
     """Return a part of a user's input as a message shows it: in quotation marks, and shortened."""
     return f'"{text}"' if len(text) <= most else f'"{text[: most - 3]}..."'
-
-
-MAX_NUMBERS = 5
-"""Places that a message lists."""
 
 
 class ExitCode(IntEnum):
@@ -96,14 +95,14 @@ class OptionError(ClalignError):
 
 
 def several_named(where: object, what: str, name: str, numbers: Sequence[int]) -> OptionError:
-    """Return what is said of a name that several profiles or queries have, whose places count from 0."""
+    """Return the error for a name that several profiles or queries have; `numbers` count from 0."""
     some = ", ".join(f"{number + 1:,}" for number in numbers[:MAX_NUMBERS]) + ", ..." * (len(numbers) > MAX_NUMBERS)
     plural = "queries" if what == "query" else f"{what}s"
-    return OptionError(f"{where} holds {len(numbers):,} {plural} named {quoted(name)}.", f"Choose by number: {some}.")
+    return OptionError(f"{where} has {len(numbers):,} {plural} named {quoted(name)}.", f"Choose by number: {some}.")
 
 
 class InputError(ClalignError):
-    """A file that cannot be read as what it is meant to be.
+    """A file that cannot be read, or is of the wrong kind.
 
     Parameters
     ----------
@@ -129,10 +128,10 @@ class InputError(ClalignError):
 
 
 class DamagedRun(InputError):
-    """A run file that holds something else than clalign writes: damaged, or made to do harm."""
+    """A run file with content that clalign does not write: it is damaged, or made to do harm."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
-        super().__init__(path, f"this run file is damaged ({reason}).", "Search again, or take a copy of it.")
+        super().__init__(path, f"this run file is damaged ({reason}).", "Search again, or use a copy of it.")
 
 
 class OutputError(ClalignError):
@@ -142,11 +141,11 @@ class OutputError(ClalignError):
 
 
 class RunExists(OutputError):
-    """A run file that is to be made, and is there already: it is somebody else's."""
+    """A new run file whose path already exists."""
 
     def __init__(self, path: str | Path) -> None:
         hint = f"Choose another name, or continue it with: {command_for('resume', path)}"
-        super().__init__(f"{path} exists already.", hint)
+        super().__init__(f"{path} already exists.", hint)
 
 
 class RunBusy(OutputError):
@@ -160,7 +159,7 @@ class DeviceError(ClalignError):
 
 
 class DeviceNotFound(DeviceError):
-    """No device answers to what was asked for."""
+    """An error for words that mean no device."""
 
     exit_code = ExitCode.NO_DEVICE
 
@@ -173,9 +172,9 @@ class KernelBuildError(DeviceError):
     device, source : str
         Name of the device and of the kernel file.
     defines : dict
-        The choices the kernel was built with.
+        Definitions that the kernel was built with.
     log : str
-        What the compiler said.
+        Messages of the compiler.
     """
 
     def __init__(self, device: str, source: str, defines: dict[str, object], log: str) -> None:
@@ -185,7 +184,7 @@ class KernelBuildError(DeviceError):
         self.log = log
         super().__init__(
             f"The driver of {device} could not compile {source}.",
-            f"Choose another device, or update this driver. The compiler said: {log.strip()[:2000]}",
+            f"Choose another device, or update this driver. Messages of the compiler: {log.strip()[:2000]}",
         )
 
 
@@ -200,10 +199,10 @@ class OutOfDeviceMemory(DeviceError):
 
 
 class WorkerLost(ClalignError):
-    """The process that ran a job ended without saying why (a driver that crashed, a killed process)."""
+    """The process of a job ended without a last event: its driver crashed, or it was killed."""
 
     exit_code = ExitCode.STOPPED
 
 
 class Cancelled(Exception):
-    """The user asked a job to stop. Not an error: what was found so far is kept."""
+    """The user stopped a job; not an error: results so far are kept."""

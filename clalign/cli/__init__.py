@@ -33,9 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             settle_child()
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
         with starting.WorkerAhead(engine, starting.device_in(words)) as ahead:
-            from clalign.cli.program import obey
+            from clalign.cli.program import run_words
 
-            return obey(words, ahead)
+            return run_words(words, ahead)
     except KeyboardInterrupt:  # before there is anything else that takes it
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def be_program(argv: Sequence[str] | None = None) -> int:
     """Run the command line as all that this process does; its exit code is for `sys.exit`.
 
-    A Ctrl-C that comes later, while Python takes itself apart, has nothing left to interrupt, and is not heeded.
+    A Ctrl-C that comes later, while Python shuts down, has nothing left to interrupt and is ignored.
     """
     try:
         return main(argv)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from clalign.cli.inputs import in_alignments, there
+from clalign.cli.inputs import in_alignments, input_path
 from clalign.cli.parser import Commands
 from clalign.cli.streams import show, tell
 from clalign.errors import InputError, OptionError
@@ -42,18 +42,26 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "accuracy",
         examples=EXAMPLES,
-        description="Compare alignments with a reference alignment of the same sequences, which are found by their"
-        " names: AMA (share of residues with the same partner, or none), SP (share of the reference's residue pairs"
-        " that are found; sum of pairs, sensitivity), PPV (share of the pairs found that are in the reference) and TC"
-        " (share of the reference's columns that are whole).",
+        description="Compare alignments with a reference alignment of the same sequences, matched by name: AMA (share"
+        " of residues with the same partner, or none), SP (share of the residue pairs of the reference that are found:"
+        " sum of pairs, sensitivity), PPV (share of the pairs found that are in the reference) and TC (share of the"
+        " columns of the reference that are reproduced entirely).",
     )
-    parser.add_argument("tests", metavar="TEST", nargs="+",
-                        help="alignments of any format, or folders of them; they may hold more sequences")  # fmt: skip
-    parser.add_argument("reference", metavar="REFERENCE",
-                        help="the reference alignment; for folders one with references of the same names")  # fmt: skip
-    parser.add_argument("--core", action="store_true",
-                        help="count only core blocks: the columns that a BAliBASE reference (XML) marks, or whose"
-                        " residues are in upper case in the reference")  # fmt: skip
+    parser.add_argument(
+        "tests",
+        metavar="TEST",
+        nargs="+",
+        help="alignments of any format, or folders of them; extra sequences are fine",
+    )
+    parser.add_argument(
+        "reference", metavar="REFERENCE", help="the reference alignment, or a folder with references of the same names"
+    )
+    parser.add_argument(
+        "--core",
+        action="store_true",
+        help="count only core blocks: columns marked in a BAliBASE reference (XML), or with upper-case residues in the"
+        " reference",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object with all counts")
     parser.set_defaults(run=run)
 
@@ -62,17 +70,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare and print the measures."""
     from clalign.tools.alignment_accuracy import compare_files
 
-    groups = [(test, paired(test, arguments.reference)) for test in arguments.tests]
     found = []
-    for test, pairs in groups:
+    for test, pairs in [(test, paired(test, arguments.reference)) for test in arguments.tests]:
         accuracies = []
         for one, reference in pairs:
-            with in_alignments(there(one), there(reference)) as (first, second):
+            with in_alignments(input_path(one), input_path(reference)) as (first, second):
                 accuracies.append(compare_files(first, second, arguments.core))
         found.append((test, pairs, accuracies))
     if arguments.json:
-        show(json.dumps({"schema": 1, "columns": "core" if arguments.core else "all",
-                         **document(found)}, indent=1))  # fmt: skip
+        columns = "core" if arguments.core else "all"
+        show(json.dumps({"schema": 1, "columns": columns, **document(found)}, indent=1))
     else:
         show("\n".join(table(found)))
     return 0
@@ -94,11 +101,11 @@ def paired(test: str, reference: str) -> list[tuple[str, str]]:
     folders = [Path(path).is_dir() for path in (test, reference)]
     if not any(folders):
         if test == reference == "-":
-            raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
+            raise OptionError("Only one of the two files can be standard input (-).", "Give the other as a file.")
         return [(test, reference)]
     if not all(folders):
         hint = "Give two files, or two folders with files of the same names."
-        raise OptionError(f"{test if folders[0] else reference} is a folder, but the other one is a file.", hint)
+        raise OptionError(f"{test if folders[0] else reference} is a folder, but the other is a file.", hint)
     tests: dict[str, list[Path]] = {}
     references: dict[str, list[Path]] = {}
     for folder, known in ((test, tests), (reference, references)):
@@ -109,7 +116,7 @@ def paired(test: str, reference: str) -> list[tuple[str, str]]:
         (str(one), _only(references.get(name, []), one, reference)) for name, each in tests.items() for one in each
     ]
     if not pairs:
-        raise InputError(test, "there is no file in this folder.", "Choose a folder with alignments.")
+        raise InputError(test, "the folder is empty.", "Choose a folder with alignments.")
     missing = len(references.keys() - tests.keys())
     if missing:
         tell(f"{missing:,} of {len(references):,} references in {reference} have no alignment in {test}.")
@@ -125,9 +132,9 @@ def _only(references: Sequence[Path], test: Path, folder: str) -> str:
         chosen = [path for path in references if Path(_COMPRESSED.sub("", path.name)).suffix.lower() == ending]
         references = chosen or references
     if len(references) != 1:
-        what = f"{len(references)} references" if references else "no reference"
-        hint = "Give each alignment one reference of the same name, whatever its ending."
-        raise InputError(test, f"there is {what} of this name in {folder}.", hint)
+        what = f"has {len(references)} references" if references else "has no reference"
+        hint = "Each alignment needs one reference of the same name; the ending does not matter."
+        raise InputError(test, f"it {what} in {folder}.", hint)
     return os.fspath(references[0])
 
 

@@ -18,12 +18,12 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "add",
         examples=EXAMPLES,
-        description="Add sequences to a finished alignment. Its columns stay as they are, and new ones come between"
-        " them; the new sequences are aligned by the posteriors of pair HMMs that compare them with the rows and with"
-        " each other.",
+        description="Add sequences to a finished alignment. Its columns are kept, and new ones are inserted between"
+        " them; the new sequences are aligned by posterior probabilities of pair HMMs, which compare them with the"
+        " aligned sequences and with each other.",
     )
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
-    parser.add_argument("sequences", metavar="SEQS", help="the sequences to add, of any format; gaps are left out")
+    parser.add_argument("sequences", metavar="SEQS", help="the sequences to add, in any format; gaps are removed")
     add_change_options(parser)
     parser.set_defaults(run=run)
 

@@ -13,7 +13,7 @@ from clalign.engines.engine import engines
 COMMAND = "clalign anneal"
 
 CHANGED = [engine for engine in engines() if engine.parts.begin_again is not None]
-"""The engines whose runs go on from before their end."""
+"""The engines whose finished runs can be aligned again with another gap factor."""
 
 EXAMPLES = (
     "clalign anneal --gapfactor 0.5 --run wider.clalign family.clalign > wider.afa",
@@ -26,16 +26,20 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "anneal",
         examples=EXAMPLES,
-        description="Align the sequences of a finished run with another gap factor, by the probabilities that it keeps:"
-        " no pair is compared again. The result is a run of its own, the same as if it had been aligned so from the"
-        " beginning. With no output named the text goes to standard output.",
+        description="Align the sequences of a finished run with another gap factor, from the probabilities stored in"
+        " it: no pair is compared again. The result is a new run, the same as if it had been aligned this way from the"
+        " start. If no output is named, the alignment goes to standard output.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run of an alignment (.clalign)")
     group = parser.add_argument_group("Alignment")
     worth = group.add_mutually_exclusive_group(required=True)
-    worth.add_argument("--gapfactor", type=float, metavar="X", help="what aligning must be worth: less for a more"
-                       " sensitive alignment, more for one that only says what is certain")  # fmt: skip
-    worth.add_argument("--maxsn", action="store_true", help="align whatever may be homologous (as --gapfactor 0)")
+    worth.add_argument(
+        "--gapfactor",
+        type=float,
+        metavar="X",
+        help="how certain aligned residues must be: lower for more sensitivity, higher for more specificity",
+    )
+    worth.add_argument("--maxsn", action="store_true", help="align all that may be homologous (as --gapfactor 0)")
     group.add_argument("--run", dest="new_run", metavar="FILE", required=True, help="the new run (.clalign)")
     add_run_outputs(parser, CHANGED)
     add_device_option(parser)

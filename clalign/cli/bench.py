@@ -20,7 +20,7 @@ EXAMPLES = (
     "clalign bench --device gpu --import there.json         # the job of there.json, here",
 )
 
-STOPPED = "Stopped. Nothing was written, because the comparison is not whole."
+STOPPED = "Stopped. Nothing was written, because the comparison is incomplete."
 
 
 def add_parser(subparsers: Commands) -> None:
@@ -30,13 +30,13 @@ def add_parser(subparsers: Commands) -> None:
         examples=EXAMPLES,
         description="Score the same random sequences with the same random profile on several devices. Shows whether the"
         " scores are identical, the speed with and without copies, the share of a measured peak, the cost of starting,"
-        " and from which database size on which device is done first. The exit code is 8 if any score differs.",
+        " and which device is fastest for which size of database. The exit code is 8 if any score differs.",
     )
     group = parser.add_argument_group("Devices")
     group.add_argument(
         "--device", action="append", metavar="D",
-        help="an id or part of a name from `clalign devices`, gpu, cpu or reference (which computes a sample only);"
-        " repeatable [every one that is ready]",
+        help="an id or part of a name from `clalign devices`, gpu, cpu or reference (which computes only a sample);"
+        " repeatable [all that are ready]",
     )  # fmt: skip
     group = parser.add_argument_group("Job")
     group.add_argument("--nodes", type=count, metavar="N", help="nodes of the profile [200]")
@@ -46,8 +46,8 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument("--json", metavar="F", help="write the comparison as JSON to F; - is standard output")
     group.add_argument(
         "--import", dest="imports", action="append", default=[], metavar="F",
-        help="add the devices of a comparison written by --json, of the same job; repeatable. Without --device nothing"
-        " is measured",
+        help="add the devices of a comparison of the same job, written by --json; repeatable. Nothing is measured"
+        " without --device",
     )  # fmt: skip
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         check_places((arguments.json,), arguments.imports)
     documents = [read_comparison(path) for path in arguments.imports]
-    merge_comparisons(documents) if documents else None  # different jobs are told of before anything is measured
+    merge_comparisons(documents) if documents else None  # refuses different jobs before anything is measured
     if arguments.device or not documents:
         documents.insert(0, _measured(arguments, documents))
     document = merge_comparisons(documents)
@@ -87,8 +87,8 @@ def _measured(arguments: argparse.Namespace, imported: list[dict[str, Any]]) -> 
         other = [name for name, value in sizes.items() if value not in (None, given[name])]
         if other:
             raise OptionError(
-                f"The imported comparison ran another job: its {other[0]} is {given[other[0]]:,}.",
-                "Leave the options of the job out, to run the same job here.",
+                f"The imported comparison is of another job: its {other[0]} is {given[other[0]]:,}.",
+                "Leave out the options of the job to run the same one here.",
             )
         sizes = given
     request = {"job": "bench", "devices": arguments.device or [], **sizes}

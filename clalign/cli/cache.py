@@ -1,4 +1,4 @@
-"""``clalign cache``: what is kept to be used again."""
+"""``clalign cache``: show or clear what is kept to be used again."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "cache",
         examples=EXAMPLES,
-        description="Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much room"
-        " they take. They are made again when they are needed.",
+        description="Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much space"
+        " they take. They are made again when needed.",
     )
     parser.add_argument_group("Cache").add_argument("--clear", action="store_true", help="remove all of them")
     parser.set_defaults(run=run)
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(f"  {size_text(size):>12s}  {words}")
     found = cached_databases()
     if found:
-        show("Sequences, with the day of their last use:")
+        show("Sequences, with the date of their last use:")
     for entry in found:
         show(f"  {size_text(entry.size):>12s}  {time.strftime('%Y-%m-%d', time.localtime(entry.used))}  {entry.source}")
     return 0

@@ -7,14 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import (
     add_cpu_option,
     add_device_option,
     add_progress_options,
     device_of,
     progress_mode,
-    tell_of_cpu,
+    warn_of_cpu,
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
@@ -34,7 +34,7 @@ EXAMPLES = (
 STOPPED = "Stopped. Nothing was written."
 BAR_WIDTH = 50
 MAX_LINES = 40
-"""Lines of a histogram that is printed; wider ones have several bits to a line."""
+"""Lines of a printed histogram; longer ones have several bits to a line."""
 
 
 def add_parser(subparsers: Commands) -> None:
@@ -44,20 +44,21 @@ def add_parser(subparsers: Commands) -> None:
         "calibrate",
         examples=EXAMPLES,
         description="Score random sequences with HMMER2 profiles, fit an extreme value distribution to the scores as"
-        " hmmcalibrate does, and write it into a copy of the file. Searches with the copy have E-values instead of"
+        " hmmcalibrate does, and write it into a copy of the file. Searches with the copy report E-values instead of"
         " upper bounds. The same seed gives the same values on every device.",
     )
     parser.add_argument("profiles", metavar="HMMFILE", help="HMMER2 profiles, one or many; - is standard input")
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="OUT", help="write the calibrated copy to OUT, a new file")
-    group.add_argument("--in-place", action="store_true", help="replace HMMFILE, once everything is computed")
+    group.add_argument("--in-place", action="store_true", help="replace HMMFILE when everything is computed")
     group.add_argument("--histogram", metavar="F", help="write histograms and fits as JSON to F")
     group = parser.add_argument_group("Random sequences")
     group.add_argument("--num", type=count, default=default.n, metavar="N", help=f"how many [{default.n}]")
     group.add_argument("--seed", type=whole_number, default=default.seed, metavar="S", help=f"seed [{default.seed}]")
     group.add_argument("--mean", type=number, default=default.mean, metavar="X", help=f"mean length [{default.mean:g}]")
-    group.add_argument("--sd", type=number, default=default.sd, metavar="X",
-                       help=f"standard deviation of the lengths [{default.sd:g}]")  # fmt: skip
+    group.add_argument(
+        "--sd", type=number, default=default.sd, metavar="X", help=f"standard deviation of the lengths [{default.sd:g}]"
+    )
     group.add_argument("--fixed", type=count, metavar="N", help="give all of them this length instead")
     add_cpu_option(add_device_option(parser))
     add_progress_options(parser)
@@ -72,8 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     spec = CalibrateSpec(arguments.num, arguments.seed, arguments.mean, arguments.sd, arguments.fixed)
     output = _output(arguments)
-    tell_of_cpu(arguments, COMMAND)
-    with in_files(there(arguments.profiles)) as (profiles,):
+    warn_of_cpu(arguments, COMMAND)
+    with in_files(input_path(arguments.profiles)) as (profiles,):
         job = {
             "job": "calibrate", "profiles": profiles, "output": output, "device": device_of(arguments), "n": spec.n,
             "seed": spec.seed, "mean": spec.mean, "sd": spec.sd, "fixed": spec.fixed,
@@ -96,13 +97,13 @@ def _output(arguments: argparse.Namespace) -> str:
     if (output is None) != arguments.in_place:
         raise UsageError(COMMAND, "give either -o OUT for a calibrated copy or --in-place")
     if output == "-":
-        raise OptionError("The calibrated copy cannot go to standard output (-).", "Give -o the name of a file.")
+        raise OptionError("The calibrated copy cannot go to standard output (-).", "Give -o a file name.")
     if arguments.in_place and not is_plain(profiles):
         raise OptionError("Only a file can be calibrated in place.", "Name a file for the copy with -o.")
-    there(profiles)
+    input_path(profiles)
     if output is not None and Path(output).exists():
-        raise OutputError(f"{output} exists already.", "Choose another name, or remove it first; to replace the"
-                                                       " profiles themselves, give --in-place.")  # fmt: skip
+        hint = "Choose another name, or remove it first; to replace the profiles themselves, give --in-place."
+        raise OutputError(f"{output} already exists.", hint)
     target = str(Path(profiles if arguments.in_place else output).absolute())
     check_places(filter(None, (target, arguments.histogram)), () if arguments.in_place else (profiles,))
     return target

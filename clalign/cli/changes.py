@@ -8,7 +8,7 @@ import dataclasses
 import os
 from pathlib import Path
 
-from clalign.cli.inputs import in_alignments, in_files, is_run, there
+from clalign.cli.inputs import in_alignments, in_files, input_path, is_run
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
@@ -21,16 +21,25 @@ from clalign.values.documents import JobRequest
 ENGINE = engine_of_command("align")
 """The engine that changes finished alignments."""
 
-ALIGNMENT_HELP = "the alignment, of any format, also compressed, or a run that has one; - is standard input"
+ALIGNMENT_HELP = "the alignment in any format, also compressed, or a run of one; - is standard input"
 
 
 def add_change_options(parser: CommandParser) -> None:
     """Add the flags that both commands have."""
     group = parser.add_argument_group("Output")
-    group.add_argument("-o", dest="output", metavar="OUT", default="-",
-                       help="write the alignment to OUT, which may be ALIGNMENT itself [standard output]")  # fmt: skip
-    group.add_argument("--format", choices=tuple(FORMS), metavar="|".join(FORMS),
-                       help="what to write [by the ending of OUT, else fasta]")  # fmt: skip
+    group.add_argument(
+        "-o",
+        dest="output",
+        metavar="OUT",
+        default="-",
+        help="write the alignment to OUT, which may be ALIGNMENT itself [standard output]",
+    )
+    group.add_argument(
+        "--format",
+        choices=tuple(FORMS),
+        metavar="|".join(FORMS),
+        help="format to write [by the ending of OUT, else fasta]",
+    )
     add_fields(parser, ENGINE.changes.choice.get())
     add_device_option(parser)
     add_progress_options(parser)
@@ -43,9 +52,9 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
     ----------
     arguments : argparse.Namespace
     job : dict
-        Its name, and what else it takes.
+        Name and parameters of the job.
     files : dict
-        Its inputs.
+        Paths of its inputs, by their names in the job.
     """
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
@@ -56,11 +65,11 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
     names = [field.name for field in dataclasses.fields(made)]
     choice = made(**{name: value for name, value in vars(arguments).items() if name in names})
     if list(files.values()).count("-") > 1:
-        raise OptionError("Only one of the two files can be standard input (-).", "Give the other one as a file.")
-    paths, output = [there(path) for path in files.values()], arguments.output
+        raise OptionError("Only one of the two files can be standard input (-).", "Give the other as a file.")
+    paths, output = [input_path(path) for path in files.values()], arguments.output
     check_places((output,), paths[1:])
     if paths[0] != "-" and os.path.isfile(output) and os.path.samefile(output, paths[0]) and is_run(output):
-        raise OptionError(f"{output} is a run.", "Give the alignment a file of its own.")
+        raise OptionError(f"{output} is a run.", "Choose another file for the alignment.")
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(in_files(*paths[1:]))
         given = [*stack.enter_context(in_alignments(paths[0])), *given]
@@ -72,6 +81,6 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
         if output == "-":
             show(written.read_text(encoding="utf-8"), end="")
             return 0
-    show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output}"
-         f" (before: {value['n_rows']:,} in {value['width']:,}).")  # fmt: skip
+    before = f"before: {value['n_rows']:,} in {value['width']:,}"
+    show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output} ({before}).")
     return 0

@@ -1,4 +1,4 @@
-"""``clalign completion``: what lets a shell complete commands, options, choices, files and devices."""
+"""``clalign completion``: scripts by which shells complete commands, options, choices, files and devices."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ EXAMPLES = (
 SHELLS = ("bash", "zsh", "fish", "powershell")
 
 DEVICES = "devices"
-"""What the scripts ask for: words for devices, one a line."""
+"""The argument by which the scripts get the words for devices, one a line."""
 
 
 class _Shells(tuple[str, ...]):
-    """What people may choose; what only the scripts ask for is taken, but not offered."""
+    """Names of shells, among which `DEVICES` is accepted but not offered."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class _Shells(tuple[str, ...]):
 
 
 NO_FILES = ("NAME", "TEXT", "S", "P", "G", "A,B", "A-B")
-"""Words of the help for arguments that are texts, but no names of files."""
+"""Metavariables of arguments that are texts but not file names."""
 
 
 def add_parser(subparsers: Commands) -> None:
@@ -43,15 +43,10 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "completion",
         examples=EXAMPLES,
-        description="Print the script by which a shell completes the words of clalign: commands, options, choices,"
-        " names of files and devices. A new version may need a new one.",
+        description="Print the script by which a shell completes commands, options, choices, file names and devices of"
+        " clalign. A new version of clalign may need a new script.",
     )
-    parser.add_argument(
-        "shell",
-        choices=_Shells(SHELLS),
-        metavar="|".join(SHELLS),
-        help="what to complete in",
-    )
+    parser.add_argument("shell", choices=_Shells(SHELLS), metavar="|".join(SHELLS), help="your shell")
     parser.set_defaults(run=run)
 
 
@@ -62,15 +57,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def device_words() -> list[str]:
-    """Return what ``--device`` takes: the ids of devices that were tested before, found in a moment, and kinds."""
+    """Return what ``--device`` takes: the ids of devices that were tested before, which are found fast, and kinds."""
     try:
         from clalign.compute.opencl.discover import familiar_devices
 
         known = [device.id for device in familiar_devices()]
     except ImportError:
         known = []
-    words = (*known, "auto", "gpu", "cpu", "gpus", "all", "reference")
-    return list(dict.fromkeys(words))
+    return list(dict.fromkeys((*known, "auto", "gpu", "cpu", "gpus", "all", "reference")))
 
 
 def script_for(shell: str) -> str:
@@ -120,7 +114,7 @@ class _Commands:
 
 
 def _mark(parser: argparse.ArgumentParser, files: Any, devices: Any) -> None:
-    """Say of each argument of a parser, and of those below it, whether it is a file, also by a name, or a device."""
+    """Mark the arguments of a parser and its sub-parsers that are files, names or files, or devices."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for below in action.choices.values():
@@ -142,8 +136,8 @@ def _names(place: str) -> list[str]:
 
 
 def _names_or_files(what: str, names: Sequence[str], files: dict[str, str]) -> dict[str, Any]:
-    """Return by which words and functions the shells complete what is one of some names, or a file."""
-    # Bash takes what a function with "_file" in its name says for files, of which it escapes blanks.
+    """Return the words and functions by which shells complete an argument that is one of some names, or a file."""
+    # Bash takes the output of a function with "_file" in its name for files, and escapes their blanks.
     function, listed, quoted = f"_clalign_{what}_or_file", " ".join(names), ", ".join(f"'{name}'" for name in names)
     bash = f'{function}() {{\n  compgen -W "{listed}" -- "$1"\n  {files["bash"]} "$1"\n}}'
     zsh = f"{function}() {{\n  _alternative '{what}:{what}:({listed})' 'files:file:{files['zsh']}'\n}}"

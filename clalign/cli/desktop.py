@@ -24,10 +24,10 @@ EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 
 EXTENSIONS = (".hmm", ".fasta", ".fa", ".faa", ".fna", ".fastq", ".fq", ".sto", ".stk", ".aln", ".gbk", ".embl", ".a3m",
               ".slx", ".selex", ".phy", ".phylip", ".msf", ".nex", ".nexus", ".h3m")  # fmt: skip
-"""Files that clalign offers to open; ``.clalign`` belongs to it."""
+"""Endings of files that clalign offers to open, besides its own ``.clalign``."""
 
 MARK = b"Made by: clalign desktop install"
-"""In files of text that this command has made: it may replace and remove them."""
+"""Marks text files that this command has made, and so may replace and remove."""
 
 REFRESH_SECONDS = 10.0
 """Timeout of each tool that lets the desktop read the folders again; the files are in place without it."""
@@ -36,7 +36,7 @@ WINDOWS_CLASS = "clalign.run"
 
 
 class NoDesktop(ClalignError):
-    """A system where file types are not given to a program by a command."""
+    """An error for systems where a command cannot register file types."""
 
     exit_code = ExitCode.INPUT
 
@@ -47,7 +47,7 @@ def add_parser(subparsers: Commands) -> None:
         "desktop",
         examples=EXAMPLES,
         description="Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"
-        " in it by double-click; or remove all that again. Only your own account is changed.",
+        " in it by double-click; or remove it again. Only your own account is changed.",
     )
     parser.add_argument("action", metavar="install|remove", choices=("install", "remove"), help="what to do")
     parser.set_defaults(run=run)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if sys.platform == "win32":
         _change_registry(arguments.action)
-        show("Done. Sign out and in again if the icons do not change at once.")
+        show("Done. If the icons do not change, sign out and in again.")
         return ExitCode.DONE
     home = data_home()
     act = install if arguments.action == "install" else remove
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in changed:
         show(str(path))
     for path in left:
-        tell(f"clalign: {path} was not made by this command, and stays as it is.")
+        tell(f"clalign: {path} was kept: this command did not make it.")
     return ExitCode.DONE
 
 
@@ -88,7 +88,7 @@ def window_command() -> list[str]:
 
 
 def quote(word: str) -> str:
-    """Return a word of a command as the Exec line of a desktop entry wants it.
+    """Return a word of a command, quoted for the Exec line of a desktop entry.
 
     Inside quotes a backslash protects four characters; every backslash is then doubled, because the
     line is a string value of the file; a per cent sign is doubled, because it begins a field code.
@@ -115,7 +115,7 @@ def desktop_files(command: list[str]) -> dict[str, bytes]:
     for icon in (resources / "icons").iterdir():
         place = _icon_place(icon)
         if place:
-            made[f"icons/hicolor/{place}/apps/{_plain_name(icon)}"] = icon.read_bytes()
+            made[f"icons/hicolor/{place}/apps/clalign.{icon.name.partition('.')[2]}"] = icon.read_bytes()
     return made
 
 
@@ -128,14 +128,10 @@ def _icon_place(icon: Traversable) -> str:
     return f"{size}x{size}" if suffix == "png" and size.isdigit() else ""
 
 
-def _plain_name(icon: Traversable) -> str:
-    return "clalign." + icon.name.partition(".")[2]
-
-
 def install(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
-    """Write the desktop entry, icons and file types; return the files, and those of others that stand in their places.
+    """Write the desktop entry, icons and file types; return the files written, and files of others in their places.
 
-    What this has written before is replaced, and so are links, but not what they lead to.
+    Files that this has written before are replaced, and so are links, but not what they lead to.
 
     Raises
     ------
@@ -148,7 +144,7 @@ def install(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
         if os.path.lexists(path) and not path.is_symlink() and not _is_own(path, content):
             left.append(path)
             continue
-        with _told(path, "written"):
+        with _errors_named(path, "written"):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, content)
             path.chmod(0o644)  # a folder of several users is read by all of them
@@ -158,7 +154,7 @@ def install(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
 
 
 def remove(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
-    """Remove what `install` writes, and folders left empty by that; return the files, and those of others.
+    """Remove what `install` writes, and folders left empty; return the files removed, and files of others.
 
     Raises
     ------
@@ -173,19 +169,19 @@ def remove(home: Path, command: list[str]) -> tuple[list[Path], list[Path]]:
         if not _is_own(path, content):
             left.append(path)
             continue
-        with _told(path, "removed"):
+        with _errors_named(path, "removed"):
             path.unlink()
         removed.append(path)
     _refresh(home)
     for path in removed:
-        with contextlib.suppress(OSError):  # a folder that holds something else stays
+        with contextlib.suppress(OSError):  # a folder that holds something else is kept
             for folder in path.relative_to(home).parents[:-1]:
                 (home / folder).rmdir()
     return removed, left
 
 
 def _is_own(path: Path, content: bytes) -> bool:
-    """Tell whether `install` has written a file: by its mark, or without one by what it holds."""
+    """Return whether `install` has written a file, by its mark or else by its content."""
     try:
         found = read_small_file(path)
     except OSError:
@@ -194,19 +190,21 @@ def _is_own(path: Path, content: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _told(path: Path, done: str) -> Iterator[None]:
+def _errors_named(path: Path, done: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(f"{path} could not be {done}: {error.strerror}.", "Check the folder's rights.") from error
+        raise OutputError(
+            f"{path} could not be {done}: {error.strerror}.", "Check the permissions of the folder."
+        ) from error
 
 
 def _refresh(home: Path) -> None:
-    """Let the desktop read the folders again, with the tools that are there; it also looks by itself."""
+    """Have the desktop read the folders again, by the tools that are installed; it does so later by itself."""
     for tool, folder in (("update-desktop-database", "applications"), ("update-mime-database", "mime")):
         program = shutil.which(tool)
         if program and (home / folder).is_dir():
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # they wait for ever at somebody's pipe
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):  # they may hang on a pipe
                 subprocess.run([program, str(home / folder)], capture_output=True, timeout=REFRESH_SECONDS)
     with contextlib.suppress(FileNotFoundError):
         os.utime(home / "icons" / "hicolor")

@@ -1,4 +1,4 @@
-"""``clalign devices``: what clalign can run on."""
+"""``clalign devices``: list the devices that clalign can run on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clalign.values.devices import Device
 
 EXAMPLES = (
     "clalign devices",
-    "clalign devices -v --refresh   # all that the drivers tell; test anew",
+    "clalign devices -v --refresh   # all details; test again",
     "clalign devices --json",
 )
 
@@ -23,10 +23,10 @@ def add_parser(subparsers: Commands) -> None:
         "devices", examples=EXAMPLES, description="List the devices that clalign can run on, and test new ones."
     )
     group = parser.add_argument_group("Output")
-    group.add_argument("-v", dest="verbose", action="store_true", help="show everything that the drivers tell")
+    group.add_argument("-v", dest="verbose", action="store_true", help="show all details from the drivers")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument_group("Test").add_argument(
-        "--refresh", action="store_true", help="test every device again instead of using the last verdict"
+        "--refresh", action="store_true", help="test every device again instead of using the last result"
     )
     parser.set_defaults(run=run)
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def all_devices(refresh: bool = False) -> list[Device]:
-    """Return every device, judged in processes of their own."""
+    """Return all devices, each tested in a process of its own."""
     from clalign.cli.processes import run_job
 
     return [Device.from_dict(data) for data in run_job({"job": "devices", "refresh": refresh})["devices"]]
@@ -63,8 +63,8 @@ def table(devices: list[Device]) -> list[str]:
     if all(device.kind == "reference" for device in devices):
         lines += [
             "",
-            "No OpenCL device was found. clalign still runs on the reference, slowly.",
-            "See what is missing with: clalign doctor",
+            "No OpenCL device was found. clalign still runs on the slow reference.",
+            "See what is missing: clalign doctor",
         ]
     return lines
 

@@ -1,4 +1,4 @@
-"""``clalign doctor``: look at this installation and say what is wrong and what to do."""
+"""``clalign doctor``: check this installation, and show what is wrong and how to mend it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PACKAGES = (
     "pyopencl", "numpy", "msgspec", "biopython", "xopen", "zstandard", "platformdirs", "filelock", "shtab",
     "PySide6-Essentials", "pyqtgraph", "QtAwesome",
 )  # fmt: skip
-"""What clalign needs everywhere."""
+"""Packages that clalign always needs."""
 
 OPTIONAL = {
     "pocl-binary-distribution": "a driver for the processor",
@@ -49,7 +49,7 @@ OPTIONAL = {
     "cryptography": "goes with it",
     "pyarrow": "tables as Parquet: extra parquet",
 }
-"""What it can do without, and what that is for."""
+"""Optional packages, and what each is for."""
 
 VARIABLES = (
     "CLALIGN_DEVICE", "CLALIGN_CACHE_DIR", "CLALIGN_CACHE_LIMIT", "CLALIGN_CONFIG", "CLALIGN_LOG",
@@ -58,17 +58,17 @@ VARIABLES = (
     "POCL_CACHE_DIR", "POCL_MAX_PTHREAD_COUNT", "OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK", "TMPDIR", "XDG_CACHE_HOME",
     "DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "NO_COLOR",
 )  # fmt: skip
-"""Variables that explain why something is missing or elsewhere."""
+"""Environment variables that may explain why something is missing or elsewhere."""
 
-LITTLE_SPACE = 2 * 10**9
+MIN_FREE_BYTES = 2 * 10**9
+"""Free space of the cache's disk below which there is a finding (bytes)."""
 
-QT_SECONDS = 120
-
-DISPLAY_SECONDS = 30
+QT_SECONDS, DISPLAY_SECONDS = 120, 30
+"""Timeouts for loading Qt and for an answer of the display (s)."""
 
 
 class Finding(Struct, frozen=True):
-    """Something that is not as it should be, and what to do about it."""
+    """A problem, and what to do about it."""
 
     text: str
     remedy: str
@@ -79,8 +79,8 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "doctor",
         examples=EXAMPLES,
-        description="Look at versions, devices, folders and libraries, and say what is missing and how to get it."
-        " The exit code is 7 if nothing but the slow reference is usable.",
+        description="Check versions, devices, folders and libraries, and show what is missing and how to get it. The"
+        " exit code is 7 if only the slow reference is usable.",
     )
     parser.add_argument_group("Output").add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def examine() -> dict[str, Any]:
-    """Return everything that the report tells, as plain data."""
+    """Return the content of the report as plain data."""
     devices, problem = _devices()
     window = _window()
     silent = _probed("display", DISPLAY_SECONDS) if has_display() and not window else ""
@@ -117,7 +117,7 @@ def examine() -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of clalign, Python and the packages it uses; empty for one that is missing."""
+    """Return the versions of clalign, Python and its packages; an empty text for a package that is missing."""
     found = {"clalign": clalign.__version__, "python": platform.python_version()}
     for name in (*PACKAGES, *OPTIONAL):
         try:
@@ -129,13 +129,9 @@ def versions() -> dict[str, str]:
 
 def version_lines() -> list[str]:
     """Return the versions as lines of text."""
-    found = {name: number or _absent(name) for name, number in versions().items() if name != "clalign"}
-    return [f"  {name:<25s} {text}" for name, text in found.items()]
-
-
-def _absent(name: str) -> str:
-    """Return what is said of a package that is not installed."""
-    return f"not installed ({OPTIONAL[name]})" if name in OPTIONAL else "not installed"
+    found = {name: number for name, number in versions().items() if name != "clalign"}
+    absent = {name: f"not installed ({purpose})" for name, purpose in OPTIONAL.items()}
+    return [f"  {name:<25s} {number or absent.get(name, 'not installed')}" for name, number in found.items()]
 
 
 def _devices() -> tuple[list[dict[str, Any]], str]:
@@ -163,14 +159,14 @@ def _cache() -> dict[str, Any]:
 
 
 def _window() -> str:
-    """Return why Qt cannot be loaded; empty if it can."""
+    """Return why Qt cannot be loaded; an empty text if it can."""
     if importlib.util.find_spec("PySide6") is None:
         return "PySide6 is not installed"
     return _probed("window", QT_SECONDS)
 
 
 def _probed(what: str, seconds: int) -> str:
-    """Return what is wrong with a part of the window, tried in a process of its own, for it may crash or hang."""
+    """Return what is wrong with a part of the window, tested in a process of its own because it may crash or hang."""
     try:
         done = ask(own_command("probe", what), seconds)
         return str(json.loads(done.stdout))
@@ -188,7 +184,9 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
         findings.append(Finding(f"The devices could not be listed: {problem}", "Try: clalign devices --refresh"))
     drivers = [device for device in found["devices"] if device["kind"] != "reference"]
     if not drivers and not problem:
-        findings.append(Finding("No OpenCL device was found; only the slow reference is there.", _driver_hint(found)))
+        findings.append(
+            Finding("No OpenCL device was found; only the slow reference is available.", _driver_hint(found))
+        )
     findings += [
         Finding(f"{device['name']} ({device['id']}) is not ready: {device['health']}.", device["problem"])
         for device in drivers
@@ -196,7 +194,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
     ]
     if not found["linker"] and found["versions"]["pocl-binary-distribution"]:
         findings.append(
-            Finding("There is no linker (ld); the CPU driver needs one.", "sudo apt-get install -y gcc libc6-dev")
+            Finding("There is no linker (ld), which the CPU driver needs.", "sudo apt-get install -y gcc libc6-dev")
         )
     missing = [name for name in PACKAGES if not found["versions"][name]]
     if missing:
@@ -208,9 +206,11 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
                 f"The cache folder {cache['folder']} cannot be written.", "Set CLALIGN_CACHE_DIR to another folder."
             )
         )
-    if cache["free"] < LITTLE_SPACE:
+    if cache["free"] < MIN_FREE_BYTES:
         findings.append(
-            Finding(f"Only {size_text(cache['free'])} are free for the cache.", "Free space, or clalign cache --clear")
+            Finding(
+                f"Only {size_text(cache['free'])} are free for the cache.", "Free space, or run: clalign cache --clear"
+            )
         )
     if found["display_problem"]:
         remedy = (
@@ -226,8 +226,8 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
 def _driver_hint(found: dict[str, Any]) -> str:
     if found["versions"]["pocl-binary-distribution"]:
         return (
-            "The driver pocl-binary-distribution is installed, but shows no device: it needs a folder that can be"
-            " written. Set CLALIGN_CACHE_DIR to one, and neither OCL_ICD_VENDORS nor POCL_DEVICES."
+            "The driver pocl-binary-distribution is installed but shows no device. It needs a writable folder: set"
+            " CLALIGN_CACHE_DIR to one. Unset OCL_ICD_VENDORS and POCL_DEVICES."
         )
     if sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64"):
         return "For the CPU: pip install pocl-binary-distribution. For a GPU: install its vendor's OpenCL driver."
@@ -242,8 +242,8 @@ def report_lines(report: dict[str, Any]) -> list[str]:
     lines = [f"clalign {report['versions']['clalign']} on {report['system']}", "", "Versions"]
     lines += version_lines()
     lines += ["", "Devices", *(f"  {line}" for line in table([Device.from_dict(d) for d in report["devices"]]))]
-    lines += ["", "Environment variables that matter"]
-    lines += [f"  {name}={value}" for name, value in report["variables"].items()] or ["  none is set"]
+    lines += ["", "Environment variables"]
+    lines += [f"  {name}={value}" for name, value in report["variables"].items()] or ["  none that matters is set"]
     cache = report["cache"]
     lines += [
         "",

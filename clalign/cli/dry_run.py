@@ -1,4 +1,4 @@
-"""``--dry-run`` of the commands of engines: a worker looks at everything, and what it would do is told."""
+"""``--dry-run`` of the commands of engines: a worker checks everything, and what it would do is shown."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from clalign.values.documents import JobRequest, JobResult
 if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
 
-
 MAX_SHOWN = 16
-"""Devices of a cluster."""
+"""Devices of a cluster that are listed at most."""
 
 
 def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
@@ -25,13 +24,13 @@ def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--dry-run",
         action="store_true",
-        help="read and check everything as a run would, and print what would be computed, on which device, how long it"
-        " may take, how much memory and which files it needs; compute nothing and write no file",
+        help="read and check everything as a run would, then print what would be computed, on which device, how long it"
+        " may take, and which memory and files it needs; compute nothing and write no file",
     )
 
 
-def foretell(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
-    """Let a worker check a run and print what it would do; return the exit code that a run's checks would give."""
+def print_dry_run(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
+    """Have a worker check a run, and print what it would do; return the exit code."""
     from clalign.cli.inputs import name_as_given
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
@@ -50,25 +49,25 @@ def foretell(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argp
     more = (("run", arguments.run_file), ("profile", arguments.profile_run))
     files += [(what, path) for what, path in more if path]
     if found.get("was_complete"):
-        show("Nothing is left to be computed: the run is complete. Without --dry-run its results are written again.")
+        show("Nothing is left to compute: the run is complete. Without --dry-run its results are written again.")
         return ExitCode.DONE
     show("\n".join(lines_of(found, files)))
     return ExitCode.DONE
 
 
 def lines_of(found: JobResult, files: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield what would be done, line by line.
+    """Yield the lines of a text about what would be done.
 
     Parameters
     ----------
     found : dict
-        What `clalign.execution.dry_run.foresee_run` returned.
+        The result of `clalign.execution.dry_run.foresee_run`.
     files : list of (str, str)
-        What would be written, and where.
+        Kinds and paths of the files that would be written.
     """
     from clalign.common.amounts import rate_text, size_text
 
-    yield "Nothing was computed (--dry-run). This would be:"
+    yield "Nothing was computed (--dry-run). A run would be:"
     yield f"queries:   {found['queries']}"
     yield f"targets:   {found['n_sequences']:,} sequences of {found['n_residues']:,} residues"
     yield f"cells:     {found['cells']:.3g}"
@@ -98,7 +97,7 @@ def _time(found: JobResult) -> str:
     seconds, building = found["seconds"], found["build_seconds"]
     if seconds is None:
         which = "this device was" if len(found["devices"]) == 1 else "one of these devices was"
-        text = f"not known, since {which} never measured: clalign selftest measures it"
+        text = f"unknown, since {which} never measured: clalign selftest does it"
     else:
         text = f"about {duration(seconds)}"
     devices = found["devices"]

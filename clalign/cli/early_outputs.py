@@ -1,7 +1,7 @@
-"""What can be written of a run while it is computed: query after query, as soon as each is done.
+"""Outputs that are written while the run is computed: query after query, as soon as each is done.
 
 The worker computes in a process of its own, and this one has nothing else to do. The outputs themselves are written
-when the search has ended; they begin with what was written here.
+when the search has ended, and begin with the text that was written here.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from clalign.engines.export_source import Begun, ListedQuery, Source
 
 STEP_SECONDS = 0.1
-"""Time of a step, in which no progress is shown (s)."""
+"""Time limit of a step, during which no progress is shown (s)."""
 
 MAX_HITS = 2_000
-"""Hits of a query that are written at once, in less than a second."""
+"""Hits of a query at most, which are written in less than a second."""
 
 
-class Ahead:
-    """Writes the queries of a run that are done, for those outputs that can be written query by query.
+class EarlyOutputs:
+    """Writes the finished queries of a run, for outputs that can be written query by query.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Ahead:
         return self._source is not None
 
     def write(self) -> None:
-        """Write what is done, a step at most. What fails is left to the end, where it is reported."""
+        """Write finished queries for one step; an error is left to the end, where it is reported."""
         if self._is_over or not any(one.by_query for one, _ in self._outputs.files):
             return
         import sqlite3
@@ -97,7 +97,7 @@ class Ahead:
                 return
 
     def begun(self, name: str) -> Begun | None:
-        """Return what is written of an export; None for nothing."""
+        """Return what is written of an export; None if nothing is."""
         from clalign.engines.export_source import Begun
 
         if self._source is None or name not in self._files or not self._n_queries:
@@ -105,7 +105,7 @@ class Ahead:
         return Begun(self._files[name], self._n_queries, self._counts[name], self._source.origin)
 
     def close(self) -> None:
-        """Let go what was written, and the run."""
+        """Drop what was written, and close the run."""
         self._is_over = True
         self._files.clear()
         self._open.close()

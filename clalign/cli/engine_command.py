@@ -9,8 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from clalign.cli.dry_run import add_dry_run_option, foretell
-from clalign.cli.inputs import in_file, name_as_given, there
+from clalign.cli.dry_run import add_dry_run_option, print_dry_run
+from clalign.cli.inputs import in_file, input_path, name_as_given
 from clalign.cli.options import (
     add_cluster_option,
     add_cpu_option,
@@ -20,11 +20,11 @@ from clalign.cli.options import (
     device_of,
     progress_mode,
     spec_of,
-    tell_of_cpu,
+    warn_of_cpu,
 )
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
 from clalign.cli.parser import Commands, UsageError
-from clalign.cli.profiling import add_profile_options, profile_wish
+from clalign.cli.profiling import add_profile_options, profile_options
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
@@ -38,14 +38,14 @@ def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
         several = "+" if engine.spec.takes_many(one.field) else None
         parser.add_argument(one.field, metavar=one.metavar, help=one.help, nargs=several)
     output = parser.add_argument_group("Output")
-    add_outputs(output, command.outputs, command.least_width)
+    add_outputs(output, command.outputs, command.min_width)
     keeping = parser.add_argument_group("Run")
     keeping.add_argument(
         "--run",
         dest="run_file",
         metavar="F",
-        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; standard input is"
-        " kept beside it",
+        help="keep the run in F (.clalign), which the window opens and `clalign resume` continues; a copy of standard"
+        " input is kept beside it",
     )
     add_dry_run_option(keeping)
     device = add_device_option(parser)
@@ -59,7 +59,7 @@ def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
 
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
-    """Let a worker compute, and write the outputs; return the exit code."""
+    """Have a worker compute, and write the outputs; return the exit code."""
     from clalign.cli.run_places import run_place
     from clalign.cli.watch import watch
 
@@ -68,19 +68,19 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     outputs.check_shape(words, command.outputs)
     spec = spec_of(arguments, engine, command)
     outputs = msgspec.structs.replace(outputs, files=command.written(outputs.files, arguments, spec.paths))
-    inputs = {one.field: with_each(getattr(spec, one.field), there) for one in command.inputs}
-    more = {field: there(path) for field, path in command.files(vars(arguments)).items()}
+    inputs = {one.field: with_each(getattr(spec, one.field), input_path) for one in command.inputs}
+    more = {field: input_path(path) for field, path in command.files(vars(arguments)).items()}
     check_run(arguments.run_file)
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
     outputs.check(read, arguments.run_file, arguments.profile_run, profiles_of(spec))
-    tell_of_cpu(arguments, words)
+    warn_of_cpu(arguments, words)
     place = run_place(None if arguments.dry_run else arguments.run_file, device_of(arguments))
     try:
         for files in (more, inputs):  # each a field with one path or several
             kept = {field: with_each(path, lambda path: in_file(path, place)) for field, path in files.items()}
             spec = replace(spec, **kept)
             if files is more:
-                command.check(spec)  # what is wrong with it is told before anything is copied
+                command.check(spec)  # before anything is copied
         if (conflict := command.conflict(vars(arguments), spec)) is not None:
             raise UsageError(words, conflict)
         refuse_several(words, engine, spec, outputs)
@@ -92,19 +92,19 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     if command.keeps_words:
         job["command"] = arguments.command
     if arguments.dry_run:
-        return foretell(job, place, outputs, arguments)
-    profile = profile_wish(arguments)
+        return print_dry_run(job, place, outputs, arguments)
+    profile = profile_options(arguments)
     return watch(job, place, outputs, progress_mode(arguments), profile, arguments.worker_ahead)
 
 
 def profiles_of(spec: Spec) -> str:
-    """Return the file of the profiles of a search, beside which more may lie; empty if there is none."""
+    """Return the path of the profiles of a search, beside which clans may lie; an empty text if there is none."""
     path = str(spec.to_dict().get("profiles", ""))
     return "" if path == "-" else path
 
 
 def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run: str | None = None) -> None:
-    """Refuse, before anything is searched, an output of the hits of one query where there are several.
+    """Refuse an output of the hits of one query where there are several queries, before anything is searched.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
     spec : Spec
     outputs : Outputs
     run : str, optional
-        The run that goes on; None for a new one, which may not be kept.
+        Path of the run that is continued; None for a new one, which may not be kept.
 
     Raises
     ------
@@ -126,14 +126,12 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
     if alone is None or not command.has_several(spec):
         return
     later = command_for("export", "RUN" if run is None else run, spec.choosing_flag, "NAME", alone, "F")
-    way = f"keep the run (--run), and choose one afterwards with `{later}`"
+    way = f"keep the run (--run) and choose one afterwards with `{later}`"
     if run is not None:
-        way = f"leave it out, and choose one when the run is complete with `{later}`"
+        way = f"leave it out, and choose one with `{later}` when the run is complete"
     others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.aligns == "all queries")
-    raise UsageError(
-        words,
-        f"{alone} is of one {engine.query}, but there are several in {command.inputs[0].metavar}: {way}. {others}",
-    )
+    what = f"{alone} is of one {engine.query}, but {command.inputs[0].metavar} holds several"
+    raise UsageError(words, f"{what}: {way}. {others}")
 
 
 def check_run(path: str | None) -> None:
@@ -144,7 +142,7 @@ def check_run(path: str | None) -> None:
     if path is None:
         return
     if path == "-":
-        raise OptionError("A run cannot go to standard output.", "Give --run the name of a file.")
+        raise OptionError("A run cannot go to standard output.", "Give --run a file name.")
     if path:
         check_free(Path(path))
     check_writable(path)

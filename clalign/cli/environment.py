@@ -1,4 +1,4 @@
-"""What the environment decides for every command: the level of the log, how many files may be open, and threads."""
+"""Settings of every process: the level of the log, the number of open files, threads, and garbage collection."""
 
 from __future__ import annotations
 
@@ -14,63 +14,57 @@ LOG_VARIABLE = "CLALIGN_LOG"
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
-NEEDED_FILES = 64
-"""Open files that a search with its drivers gets along with."""
+MIN_OPEN_FILES = 64
+"""Open files that a search with its drivers needs."""
 
 
 def check_environment() -> None:
-    """Refuse what no command could work with.
+    """Refuse settings with which no command could work.
 
     Raises
     ------
     OptionError
-        If the level of the log is none, the limit of the cache no number of bytes, or too few files may be open.
+        If the level of the log is unknown, the limit of the cache not a size, or too few files may be open.
     """
     from clalign.databases.cache_root import cache_limit
 
     given = os.environ.get(LOG_VARIABLE, "")
     if given and given.upper() not in LEVELS:
-        raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or to nothing.")
+        raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or unset it.")
     cache_limit()
     _allow_files()
 
 
 def leave_threads_out() -> None:
-    """Let numpy, before it is loaded, start no threads for algebra, unless the user wants some.
+    """Keep numpy, which is loaded later, from starting threads for algebra, unless the user has set their number.
 
-    They take half of the time in which it is loaded, and an engine has nothing for them to do. The other variables are
-    those that numpy sets itself while it is loaded, unless they are there: drivers that are being woken at the same
-    time read the environment, and crash where the C library has just moved it to make room.
+    Starting them takes half of the time of loading it, and no engine uses them. The other variables are those that
+    numpy would set while it is loaded: drivers that start at the same time read the environment, and crash if the C
+    library moves it to make room.
     """
     for name in ("OPENBLAS_NUM_THREADS", "OPENBLAS_MAIN_FREE", "GOTOBLAS_MAIN_FREE"):
         os.environ.setdefault(name, "1")
 
 
 def begin_loading() -> None:
-    """Let nobody look for circles among objects, until `end_loading`, while modules are loaded, which leave none.
-
-    It takes a tenth of the time in which they are loaded.
-    """
+    """Switch garbage collection off until `end_loading`: it takes a tenth of the time of loading modules, in vain."""
     gc.disable()
 
 
 def end_loading() -> None:
-    """Have circles looked for again, but not among the objects that there are: modules stay until the end."""
+    """Switch garbage collection on again, except for the objects of modules, which stay until the end."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def end_at_once() -> None:
-    """Let the process end, once everything is written, without a look for circles among its objects.
-
-    That look takes a tenth of the time of a small search, and the system takes all of the memory back anyway.
-    """
+    """Skip garbage collection at the end of the process, which takes a tenth of the time of a small search."""
     atexit.register(gc.freeze)
 
 
 def log_level(usual: str = "WARNING") -> int:
-    """Return the level of the log: that of the variable, else the usual one."""
+    """Return the level of the log: that of the variable, else the given one."""
     import logging
 
     given = os.environ.get(LOG_VARIABLE, "").upper()
@@ -83,11 +77,11 @@ def _allow_files() -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= NEEDED_FILES:
+    if soft == resource.RLIM_INFINITY or soft >= MIN_OPEN_FILES:
         return
     with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (NEEDED_FILES, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (MIN_OPEN_FILES, hard))
         return
     raise OptionError(
-        f"Only {soft} files may be open at a time; clalign needs {NEEDED_FILES}.", "Allow more, with: ulimit -n 1024"
+        f"Only {soft} files may be open at a time; clalign needs {MIN_OPEN_FILES}.", "Allow more with: ulimit -n 1024"
     )

@@ -32,13 +32,13 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compute what comes in by standard input, until there is no more."""
+    """Compute units from standard input until no more come."""
     begin_loading()
     faulthandler.enable(all_threads=False)
-    for name in ("SIGINT", "SIGHUP"):  # the worker decides what they mean
+    for name in ("SIGINT", "SIGHUP"):  # the worker handles them
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    logging.basicConfig(stream=sys.stderr, level=log_level("ERROR"))  # the worker warns of the same
+    logging.basicConfig(stream=sys.stderr, level=log_level("ERROR"))  # the worker logs the same warnings
     answers = private_stdout()
     ahead = Ahead()
     ahead.load(arguments.engine, arguments.device)
@@ -61,5 +61,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """End at once: all is told, or nobody hears it; what drivers do in the end takes time."""
+    """End at once: everything is sent, or nobody reads it, and drivers take time to end."""
     os._exit(code)

@@ -1,4 +1,4 @@
-"""``clalign explain``: why a sequence was found, or missed."""
+"""``clalign explain``: show why a sequence was found or missed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import json
 from pathlib import Path
 
-from clalign.cli.inputs import in_files, is_run, there
+from clalign.cli.inputs import in_files, input_path, is_run
 from clalign.cli.options import (
     add_device_option,
     add_fields,
@@ -45,15 +45,15 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "explain",
         examples=EXAMPLES,
-        description="Send one sequence through every step of a search, also those it would not have come to, and show"
-        " its score and what was needed in each. Takes the options of hmmsearch; or a run, and the name of a sequence."
-        " For a run of sw it shows what each column adds to the score, and how bits and E-value follow.",
+        description="Send one sequence through every step of a search, also those it would not have reached, and show"
+        " its score and the threshold of each. Takes the files and options of hmmsearch; or a run, and the name of a"
+        " sequence. For a run of sw it shows what each column adds to the score, and how bits and E-value follow.",
     )
     parser.add_argument(
         "profiles", metavar="HMMFILE|RUN", help="profiles (HMMER2 or HMMER3 text, or .h3m), or a run file"
     )
     parser.add_argument("targets", metavar="SEQDB", nargs="?", help="sequences, also compressed; not with a run")
-    parser.add_argument("name", metavar="NAME", help="of the sequence: the first word of its header")
+    parser.add_argument("name", metavar="NAME", help="name of the sequence: the first word of its header")
     group = parser.add_argument_group("Output")
     group.add_argument("--json", action="store_true", help="print the steps as JSON")
     group = parser.add_argument_group("Profile")
@@ -75,16 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
     display = progress_display(progress_mode(arguments))
     engine = ENGINE
     if arguments.targets is None:
-        if not is_run(there(arguments.profiles)):
-            hint = "After profiles and sequences name the one that is to be explained; or give a run and a name."
-            raise InputError(arguments.profiles, "this is no run file, and no name follows.", hint)
+        if not is_run(input_path(arguments.profiles)):
+            hint = "Give profiles, sequences and the name of a sequence; or a run and a name."
+            raise InputError(arguments.profiles, "this is not a run file, and a name is missing.", hint)
         job, engine = _job_of_run(arguments)
         value = watch_job(job, display, "Stopped.")
     else:
         if arguments.locate:
-            raise UsageError(COMMAND, "--locate is for runs; files are named where they lie")
+            raise UsageError(COMMAND, "--locate is only for runs")
         spec_of(arguments, ENGINE, ENGINE.command(SEARCH))  # of which one may be standard input
-        with in_files(there(arguments.profiles), there(arguments.targets)) as (profiles, targets):
+        with in_files(input_path(arguments.profiles), input_path(arguments.targets)) as (profiles, targets):
             value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
     show(json.dumps(value, indent=1) if arguments.json else "\n".join(engine.explanation_lines(value)))
     return 0
@@ -105,7 +105,7 @@ def _job_of_run(arguments: argparse.Namespace) -> tuple[JobRequest, Engine]:
 
     options = [field.name for field in dataclasses.fields(ENGINE.spec) if "flag" in field.metadata]
     if any(name in vars(arguments) for name in options):
-        raise UsageError(COMMAND, "a run keeps the options of its search; only files can be given others")
+        raise UsageError(COMMAND, "a run has the options of its search: leave out others, or give files")
     path = Path(arguments.profiles)
     locate_inputs(str(path), arguments.locate)
     with open_run(path) as found:
@@ -117,12 +117,14 @@ def _job_of_run(arguments: argparse.Namespace) -> tuple[JobRequest, Engine]:
 
 
 def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what: str) -> int:
-    """Return the place of the profile or query that was asked for, from 0; a part of ``sp|P0A6A8|ACP_ECOLI`` will do.
+    """Return the number, from 0, of the profile or query with a name, accession or number counted from 1.
+
+    A part of a name such as ``sp|P0A6A8|ACP_ECOLI`` is enough.
 
     Raises
     ------
     OptionError
-        If there is none, or it is not said which.
+        If there is none, or if there are several and none is named.
     """
     if wanted is None and len(names) == 1:
         return 0
@@ -130,7 +132,7 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
         plural = "queries" if what == "query" else f"{what}s"
         some = ", ".join(name for name, _ in names[:NAMES_SHOWN]) + (", ..." if len(names) > NAMES_SHOWN else "")
         hint = f"Choose one with --{what}, by name or number: {some}."
-        raise OptionError(f"{path} holds {len(names)} {plural}.", hint)
+        raise OptionError(f"{path} has {len(names)} {plural}.", hint)
     known: list[int] = []
     for column in (0, 1):  # a name is meant before an accession
         known = known or [number for number, both in enumerate(names) if both[column] == wanted]
@@ -141,5 +143,5 @@ def number_of(path: str, names: list[tuple[str, str]], wanted: str | None, what:
         return int(wanted) - 1
     if known:
         raise several_named(path, what, wanted, known)
-    begins = f"The first one is {names[0][0]}." if names else "It has no results."
-    raise OptionError(f"{path} holds no {what} {wanted}.", begins)
+    hint = f"The first one is {names[0][0]}." if names else "It has no results."
+    raise OptionError(f"{path} has no {what} {wanted}.", hint)

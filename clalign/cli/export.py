@@ -32,8 +32,8 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "export",
         examples=EXAMPLES,
-        description="Write what a run has found; with no output named the text, to standard output. Nothing is computed"
-        " again.",
+        description="Write the results of a run. If no output is named, the text goes to standard output. Nothing is"
+        " computed again.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
@@ -41,22 +41,21 @@ def add_parser(subparsers: Commands) -> None:
     chosen = parser.add_argument_group("Which hits")
     chosen.add_argument("-E", "--evalue", type=number, metavar="X", help="only sequences with at most this E-value")
     chosen.add_argument(
-        "-T",
-        "--score",
-        type=number,
-        metavar="X",
-        help="only sequences with at least this score (as in the search)",
+        "-T", "--score", type=number, metavar="X", help="only sequences with at least this score (as in the search)"
     )
-    chosen.add_argument("--query", metavar="Q", help="only hits of this query, of a run of hmmscan a sequence: its"
-                        " name, its accession, or its number in the file counted from 1")  # fmt: skip
-    chosen.add_argument("--target", metavar="T", help="only hits of this target, of a run of hmmscan a profile")
+    chosen.add_argument(
+        "--query",
+        metavar="Q",
+        help="only hits of this query (in a run of hmmscan a sequence): its name, accession, or number in the file,"
+        " counted from 1",
+    )
+    chosen.add_argument("--target", metavar="T", help="only hits of this target (in a run of hmmscan a profile)")
     chosen.add_argument(
         "--best",
         choices=("query", "target", "both"),
-        help="only the best hit of each query, or of each target, or what is both: reciprocal best hits; all that are"
-        " equally good",
+        help="only the best hit of each query, of each target, or of both (reciprocal best hits); ties are all kept",
     )
-    chosen.add_argument("--significant", action="store_true", help="only what the search called significant")
+    chosen.add_argument("--significant", action="store_true", help="only hits that the search called significant")
     parser.set_defaults(run=run)
 
 
@@ -102,7 +101,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
             words = f"a run of `clalign {spec.command}` has no hits to choose among: leave out {given[0]}"
             raise UsageError(COMMAND, words)
         if arguments.significant and not engine.judges:
-            raise OptionError(f"A run of `clalign {spec.command}` calls no hits significant.", "Choose with -E or -T.")
+            raise OptionError(f"A run of `clalign {spec.command}` has no significant hits.", "Choose with -E or -T.")
         if not limits:
             return None, ""
         is_raw = engine.score_of_option == "raw"

@@ -21,15 +21,15 @@ def add_parser(subparsers: Commands) -> None:
         "gui", examples=EXAMPLES, description="Open the window, with files if any are named."
     )
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")
-    parser.add_argument("--new-window", action="store_true", help="open another window, even if there is one")
+    parser.add_argument("--new-window", action="store_true", help="open another window even if one is open")
     parser.add_argument(
-        "--safe-mode", action="store_true", help="usual layout, no look for devices, the reference alone: after a crash"
+        "--safe-mode", action="store_true", help="after a crash: default layout, no search for devices, reference only"
     )
     parser.set_defaults(run=run)
 
 
 def has_display() -> bool:
-    """Tell whether a window can be shown."""
+    """Return whether a window can be shown."""
     if sys.platform in ("win32", "darwin"):
         return True
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     for path in arguments.files:
         if Path(path).exists() and not Path(path).is_dir() and not is_plain(path):
-            raise InputError(path, "this is a pipe, but the window reads files more than once.", "Save it to a file.")
+            raise InputError(path, "this is a pipe, but the window reads files more than once.", "Save it in a file.")
     try:
         from clalign.ui.shell.app import main  # noqa: TID251 - the one place where the engine opens the window
     except ImportError as error:

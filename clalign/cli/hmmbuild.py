@@ -8,8 +8,8 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from clalign.cli.inputs import in_alignments, there
-from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, tell_of_cpu
+from clalign.cli.inputs import in_alignments, input_path
+from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, warn_of_cpu
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
@@ -28,19 +28,19 @@ EXAMPLES = (
 SWITCHES = (
     # group, flag, field, value, what it does
     ("Alphabet", "--amino", "alphabet", "amino", "the alignment is of proteins"),
-    ("Alphabet", "--dna", "alphabet", "dna", "it is of DNA"),
-    ("Alphabet", "--rna", "alphabet", "rna", "it is of RNA"),
+    ("Alphabet", "--dna", "alphabet", "dna", "the alignment is of DNA"),
+    ("Alphabet", "--rna", "alphabet", "rna", "the alignment is of RNA"),
     ("Model columns", "--fast", "by_hand", False, "columns with enough residues [default]"),
     ("Weights", "--wpb", "weighting", "pb", "by position [default]"),
     ("Weights", "--wgsc", "weighting", "gsc", "from a tree"),
     ("Weights", "--wblosum", "weighting", "blosum", "by clusters"),
     ("Weights", "--wnone", "weighting", "none", "all equal"),
-    ("Weights", "--wgiven", "weighting", "given", "those of the file"),
+    ("Weights", "--wgiven", "weighting", "given", "as given in the file"),
     ("Effective number", "--eent", "effective_number", "entropy", "by relative entropy [default]"),
     ("Effective number", "--eclust", "effective_number", "clust", "the number of clusters"),
     ("Effective number", "--enone", "effective_number", "none", "the number of sequences"),
-    ("Priors", "--pnone", "prior", "none", "none: probabilities are frequencies"),
-    ("Priors", "--plaplace", "prior", "laplace", "one more of each residue"),
+    ("Priors", "--pnone", "prior", "none", "none: probabilities are observed frequencies"),
+    ("Priors", "--plaplace", "prior", "laplace", "Laplace's: one more of each residue"),
 )
 
 
@@ -49,15 +49,18 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "hmmbuild",
         examples=EXAMPLES,
-        description="Build a HMMER3 profile from each alignment of a file: the numbers are those of hmmbuild. Needs the"
-        " package pyhmmer (pip install 'clalign[hmmbuild]'). Names and meanings of the options are those of HMMER.",
+        description="Build a HMMER3 profile from each alignment of a file, with the numbers that hmmbuild gives. Needs"
+        " the package pyhmmer (pip install 'clalign[hmmbuild]'). Options have the names and meanings of HMMER's.",
     )
-    parser.add_argument("output", metavar="HMMFILE", help="the new file of profiles; - is standard output")
-    parser.add_argument("alignment", metavar="MSAFILE",
-                        help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML, also"
-                        " compressed, or a run that has one; - is standard input")  # fmt: skip
+    parser.add_argument("output", metavar="HMMFILE", help="the new profile file; - is standard output")
+    parser.add_argument(
+        "alignment",
+        metavar="MSAFILE",
+        help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML, also compressed, or a"
+        " run of an alignment; - is standard input",
+    )
     groups = {"Name": parser.add_argument_group("Name")}
-    groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [that of the alignment]")
+    groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [name of the alignment]")
     exclusive: dict[str, Any] = {}
     for title, flag, field, value, text in SWITCHES:
         if title not in groups:
@@ -65,13 +68,14 @@ def add_parser(subparsers: Commands) -> None:
         group = groups[title]
         if field not in exclusive:
             exclusive[field] = group.add_mutually_exclusive_group()
-        exclusive[field].add_argument(flag, dest=field, action="store_const", const=value, help=text,
-                                      default=getattr(BuildSpec(), field))  # fmt: skip
+        default = getattr(BuildSpec(), field)
+        exclusive[field].add_argument(flag, dest=field, action="store_const", const=value, help=text, default=default)
     exclusive["effective_number"].add_argument(
         "--eset", dest="effective_number", type=number, metavar="X", help="this number"
     )
-    exclusive["by_hand"].add_argument("--hand", dest="by_hand", action="store_const", const=True,
-                                      help="the columns that the RF line marks")  # fmt: skip
+    exclusive["by_hand"].add_argument(
+        "--hand", dest="by_hand", action="store_const", const=True, help="the columns marked by the RF line"
+    )
     _add_numbers(parser, groups)
     add_cpu_option(parser.add_argument_group("Processors"))
     add_progress_options(parser)
@@ -100,14 +104,14 @@ def spec_of(arguments: argparse.Namespace) -> BuildSpec:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Build the profiles and say what they are."""
+    """Build the profiles and show their sizes."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
     spec = spec_of(arguments)
-    output, alignment = arguments.output, there(arguments.alignment)
+    output, alignment = arguments.output, input_path(arguments.alignment)
     check_places((output,), (alignment,))
-    tell_of_cpu(arguments, COMMAND)
+    warn_of_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()

@@ -1,8 +1,8 @@
-"""Input files of the commands: that they are there, and that a worker can read them, more than once.
+"""Input files of the commands: they exist, and a worker can read them more than once.
 
-A worker is another process, so it has neither this one's standard input nor its descriptors, which is what the shell's
-``<(command)`` gives; and pipes end with the first reading. Such inputs are copied: beside the run that needs them to
-continue, or into a folder that goes with the command.
+A worker is another process without the standard input and the descriptors of this one, which the shell's
+``<(command)`` gives, and a pipe can be read only once. Such inputs are copied: beside the run, which needs them to
+continue, or into a folder that is removed when the command ends.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from clalign.tools.guide_trees import GuideTree
 
 PRESSED = ".h3m"
-"""What hmmpress adds to the name of a library for the file that holds its models."""
+"""Ending that hmmpress adds to the name of a library for the file with its models."""
 
 
-def there(path: str) -> str:
-    """Return the path of an input: itself, or where there is nothing but a pressed library of that name, its models.
+def input_path(path: str) -> str:
+    """Return the path of an input, or that of the models of a pressed library if only they have this name.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def there(path: str) -> str:
         if Path(pressed).is_file():
             return pressed
     except OSError as error:  # a name that no file can have
-        raise InputError(path, f"the system refuses this name ({error.strerror}).", "Check the name.") from error
+        raise InputError(path, f"this is not a valid file name ({error.strerror}).", "Check the name.") from error
     raise InputError(path, "the file does not exist.", "Check the name.")
 
 
@@ -56,26 +56,26 @@ def in_file(path: str, place: RunPlace) -> str:
     copy, pipe = copy_beside(place.path, path), os.path.realpath(path)
     if copy not in place.copies:  # a pipe may be named twice
         if copy.exists() or copy == place.path.absolute():
-            raise OutputError(f"{copy} exists already, where the input would be kept.", "Choose another name (--run).")
+            raise OutputError(f"{copy}, where the input would be kept, already exists.", "Choose another name (--run).")
         place.copies[copy] = pipe
-        _copied(path, copy)
+        _copy(path, copy)
     elif place.copies[copy] != pipe:
         raise OptionError(
-            f"{place.copies[copy]} and {pipe} are two pipes of one name, by which their copies are kept.",
-            "Give one of them another name.",
+            f"{place.copies[copy]} and {pipe} are two pipes with the same name, so they cannot both be kept.",
+            "Rename one of them.",
         )
     return str(copy)
 
 
 def name_as_given(error: BaseException, place: RunPlace) -> None:
-    """Let an error name inputs as the user did, not the copies of them beside a run."""
+    """Replace the copies of inputs beside a run in the words of an error by the names that the user gave."""
     from clalign.engines.run_sources import with_given_names
 
     if isinstance(error, ClalignError) and place.copies:
         error.message, error.hint = (with_given_names(place.path, text) for text in (error.message, error.hint))
 
 
-def _copied(path: str, copy: Path) -> None:
+def _copy(path: str, copy: Path) -> None:
     from clalign.formats.sources import copy_input
 
     try:
@@ -89,7 +89,7 @@ def _copied(path: str, copy: Path) -> None:
 
 @contextlib.contextmanager
 def in_files(*paths: str) -> Iterator[list[str]]:
-    """Give the absolute paths of inputs; standard input and pipes as copies that go when the block ends.
+    """Yield the absolute paths of inputs; those of copies for standard input and pipes, removed when the block ends.
 
     Errors of the block name the inputs as the user did.
     """
@@ -106,14 +106,14 @@ def in_files(*paths: str) -> Iterator[list[str]]:
             folder = stack.enter_context(Scratch())
             given[path] = str(folder / ("stdin" if path == "-" else Path(path).name or str(number)))
             copies[given[path]] = "standard input" if path == "-" else path
-            _copied(path, Path(given[path]))
-        with _named(copies):
+            _copy(path, Path(given[path]))
+        with _given_names(copies):
             yield [given[path] for path in paths]
 
 
 @contextlib.contextmanager
-def _named(copies: dict[str, str]) -> Iterator[None]:
-    """Let errors of the block name inputs as the user did, not the copies of them."""
+def _given_names(copies: dict[str, str]) -> Iterator[None]:
+    """Replace the copies of inputs in the words of errors of the block by the names that the user gave."""
     try:
         yield
     except ClalignError as error:
@@ -124,7 +124,7 @@ def _named(copies: dict[str, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def in_alignments(*paths: str) -> Iterator[list[str]]:
-    """Give the absolute paths of alignments, as `in_files` does; of a run the alignment in it, as Stockholm."""
+    """Yield the absolute paths of alignments, as `in_files` does; for a run, its alignment in a Stockholm file."""
     from clalign.engines.export import take_of_run
     from clalign.formats.scratch import Scratch
 
@@ -133,7 +133,7 @@ def in_alignments(*paths: str) -> Iterator[list[str]]:
         for place, (path, file) in enumerate(zip(paths, given, strict=True)):
             if is_run(file):
                 given[place] = str(stack.enter_context(Scratch()) / f"{Path(path).stem}.sto")
-                stack.enter_context(_named({given[place]: path}))
+                stack.enter_context(_given_names({given[place]: path}))
                 take_of_run(file, "alignment", given[place])
         yield given
 
@@ -151,21 +151,21 @@ def guide_tree_of(
     given: str, alignment: str, kind: str, stack: contextlib.ExitStack, context: JobContext | None = None,
     probs: str | None = None,
 ) -> GuideTree:  # fmt: skip
-    """Return the tree of an alignment; distances by posteriors take those of a run where none are given.
+    """Return the tree of an alignment; distances by posteriors use those of the run unless a file is given.
 
     Parameters
     ----------
     given : str
-        What the user has named: a file, or a run.
+        Path of the file or the run that the user named.
     alignment : str
-        The alignment in it, as `in_alignments` gives it.
+        Path of the alignment in it, as `in_alignments` yields it.
     kind : str
-        Of the distances.
+        Kind of the distances.
     stack : ExitStack
-        Removes what is only needed for the moment.
+        Removes temporary files.
     context : JobContext, optional
     probs : str, optional
-        A file of posteriors.
+        Path of a file of posteriors.
     """
     from clalign.engines.export import take_of_run
     from clalign.formats.scratch import Scratch

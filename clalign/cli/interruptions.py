@@ -1,4 +1,4 @@
-"""Ctrl-C, termination and a terminal that is closed: counted while a worker can be told of it, else they unwind all."""
+"""Ctrl-C, termination and a closed terminal: counted while a worker runs, which can end in order; raised otherwise."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from clalign.jobs import Event
 
 STOP_SECONDS = 8.0
-"""Who terminates a program waits 10 s or more before it is killed; in this time the worker may end its batch."""
+"""Time for the worker to end its batch after a termination (s): systems wait 10 s or more before they kill."""
 
 ENDINGS = {
     getattr(signal, name): code
     for name, code in (("SIGTERM", ExitCode.TERMINATED), ("SIGHUP", ExitCode.HUNG_UP))
     if hasattr(signal, name)
 }
-"""Signals that want the program to end soon, and what it ends with then."""
+"""Signals that ask the program to end soon, and its exit codes then."""
 
 
 class Ended(BaseException):
-    """The system wants the program to end. Not an error: it leaves nothing half-written, and ends."""
+    """The system asks the program to end; not an error."""
 
     def __init__(self, exit_code: ExitCode) -> None:
         super().__init__(exit_code)
@@ -37,7 +37,7 @@ class Ended(BaseException):
 
 @contextlib.contextmanager
 def _handled(numbers: list[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle signals while the block runs. Only a main thread can; what nohup has switched off stays so."""
+    """Handle signals while the block runs, in the main thread only; signals that nohup ignores are still ignored."""
     before: dict[signal.Signals, Any] = {}
     if threading.current_thread() is threading.main_thread():
         for number in numbers:
@@ -51,7 +51,7 @@ def _handled(numbers: list[signal.Signals], handler: Callable[[int, FrameType | 
 
 
 def endings_raised() -> contextlib.AbstractContextManager[None]:
-    """Let the signals that want an end unwind the block as Ctrl-C does; a second one ends the program at once."""
+    """Raise `Ended` in the block when a signal asks for the end; a second one ends the program at once."""
 
     def end(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
@@ -61,14 +61,14 @@ def endings_raised() -> contextlib.AbstractContextManager[None]:
 
 
 class Interruptions:
-    """Wishes to stop, counted instead of raised.
+    """Requests to stop, counted instead of raised.
 
     Attributes
     ----------
     n : int
-        How often a stop was asked for.
+        Number of requests.
     exit_code : ExitCode
-        What the program ends with because of it.
+        Exit code of the program because of them.
     """
 
     def __init__(self) -> None:
@@ -88,29 +88,29 @@ class Interruptions:
 
     @property
     def is_urgent(self) -> bool:
-        """Whether the end of a batch is not to be waited for (any longer)."""
+        """Whether the program is not to wait (any longer) for the end of a batch."""
         return self.n >= 2 or (self._latest is not None and time.monotonic() > self._latest)
 
     @property
     def words(self) -> str:
-        """What to add when it is said that the worker has been told."""
+        """A sentence for the user about what happens next."""
         if self._latest is not None:
-            return f"It is ended in {STOP_SECONDS:.0f} s."
+            return f"It ends in {STOP_SECONDS:.0f} s at the latest."
         return "Press Ctrl-C again to stop at once."
 
-    def obeyed(self, worker: WorkerProcess, say: Callable[[str], None]) -> Iterator[Event | None]:
-        """Yield a worker's events and tell it of the first wish; without a last event if it had to be stopped."""
-        told = False
+    def events_of(self, worker: WorkerProcess, say: Callable[[str], None]) -> Iterator[Event | None]:
+        """Yield the events of a worker, and pass the first request on to it; no last event comes if it was killed."""
+        is_sent = False
         try:
             for event in worker.events():
                 if self.is_urgent:
                     worker.stop()
                     return
-                if self.n and not told:
-                    told = True
+                if self.n and not is_sent:
+                    is_sent = True
                     worker.send("cancel")
                     say(self.words)
                 yield event
         except WorkerLost:
-            if not self.n:  # else it was terminated, too: batch systems do so to every process of a job
+            if not self.n:  # otherwise it was terminated as well: batch systems do so to every process of a job
                 raise

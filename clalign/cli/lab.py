@@ -1,4 +1,4 @@
-"""``clalign lab``: published experiments, measured on a device: ladders of kernels, and groups that wait."""
+"""``clalign lab``: measure published experiments on a device: ladders of kernels, and groups that wait."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from clalign.cli.inputs import in_files, there
+from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, Commands, UsageError
 from clalign.cli.streams import enough_read, show
@@ -40,8 +40,8 @@ def add_parser(subparsers: Commands) -> None:
         "lab",
         examples=EXAMPLES,
         description="Measure a published experiment on a device: a ladder of kernels, or work-groups that wait for each"
-        " other in every known way. Everything is compared with the reference first, then timed. The exit code is 8 if"
-        " any result differs.",
+        " other in every known way. Each result is compared with the reference, then timed. The exit code is 8 if any"
+        " differs.",
     )
     parser.add_argument("laboratory", choices=("ladder", "sync"), metavar="ladder|sync", help="the laboratory")
     parser.add_argument(
@@ -49,17 +49,22 @@ def add_parser(subparsers: Commands) -> None:
         nargs="?",
         choices=("viterbi", "sw", "pairhmm"),
         metavar="viterbi|sw|pairhmm",
-        help="which ladder: Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
+        help="the ladder: Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
     )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
         "--variants",
         metavar="A,B",
-        help="only these rungs (the first always) and experiments; an unknown name lists them",
+        help="only these rungs (and always the first) and experiments; an unknown name lists them",
     )
-    what.add_argument("--runs", "--repeats", type=count, metavar="N", help="how often to time each rung; the median is"
-                      " shown, of waiting groups the mean [5]")  # fmt: skip
-    what.add_argument("--seed", type=count, metavar="N", help="of the random model and sequences [1]")
+    what.add_argument(
+        "--runs",
+        "--repeats",
+        type=count,
+        metavar="N",
+        help="how often to time each rung; shown is the median, for waiting groups the mean [5]",
+    )
+    what.add_argument("--seed", type=count, metavar="N", help="seed of the random model and sequences [1]")
     viterbi = parser.add_argument_group("Plan7 Viterbi")
     viterbi.add_argument("--hmm", metavar="F", help="measure on the first model of F instead of a random one")
     viterbi.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic ones")
@@ -70,14 +75,14 @@ def add_parser(subparsers: Commands) -> None:
         "--pairs",
         type=count,
         metavar="N",
-        help="how many pairs; of the pair HMM, for what does all at once [1000; 849]",
+        help="how many pairs; for the pair HMM, where all are computed at once [1000; 849]",
     )
     pairs.add_argument("--length", type=count, metavar="N", help="Smith-Waterman: nucleotides of each sequence [512]")
     pairs.add_argument("--x", type=count, metavar="N", help="pair HMM: residues of the first sequences [1417]")
     pairs.add_argument("--y", type=count, metavar="N", help="pair HMM: residues of the second sequences [1460]")
     _add_waiting_groups(parser)
     parser.add_argument_group("Output").add_argument(
-        "--json", metavar="F", help="write everything as JSON to F; - is standard output, in place of the table"
+        "--json", metavar="F", help="write everything as JSON to F; - is standard output, which replaces the table"
     )
     add_device_option(parser)
     add_progress_options(parser)
@@ -103,12 +108,12 @@ def _add_waiting_groups(parser: CommandParser) -> None:
         help="ways to wait: launch, lbs, ilbs, lfs, ulfs, discovered (lbs of the groups that are found to run), or"
         " discovered-ilbs, -lfs, -ulfs [all but the last three]",
     )
-    group.add_argument("--sets", type=count, metavar="G", help="of ILBS [6]")
+    group.add_argument("--sets", type=count, metavar="G", help="sets of ILBS [6]")
     group.add_argument("--size", type=count, metavar="N", help="keys, or rounds of relay [as suits the device]")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure in the laboratory that is asked for."""
+    """Measure in the chosen laboratory."""
     from clalign.labs.register import LADDERS
 
     is_ladder = arguments.laboratory == "ladder"
@@ -133,11 +138,11 @@ def _run_ladder(arguments: argparse.Namespace) -> int:
         for name in other.options:
             if name not in ladder.options and getattr(arguments, name) is not None:
                 raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
-    variants = _parted(arguments.variants)
+    variants = _split(arguments.variants)
     ladder.chosen(variants)  # a wrong name is refused before a worker starts
     named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}
     job = {"job": ladder.job, "device": device_of(arguments), "variants": variants, **named}
-    inputs = {name: there(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
+    inputs = {name: input_path(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
     with in_files(*inputs.values()) as given:
         job |= dict(zip(inputs, given, strict=True))
         rungs, *experiments = ladder.experiments
@@ -151,7 +156,7 @@ def _run_waiting_groups(arguments: argparse.Namespace) -> int:
     from clalign.labs.synchronization import USUAL_WAYS, SynchronizationSpec, wrong_cells
     from clalign.labs.synchronization_results import below, row_text
 
-    methods = _parted(arguments.methods)
+    methods = _split(arguments.methods)
     given = {name: getattr(arguments, name) for name in (*OF_WAITING_GROUPS, "runs", "seed")}
     job = {"job": "synchronization", "device": device_of(arguments), **given, "methods": methods}
     SynchronizationSpec.from_dict(job)  # what makes no sense is refused before a worker starts
@@ -160,12 +165,12 @@ def _run_waiting_groups(arguments: argparse.Namespace) -> int:
     return ExitCode.DIFFERENT if wrong_cells(document) else ExitCode.DONE
 
 
-def _parted(names: str | None) -> Sequence[str] | None:
+def _split(names: str | None) -> Sequence[str] | None:
     return names.split(",") if names else None
 
 
 def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
-    """Return the document of a job; each row is shown as soon as it is there."""
+    """Return the document of a job; each row is shown as soon as it is measured."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.writers import check_writable
@@ -179,17 +184,17 @@ def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[
         if arguments.json == "-":
             return
         display.close()
-        with enough_read() if arguments.json else contextlib.nullcontext():  # the file is wanted all the same
+        with enough_read() if arguments.json else contextlib.nullcontext():  # the file is still to be written
             show("\n".join([*titles, text_of(event.value["row"])]), flush=True)
         titles.clear()
 
-    stopped = "Stopped. Nothing was written, because the measurement is not whole."
+    stopped = "Stopped. Nothing was written, because the measurement is incomplete."
     found: Document = watch_job(job, display, stopped, take)[job["job"]]
     return found
 
 
 def _finish(document: Document, path: str | None, below: Sequence[str]) -> None:
-    """Write the document, and show what belongs below its rows."""
+    """Write the document, and show the text below its rows."""
     from clalign.formats.writers import whole_file
 
     if path is not None:

@@ -6,7 +6,7 @@ import argparse
 import re
 from itertools import islice
 
-from clalign.cli.inputs import there
+from clalign.cli.inputs import input_path
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands
 from clalign.errors import InputError, OptionError
@@ -29,26 +29,30 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "logo",
         examples=EXAMPLES,
-        description="Draw a HMMER2 or HMMER3 profile as a logo: letters as high as a node's information or their"
-        " score, and below them how many sequences have the node and how many insert residues behind it.",
+        description="Draw a HMMER2 or HMMER3 profile as a logo: the height of letters is the information of a node or"
+        " their score; below are the shares of sequences that have the node and that have insertions after it.",
     )
-    parser.add_argument("profiles", metavar="HMMFILE", help="the profile; of several the first one, see --name")
+    parser.add_argument("profiles", metavar="HMMFILE", help="the profile; the first of several, see --name")
     parser.add_argument("-o", dest="output", metavar="OUT", required=True, help="write to OUT: .svg, .pdf or .png")
     meanings = "; ".join(f"{mode}: {text[0].lower()}{text[1:]}" for mode, text in HEIGHT_MODES.items())
-    parser.add_argument("--heights", choices=tuple(HEIGHT_MODES), default="information",
-                        help=f"what the height of a letter means [information]. {meanings}")  # fmt: skip
+    parser.add_argument(
+        "--heights",
+        choices=tuple(HEIGHT_MODES),
+        default="information",
+        help=f"meaning of the height of a letter [information]. {meanings}",
+    )
     parser.add_argument("--name", help="draw the profile with this name or accession")
     parser.add_argument("--nodes", metavar="A-B", help="draw only nodes A to B, counted from 1")
     parser.add_argument("--per-row", type=count, default=50, metavar="N", help="nodes in a row [50]")
-    parser.add_argument("--no-indel", action="store_true", help="leave out occupancy and insertions")
-    parser.add_argument("--colors", choices=SCHEMES, default="clustal", help="of the residues [clustal]")
+    parser.add_argument("--no-indel", action="store_true", help="omit occupancy and insertions")
+    parser.add_argument("--colors", choices=SCHEMES, default="clustal", help="colors of the residues [clustal]")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the logo."""
     check_ending(arguments.output, ENDINGS)
-    profiles = there(arguments.profiles)
+    profiles = input_path(arguments.profiles)
     check_places((arguments.output,), (profiles,))
     hmm = profile_named(profiles, arguments.name)
     nodes = node_range(arguments.nodes, hmm.length)
@@ -75,7 +79,7 @@ def profile_named(path: str, name: str | None) -> Hmm:
     hmm = next(islice(models, 1), None)
     if hmm is None:
         what = f'has no profile with the name or accession "{name}".' if name else "has no profile."
-        raise InputError(path, f"the file {what}", "Check the name; upper and lower case matter.")
+        raise InputError(path, f"the file {what}", "Check the name; case matters.")
     return hmm
 
 
@@ -93,6 +97,6 @@ def node_range(text: str | None, length: int) -> range:
     first, last = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= first <= last <= length:
         raise OptionError(
-            f"--nodes is {text}, but the profile has the nodes 1 to {length}.", "Give two of them, such as 1-50."
+            f"--nodes is {text}, but the profile has nodes 1 to {length}.", "Give a range of these, such as 1-50."
         )
     return range(first - 1, last)

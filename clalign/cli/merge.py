@@ -1,11 +1,11 @@
-"""``clalign merge``: one run of those of all parts of a search."""
+"""``clalign merge``: merge the runs of all parts of a search into one."""
 
 from __future__ import annotations
 
 import argparse
 
 from clalign.cli.engine_command import check_run
-from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
+from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import Commands
 
 EXAMPLES = (
@@ -19,25 +19,22 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "merge",
         examples=EXAMPLES,
-        description="Make one run of those of all parts of a search (--shard 1/3, --shard 2/3, ...): what one search of"
-        " all sequences would have found, with the same E-values. Every part must be there once. The inputs are looked"
-        " at again, for what a search computes at its end.",
+        description="Merge the runs of all parts of a search (--shard 1/3, --shard 2/3, ...) into one: the results of"
+        " one search of all sequences, with the same E-values. Give each part once. The inputs are read again, for what"
+        " a search computes at its end.",
     )
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the run files (.clalign) of all parts, in any order")
     parser.add_argument_group("Output").add_argument(
-        "-o", dest="output", metavar="F", required=True, help="the run file (.clalign) that is made"
+        "-o", dest="output", metavar="F", required=True, help="the new run file (.clalign)"
     )
-    parser.add_argument_group("Moved files").add_argument(
-        "--locate", action="append", default=[], metavar="PATH", help="where a file that the parts were made with lies"
-        " now, or the folder; may be given again",
-    )  # fmt: skip
+    add_locate_option(parser)
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Let a worker merge the runs."""
+    """Have a worker merge the runs."""
     from clalign.cli.outputs import Outputs
     from clalign.cli.run_places import run_place
     from clalign.cli.watch import watch

@@ -1,4 +1,4 @@
-"""``clalign note``: what you have to say of a hit, kept with the run."""
+"""``clalign note``: write or print the note of a hit, which is kept in the run."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "note",
         examples=EXAMPLES,
-        description="Write a note beside a hit, as the window does, or print the one that is there. It is one line, and"
-        " is kept in the run file.",
+        description="Write a note beside a hit, as in the window, or print its note. A note is one line, and is kept in"
+        " the run file.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
-    parser.add_argument("name", metavar="NAME", help="of the sequence that was found")
-    parser.add_argument("text", metavar="TEXT", nargs="?", help='takes the place of the note; "" removes it')
+    parser.add_argument("name", metavar="NAME", help="name of the sequence that was found")
+    parser.add_argument("text", metavar="TEXT", nargs="?", help='the new note; "" removes it')
     group = parser.add_argument_group("Profile")
     group.add_argument(
         "--profile", "--query", metavar="P", help="name, accession or number of the profile, or query [the only one]"
@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows = found.rows_named(number, arguments.name)
         if not rows:
             raise OptionError(
-                f"{arguments.name} is no hit of the {what} {names[number][0]}.",
-                f"See what is: {command_for('export', arguments.run_file, '--tsv', '-')}",
+                f"{arguments.name} is not a hit of the {what} {names[number][0]}.",
+                f"List the hits with: {command_for('export', arguments.run_file, '--tsv', '-')}",
             )
         if len(rows) > 1:
             raise OptionError(

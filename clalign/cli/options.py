@@ -1,4 +1,4 @@
-"""Flags that sub-commands share: those of an engine (from its spec), of outputs and of progress."""
+"""Flags that sub-commands share: of an engine (made from its spec), of the device, of inputs and of progress."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROGRESS_CHOICES = ("auto", "bar", "plain", "json", "none")
 def add_fields(parser: CommandParser, spec: type, command: Command | None = None) -> dict[str, argparse._ArgumentGroup]:
     """Add a flag for each field of a spec that has one, and return their groups by title.
 
-    Only what was given comes into the namespace; see `spec_of`. `command` is that of an engine, if it is one.
+    The namespace gets only the flags that were given; see `spec_of`. `command` is that of an engine, if there is one.
     """
     found, aliases = (command.found, command.aliases) if command else ("", {})
     hints = get_type_hints(spec)
@@ -78,8 +78,8 @@ def add_device_option(parser: CommandParser, default: str | None = None) -> argp
         "--device",
         metavar="D",
         default=default,
-        help="what to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference; a search or"
-        " an alignment also on several: 0:0,0:1, gpus or all; others take the first"
+        help="device to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference; for a"
+        " search or an alignment also several: 0:0,0:1, gpus or all; other commands take the first"
         " [the variable CLALIGN_DEVICE, else auto]",
     )
     return group
@@ -90,8 +90,8 @@ def add_cluster_option(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--cluster",
         metavar="A",
-        help="compute on the workers of a cluster of Dask, each on its --device: the address of the scheduler, such as"
-        " tcp://host:8786, the .json file that it wrote, or local:4 for so many workers on this machine",
+        help="compute on the workers of a Dask cluster, each on its --device: the address of the scheduler, such as"
+        " tcp://host:8786, the .json file that it wrote, or local:4 for four workers on this machine",
     )
 
 
@@ -101,14 +101,14 @@ def add_cpu_option(group: argparse._ArgumentGroup) -> None:
         "--cpu",
         type=whole_number,
         metavar="N",
-        help="accepted for scripts written for HMMER, without effect: a device uses all it has",
+        help="accepted for scripts written for HMMER, but without effect: all cores of a device are used",
     )
 
 
-def tell_of_cpu(arguments: argparse.Namespace, command: str) -> None:
-    """Say that ``--cpu`` has no effect, where it was given."""
+def warn_of_cpu(arguments: argparse.Namespace, command: str) -> None:
+    """Warn that ``--cpu`` has no effect if it was given."""
     if vars(arguments).get("cpu") is not None and progress_mode(arguments) in ("bar", "plain"):
-        tell(f"{command}: --cpu has no effect: a device uses all it has.")
+        tell(f"{command}: --cpu has no effect: all cores of a device are used.")
 
 
 def add_locate_option(parser: CommandParser) -> None:
@@ -119,18 +119,18 @@ def add_locate_option(parser: CommandParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="where a file that the run was made with lies now, or the folder; known by its checksum and kept with the"
-        " run; may be given again",
+        help="new place of a file that the run was made with, or its folder; the file is recognized by its checksum,"
+        " and its place is kept with the run; repeatable",
     )
 
 
 def locate_inputs(run_file: str, places: list[str]) -> None:
-    """Keep with a run where its files lie now.
+    """Keep the new places of the inputs of a run with it.
 
     Raises
     ------
     InputError
-        If one is none of its files.
+        If a place has none of its inputs.
     """
     if not places:
         return
@@ -149,8 +149,8 @@ def add_progress_options(parser: CommandParser) -> None:
         choices=PROGRESS_CHOICES,
         default="auto",
         metavar="|".join(PROGRESS_CHOICES),
-        help="on standard error: a bar on a terminal, else a line every 10 s; json: one event a line; none: warnings"
-        " alone",
+        help="progress on standard error; auto: a bar on a terminal, else a line every 10 s; json: one event a line;"
+        " none: only warnings",
     )
     group.add_argument("-q", dest="quiet", action="store_true", help="no progress and no warnings")
 
@@ -166,13 +166,13 @@ def progress_mode(arguments: argparse.Namespace) -> ProgressMode:
 
 
 def device_of(arguments: argparse.Namespace) -> str:
-    """Return the device that was asked for: the flag, else the variable, else ``auto``."""
+    """Return the words for the device: the flag, else the variable, else ``auto``."""
     words, cluster = str(arguments.device or os.environ.get("CLALIGN_DEVICE") or "auto"), vars(arguments).get("cluster")
     if cluster is None:
         return words
     if cluster_of(cluster) is None or "@" in cluster:
         raise OptionError(
-            f"--cluster is {quoted(cluster)}, which is no address of a scheduler.",
+            f"--cluster is {quoted(cluster)}, which is not an address of a scheduler.",
             "Give one such as tcp://host:8786, the .json file that the scheduler wrote, or local:4.",
         )
     return f"{without_cluster(words)}@{cluster}"

@@ -1,4 +1,4 @@
-"""The files that a command writes, and what shapes them: known from the flags, and checked before anything is done."""
+"""The files that a command writes and the options that shape them, checked before anything is computed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ WITHOUT_WIDTH = "--notextw"
 
 
 class Outputs(Struct, frozen=True):
-    """Which files to write.
+    """The files to write.
 
     Attributes
     ----------
     files : tuple of (Export, str)
-        What and where; ``-`` is standard output.
+        Kind and path of each; ``-`` is standard output.
     shape : Shape
     """
 
@@ -42,18 +42,18 @@ class Outputs(Struct, frozen=True):
         return {**asdict(self.shape), "alignment_file": alignment_file}
 
     def check_shape(self, command: str, known: Iterable[Export]) -> None:
-        """Refuse flags that would have no effect, as nothing is written that they shape.
+        """Refuse flags that would have no effect on any output.
 
         Parameters
         ----------
         command : str
         known : iterable of Export
-            Those that can be had.
+            Exports that the command can write.
 
         Raises
         ------
         UsageError
-            If there is one.
+            If there is such a flag.
         """
         written, shape = {one.name for one, _ in self.files}, self.shape
         for field in shape.given:
@@ -62,7 +62,7 @@ class Outputs(Struct, frozen=True):
                 continue
             *others, last = [one.flag.split()[0] for one in heeding] or [""]
             if not last:
-                words = f"{OPTIONS[field].flag} has no effect on anything that can be written here: leave it out"
+                words = f"{OPTIONS[field].flag} has no effect here: leave it out"
                 raise UsageError(command, words)
             words, add = (f"{', '.join(others)} or {last}", "one of these") if others else (last, "it")
             raise UsageError(
@@ -86,15 +86,15 @@ class Outputs(Struct, frozen=True):
         trace : str, optional
             The file of a trace that will be written.
         profiles : str, optional
-            The file of profiles, beside which a table of clans may lie; empty for a search without any.
+            The file of profiles, beside which a table of clans may lie; empty for a search without profiles.
         of : str, optional
-            The run file, if there is one already: it knows where its inputs lie.
+            The run file whose results are written; its inputs must not be overwritten.
         """
         from clalign.formats.taxonomy import species_rule
 
         shape = self.shape
         if shape.taxonomy_column and not shape.taxonomy:
-            raise OptionError("--taxonomy-column is of a table.", "Name the table with --taxonomy.")
+            raise OptionError("--taxonomy-column needs a table.", "Name one with --taxonomy.")
         species_rule(shape.taxonomy, shape.taxonomy_column)
         for one, _ in self.files:
             one.check()
@@ -106,36 +106,36 @@ class Outputs(Struct, frozen=True):
             else:
                 check_clans_of_run(Path(of), shape.clans, shape.overlaps)
         if trace == "-":
-            raise OptionError("A trace cannot go to standard output.", "Give --profile-run the name of a file.")
+            raise OptionError("A trace cannot go to standard output.", "Give --profile-run a file name.")
         written = (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ()))
-        check_places(written, (*inputs, shape.taxonomy, shape.clans, *(() if of is None else _read_by(of))), run)
+        check_places(written, (*inputs, shape.taxonomy, shape.clans, *(() if of is None else _run_and_inputs(of))), run)
 
     def _beside(self) -> list[str]:
-        """Return the files that say where others come from."""
+        """Return the paths of the files of provenance beside others."""
         from clalign.formats.writers import PROVENANCE_ENDING, has_neighbors
 
         if not self.shape.provenance:
             return []
         found = [f"{path}{PROVENANCE_ENDING}" for _, path in self.files if has_neighbors(path)]
         if not found:
-            raise OptionError("--with-provenance writes a file beside others, and no other is written.", "Name one.")
+            raise OptionError("--with-provenance writes files beside outputs, and none goes to a file.", "Name one.")
         return found
 
 
 def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None = None) -> None:
-    """Refuse outputs that could not be written, that would replace what is read, or of which two have one place.
+    """Refuse outputs that could not be written, that would overwrite an input, or that have the same path.
 
     Parameters
     ----------
     outputs, inputs : iterable of str
-        Paths; ``-`` is a standard stream, and an empty one is none.
+        Paths; ``-`` is a standard stream, and an empty path is ignored.
     run : str, optional
         The run file that will be made.
 
     Raises
     ------
     OptionError
-        If two have one place, or one has that of a file that is kept beside a run.
+        If two have the same path, or one has that of a file kept beside a run.
     OutputError
         If one could not be written.
     """
@@ -151,7 +151,7 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
             continue
         place = _identity(path)
         if place in taken and (os.path.isfile(path) or not os.path.exists(path)):
-            raise OptionError(f"{path} is {taken[place]} already.", "Give each output a file of its own.")
+            raise OptionError(f"{path} is already {taken[place]}.", "Give each output a file of its own.")
         taken[place] = "written"
         check_output(path, run)
         if run is not None and is_copy_of(Path(run), path):
@@ -160,15 +160,15 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
 
 
 def _identity(path: str) -> tuple[int, int] | str:
-    """Return what is the same of all names of a file; where there is none, of the links to its place."""
+    """Return what all names of a file have in common: device and inode, or the resolved path if it does not exist."""
     try:
-        facts = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return os.path.realpath(path)
-    return facts.st_dev, facts.st_ino
+    return status.st_dev, status.st_ino
 
 
-def _read_by(run: str) -> Iterator[str]:
+def _run_and_inputs(run: str) -> Iterator[str]:
     """Yield a run file and its inputs."""
     from clalign.engines.engine import spec_of
     from clalign.runs.run_file import open_run
@@ -179,18 +179,18 @@ def _read_by(run: str) -> Iterator[str]:
 
 
 def add_outputs(
-    group: argparse._ArgumentGroup, exports: Collection[Export], least_width: int = 0, is_later: bool = False
+    group: argparse._ArgumentGroup, exports: Collection[Export], min_width: int = 0, is_later: bool = False
 ) -> None:
-    """Add the flags that name output files, and those of a `Shape` that any of these heeds.
+    """Add the flags that name output files, and those that shape any of them.
 
     Parameters
     ----------
     group : argparse._ArgumentGroup
     exports : collection of Export
-    least_width : int
-        The least that ``--textw`` takes; 0 where it takes any.
+    min_width : int
+        Smallest value of ``--textw``; 0 for no limit.
     is_later : bool
-        Whether the command writes what a run has found already.
+        Whether the command writes the results of an existing run.
     """
     for one in exports:
         if one.columns is None:
@@ -199,7 +199,7 @@ def add_outputs(
     for field, option in OPTIONS.items():
         if (is_later or not option.is_later) and any(one.heeds(field, usual) for one in exports):
             if field == "width":
-                _add_width(group, option, least_width)
+                _add_width(group, option, min_width, is_later or min_width > 0)
             elif option.metavar:
                 kind = whole_number if option.is_number else str
                 group.add_argument(
@@ -211,16 +211,16 @@ def add_outputs(
                 group.add_argument(option.flag, dest=field, default=SUPPRESS, action=action, help=option.help)
 
 
-def _add_width(group: argparse._ArgumentGroup, option: ShapeOption, least: int) -> None:
-    """Add the flag of the longest line; where lines have a least width, as HMMER's, also the one that limits none."""
+def _add_width(group: argparse._ArgumentGroup, option: ShapeOption, min_width: int, has_notextw: bool) -> None:
+    """Add the flag for the length of lines; where HMMER's text may be written, also HMMER's for lines of any length."""
 
     def width_of(text: str) -> int:
         value = signed_number(text)
-        if value < least:
-            raise OutOfRange(text, f"a whole number from {least} on")
+        if value < min_width:
+            raise OutOfRange(text, f"a whole number from {min_width} on")
         return value
 
-    exclusive, more = group.add_mutually_exclusive_group(), "" if least else "; 0 for no limit"
+    exclusive, more = group.add_mutually_exclusive_group(), "" if min_width else "; 0 for no limit"
     exclusive.add_argument(
         option.flag,
         dest="width",
@@ -229,9 +229,9 @@ def _add_width(group: argparse._ArgumentGroup, option: ShapeOption, least: int) 
         metavar=option.metavar,
         help=f"{option.help}{more} [{TEXT_WIDTH}]",
     )
-    if least:
+    if has_notextw:
         exclusive.add_argument(
-            WITHOUT_WIDTH, dest="width", default=SUPPRESS, action="store_const", const=0, help="do not wrap it"
+            WITHOUT_WIDTH, dest="width", default=SUPPRESS, action="store_const", const=0, help="do not wrap lines"
         )
 
 
@@ -241,23 +241,23 @@ def outputs_of(
     known: Iterable[Export],
     is_text_wanted: bool = True,
 ) -> Outputs:
-    """Return the outputs that the flags name; with none to standard output the text goes there.
+    """Return the outputs that the flags name; the text goes to standard output if nothing else does.
 
     Parameters
     ----------
     arguments : argparse.Namespace
     command : str
     known : iterable of Export
-        Those that the command has.
+        Exports of the command.
     is_text_wanted : bool
-        Whether the text is wanted if no flag says where.
+        Whether to write the text if no flag names a file for it.
 
     Raises
     ------
     UsageError
-        If two of them go to standard output.
+        If two outputs go to standard output.
     OptionError
-        If columns are named of which one is none.
+        If a named column does not exist.
     """
     given, known = vars(arguments), list(known)
     shape = Shape(**{field: given[field] for field in OPTIONS if field in given})

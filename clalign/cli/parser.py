@@ -1,4 +1,4 @@
-"""An argument parser with a short help on one screen, a full one, and messages in the words of the program."""
+"""An argument parser with a short help that fits a screen, a full help, and messages of its own."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ WIDTH = 100
 
 EXIT_CODES = """\
 exit codes:
-  0  done, also where nothing was found,      6  an output cannot be written
-     or where the reader of a pipe has gone   7  no usable device
-  1  an option or an input makes no sense     8  a self-test, a verification or a comparison differed
+  0  done, also if nothing was found or       6  an output cannot be written
+     the reader of a pipe has gone            7  no usable device
+  1  an option or an input makes no sense     8  a self-test, verification or comparison differed
   2  an input (profiles, sequences, a run)    9  stopped early; the run can be continued
      cannot be read                          64  the command line is not understood
   3  the engine or a driver failed          129  the terminal was closed
@@ -33,18 +33,18 @@ _WORDS = {
     "the following arguments are required": "missing",
     "expected one argument": "a value is missing",
 }
-"""What the standard library says, and what is said instead."""
+"""Words of argparse's messages, and those used instead."""
 
 
 class UsageError(Exception):
-    """A command line that is not understood.
+    """An error for a command line that is not understood.
 
     Parameters
     ----------
     command : str
-        The command it was meant for, as in ``clalign hmmsearch``.
+        The command, as in ``clalign hmmsearch``.
     message : str
-        What is wrong with it.
+        What is wrong.
     """
 
     exit_code = ExitCode.USAGE
@@ -55,13 +55,13 @@ class UsageError(Exception):
         self.message = message
 
 
-class ToldError(Exception):
+class ShownError(Exception):
     """An error that was already shown.
 
     Parameters
     ----------
     exit_code : ExitCode
-        What the program ends with because of it.
+        Exit code of the program because of it.
     """
 
     def __init__(self, exit_code: ExitCode) -> None:
@@ -76,7 +76,7 @@ class ShortHelp(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, **more)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        """Print it."""
+        """Print the short help and end."""
         assert isinstance(parser, CommandParser)
         show(parser.short_help())
         raise SystemExit(ExitCode.DONE)
@@ -90,11 +90,11 @@ class CommandParser(argparse.ArgumentParser):
     prog : str
         Name of the command, as in ``clalign hmmsearch``.
     examples : sequence of str
-        Command lines, each perhaps with a comment after ``#``.
+        Command lines; a comment may follow after ``#``.
     description : str
-        What it does.
+        What the command does.
     **more
-        As for `argparse.ArgumentParser`.
+        Further arguments of `argparse.ArgumentParser`.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CommandParser(argparse.ArgumentParser):
         )
         self._positionals.title = "Files"
         self.examples = tuple(examples)
-        self.leads_to: set[str] = set()  # commands, of which the words are not looked at
+        self.leads_to: set[str] = set()  # commands whose words are not parsed
         # Scores are often negative, and may be given as -1e3.
         self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$", re.IGNORECASE)
         general = self.add_argument_group("Help")
@@ -145,9 +145,12 @@ class CommandParser(argparse.ArgumentParser):
         return flag if action.nargs == 0 else f"{flag} {action.metavar or action.dest.upper()}"
 
     def format_usage_line(self) -> str:
-        """Return the usage without the list of all flags: only with those that must be given."""
-        must = [f"{a.option_strings[-1]} {a.metavar or a.dest.upper()}" for a in self._actions
-                if a.option_strings and a.required]  # fmt: skip
+        """Return the usage line, which lists only flags that are required."""
+        must = [
+            f"{a.option_strings[-1]} {a.metavar or a.dest.upper()}"
+            for a in self._actions
+            if a.option_strings and a.required
+        ]
         words = [self._argument(a) for a in self._get_positional_actions() if a.help != argparse.SUPPRESS]
         return " ".join(["Usage:", self.prog, "[options]", *must, *words])
 
@@ -165,13 +168,13 @@ class CommandParser(argparse.ArgumentParser):
         return "\n".join([self.format_usage_line(), "", *examples, body[start:]])
 
     def print_help(self, file: Any = None) -> None:
-        """Print the full help. The library's method says nothing where it cannot be written."""
+        """Print the full help; argparse's own method hides errors of writing."""
         show(self.format_help(), end="")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return what the words say. An option that is not known is told before anything that follows from it.
+        """Return the parsed words. Unknown options are reported before errors that follow from them.
 
-        The beginning of a long option will do where it begins no other one.
+        A prefix of a long option is enough if it begins no other option.
         """
         every = list(args)
         words = list(itertools.takewhile(lambda word: word not in self.leads_to, every))
@@ -180,8 +183,8 @@ class CommandParser(argparse.ArgumentParser):
         words[:end] = [whole_option(word, flags) for word in words[:end]]
         options = [word for word in words[:end] if self._is_foreign(word)]
         if options:
-            told = ", ".join(word.partition("=")[0] + suggestion(word, flags) for word in options)
-            raise UsageError(self.prog, f"unknown option{'s' if len(options) > 1 else ''} {told}")
+            listed = ", ".join(word.partition("=")[0] + suggestion(word, flags) for word in options)
+            raise UsageError(self.prog, f"unknown option{'s' if len(options) > 1 else ''} {listed}")
         parse = self.parse_known_intermixed_args if self.is_mixed else self.parse_known_args
         found, left = parse(words, namespace)
         if left:
@@ -199,11 +202,11 @@ class CommandParser(argparse.ArgumentParser):
         return attached not in flags or is_taken_apart(word, flags)
 
     def error(self, message: str) -> NoReturn:
-        """Raise what is wrong with the command line."""
-        told = sys.exc_info()[1]
-        if isinstance(told, argparse.ArgumentError) and isinstance(told.__context__, OutOfRange):
-            wrong = told.__context__
-            raise OptionError(f"{told.argument_name} is {wrong.value}.", f"Give {wrong.wanted}.") from None
+        """Raise an error of the command line."""
+        error = sys.exc_info()[1]
+        if isinstance(error, argparse.ArgumentError) and isinstance(error.__context__, OutOfRange):
+            wrong = error.__context__
+            raise OptionError(f"{error.argument_name} is {wrong.value}.", f"Give {wrong.wanted}.") from None
         for theirs, ours in _WORDS.items():
             message = message.replace(theirs, ours)
         message = message.removeprefix("argument ")
@@ -220,12 +223,12 @@ class Commands(Protocol):
 
 
 class OneCommand:
-    """Stands for argparse's sub-parsers where only one of them is wanted.
+    """Stands for argparse's sub-parsers if only one is needed.
 
     Attributes
     ----------
     parser : CommandParser
-        The one that was added.
+        The parser that was added.
     """
 
     parser: CommandParser

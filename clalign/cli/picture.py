@@ -13,7 +13,7 @@ EXAMPLES = (
     "clalign picture search.clalign --kind coverage -o coverage.svg",
     "clalign picture proteome.clalign --kind score-length -o hits.png --width 120",
     "clalign picture search.clalign --kind species --taxonomy lineage.tsv --column phylum -o phyla.pdf",
-    "clalign picture search.clalign --kind qq -o qq.tsv     # the numbers behind it",
+    "clalign picture search.clalign --kind qq -o qq.tsv     # its numbers",
 )
 
 
@@ -25,20 +25,36 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "picture",
         examples=EXAMPLES,
-        description="Draw the hits of a run as a picture, or write the numbers behind it as a table. Nothing is"
-        " computed again.",
+        description="Draw a picture of the hits of a run, or write its numbers as a table. Nothing is computed again.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
-    parser.add_argument("-o", dest="output", metavar="OUT", required=True,
-                        help="write to OUT: .svg, .pdf or .png; .tsv for the numbers")  # fmt: skip
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="OUT",
+        required=True,
+        help="write to OUT: .svg, .pdf or .png; .tsv for the numbers",
+    )
     meanings = "; ".join(f"{name}: {kind.meaning[0].lower()}{kind.meaning[1:]}" for name, kind in KINDS.items())
-    parser.add_argument("--kind", choices=tuple(KINDS), default="coverage", help=f"which one [coverage]. {meanings}")
-    parser.add_argument("--profile", "--query", dest="query", metavar="P", help="of the hits of this profile, or query"
-                        " of sw: its name, its accession, or its number counted from 1; of all without it")  # fmt: skip
-    parser.add_argument("--taxonomy", metavar="TABLE", help="with species: a table whose lines have a name, an"
-                        " accession, an OX number or an OS name, a tab, and the species; more may follow")  # fmt: skip
-    parser.add_argument("--column", metavar="C", default="", help="which column of that table is counted: its name, or"
-                        " its number [2]")  # fmt: skip
+    parser.add_argument(
+        "--kind", choices=tuple(KINDS), default="coverage", help=f"kind of picture [coverage]. {meanings}"
+    )
+    parser.add_argument(
+        "--profile",
+        "--query",
+        dest="query",
+        metavar="P",
+        help="only hits of this profile, or query of sw: its name, accession, or number counted from 1 [all]",
+    )
+    parser.add_argument(
+        "--taxonomy",
+        metavar="TABLE",
+        help="with species: a table whose lines have a name, an accession, an OX number or an OS name, a tab, and the"
+        " species; more columns may follow",
+    )
+    parser.add_argument(
+        "--column", metavar="C", default="", help="name or number of the column of that table that is counted [2]"
+    )
     parser.add_argument("--width", type=number, default=WIDTH, metavar="MM", help=f"width in millimeters [{WIDTH:g}]")
     parser.set_defaults(run=run)
 
@@ -69,6 +85,6 @@ def _check(arguments: argparse.Namespace) -> None:
 
     check_width(arguments.width, "--width")
     if arguments.taxonomy and arguments.kind != "species":
-        raise OptionError("--taxonomy is for the picture of species.", "Add --kind species.")
+        raise OptionError("--taxonomy is only for the picture of species.", "Add --kind species.")
     if arguments.column and not arguments.taxonomy:
-        raise OptionError("--column is of a table of taxonomy.", "Name the table with --taxonomy.")
+        raise OptionError("--column needs a table of taxonomy.", "Name one with --taxonomy.")

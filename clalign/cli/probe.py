@@ -1,4 +1,4 @@
-"""``clalign probe``: tries what may crash in a process of its own: devices, Qt, or the display."""
+"""``clalign probe``: tests what may crash in a process of its own: devices, Qt, or the display."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the devices, the verdict of one's self-test, or why there can be no window, as one line of JSON."""
+    """Print the devices, the result of a self-test, or why there can be no window, as one line of JSON."""
     settle_child()
     end_when_left()
     with private_stdout() as answer:
 
-        def tell(data: Any) -> None:
+        def send(data: Any) -> None:
             answer.write(json.dumps(data) + "\n")
             answer.flush()
 
         if arguments.what == "display":
-            _connect(tell)
+            _connect(send)
         else:
-            tell(_window() if arguments.what == "window" else _devices(arguments))
+            send(_window() if arguments.what == "window" else _devices(arguments))
     return 0
 
 
@@ -53,13 +53,13 @@ def _window() -> str:
     return ""
 
 
-def _connect(tell: Callable[[str], None]) -> None:
-    """Tell why the display does not answer; nothing if it does."""
+def _connect(send: Callable[[str], None]) -> None:
+    """Send why the display does not answer; an empty text if it does."""
     from clalign.ui.shell.app import make_application  # noqa: TID251 - as in `gui`
 
     def refuse(reason: str) -> None:
-        tell(reason)
+        send(reason)
         os._exit(0)
 
     make_application(["clalign"], refuse)
-    tell("")
+    send("")

@@ -1,4 +1,4 @@
-"""The worker process that runs a job, seen from the side that people look at."""
+"""The worker process of a job, as its parent sees it."""
 
 from __future__ import annotations
 
@@ -25,17 +25,22 @@ from clalign.system.processes import ProcessNotStarted
 from clalign.values.documents import JobRequest, JobResult
 
 LAST_KINDS = ("finished", "cancelled", "failed")
-"""A worker's last event is one of these; one that ends without them was lost."""
+"""Kinds of a worker's last event; a worker that ends without one was lost."""
 
 _WARNING = re.compile(r"(?:WARNING|ERROR):clalign[\w.]*:(.*)")
 
-KEPT_LINES = 60
+MAX_LOG_LINES = 60
+"""Lines of a worker's log that are kept, the last ones."""
+
 WAIT_SECONDS = 0.1
+"""Interval at which `WorkerProcess.events` yields None while there are none (s)."""
+
 END_SECONDS = 10.0
+"""Timeout for the end of a worker and of its output (s)."""
 
 
 class ReportedError(ClalignError):
-    """An error that a worker told of.
+    """An error that a worker reported.
 
     Parameters
     ----------
@@ -45,7 +50,7 @@ class ReportedError(ClalignError):
     Attributes
     ----------
     run_exists : bool
-        Whether the run that it should make is there, and somebody else's.
+        Whether the run that it was to make already exists.
     """
 
     def __init__(self, value: JobResult) -> None:
@@ -69,14 +74,14 @@ class WorkerProcess:
     def __init__(self, job: JobRequest, ahead: starting.WorkerAhead | None = None) -> None:
         self._process = (ahead.take() if ahead is not None else None) or _started()
         self._lines: queue.Queue[str | None] = queue.Queue()
-        self._log: collections.deque[str] = collections.deque(maxlen=KEPT_LINES)
+        self._log: collections.deque[str] = collections.deque(maxlen=MAX_LOG_LINES)
         self._readers = [
             threading.Thread(target=self._read_events, args=(self._process.stdout,), daemon=True),
             threading.Thread(target=self._read_log, args=(self._process.stderr,), daemon=True),
         ]
         for reader in self._readers:
             reader.start()
-        self._tell(job)
+        self._write(job)
 
     def __enter__(self) -> WorkerProcess:
         return self
@@ -93,10 +98,10 @@ class WorkerProcess:
 
     def send(self, command: str) -> None:
         """Send ``cancel``, ``pause`` or ``continue``."""
-        self._tell({"command": command})
+        self._write({"command": command})
 
-    def _tell(self, data: JobRequest) -> None:
-        with contextlib.suppress(OSError, ValueError):  # one that has ended is noticed where its events are read
+    def _write(self, data: JobRequest) -> None:
+        with contextlib.suppress(OSError, ValueError):  # `events` notices that it has ended
             assert self._process.stdin
             self._process.stdin.write(json.dumps(data) + "\n")
             self._process.stdin.flush()
@@ -115,7 +120,7 @@ class WorkerProcess:
                 tell(line, end="")
 
     def events(self) -> Iterator[Event | None]:
-        """Yield events until the worker's last one; None now and then while there is nothing to tell.
+        """Yield events until the worker's last one, and None now and then while there are none.
 
         Raises
         ------
@@ -157,23 +162,23 @@ class WorkerProcess:
         return f" Its last words: {self._log[-1][:300]}" if self._log else ""
 
     def warnings(self) -> list[str]:
-        """Return what the engine put into its log for people, once the worker has ended."""
+        """Return the warnings and errors in the engine's log, once the worker has ended."""
         found = [_WARNING.match(line) for line in self._log]
         return [match[1] for match in found if match]
 
     def stop(self) -> None:
-        """Stop the worker now; its run file is whole at every moment."""
+        """Kill the worker; its run file is whole at every moment."""
         self._process.kill()
 
     def leave(self) -> None:
-        """Leave a worker to its end that has finished: all is stored, and its driver may take a while to go."""
+        """Let a finished worker end in the background: everything is stored, and its driver may take a while."""
         if os.environ.get(LOG_VARIABLE) or sys.platform == "win32":
-            self.end()  # with what it still says; Windows removes no run file that a process has open
+            self.end()  # with the rest of its log; Windows removes no run file that a process has open
         else:
             threading.Thread(target=self.end, daemon=True).start()
 
     def end(self) -> None:
-        """Let the worker end, or stop it where it does not."""
+        """Wait for the end of the worker, and kill it if it does not end."""
         with contextlib.suppress(OSError):
             if self._process.stdin:
                 self._process.stdin.close()
@@ -204,7 +209,7 @@ def run_job(job: JobRequest) -> JobResult:
     ReportedError
         If it failed.
     WorkerLost
-        If the worker ended without a word.
+        If the worker ended without a last event.
     """
     last = None
     with WorkerProcess(job) as worker:

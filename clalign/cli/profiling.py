@@ -1,4 +1,4 @@
-"""``--profile-run`` and ``-v``: a trace of a run from both of its processes, and one line that says where time went."""
+"""``--profile-run`` and ``-v``: a trace of a run from both of its processes, and a line about where the time went."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from clalign.tracing.files import Document
 
 FRONT, WORKER = "clalign", "clalign worker"
-"""What the processes are called in a trace."""
+"""Names of the processes in a trace."""
 
 
-class ProfileWish(Struct, frozen=True):
-    """What the user wants to know of the time of a run.
+class ProfileOptions(Struct, frozen=True):
+    """The options about the time of a run.
 
     Attributes
     ----------
     path : str or None
-        Where the trace goes.
+        Path of the trace.
     is_verbose : bool
-        Whether a line says where the time went.
+        Whether to show where the time went.
     """
 
     path: str | None = None
     is_verbose: bool = False
 
 
-NO_PROFILE = ProfileWish()
+NO_PROFILE = ProfileOptions()
 
 
 def add_profile_options(parser: CommandParser) -> None:
@@ -51,27 +51,27 @@ def add_profile_options(parser: CommandParser) -> None:
         help="write a trace of the run to F (JSON), for ui.perfetto.dev or chrome://tracing: threads, queues and"
         " kernels on one time line",
     )
-    group.add_argument("-v", dest="verbose", action="store_true", help="say in the end where the time went")
+    group.add_argument("-v", dest="verbose", action="store_true", help="show at the end where the time went")
 
 
-def profile_wish(arguments: argparse.Namespace) -> ProfileWish:
-    """Return what the flags ask for."""
-    return ProfileWish(arguments.profile_run, arguments.verbose)
+def profile_options(arguments: argparse.Namespace) -> ProfileOptions:
+    """Return the options that the flags describe."""
+    return ProfileOptions(arguments.profile_run, arguments.verbose)
 
 
 @contextmanager
-def profiled(job: JobRequest, wish: ProfileWish, say: Callable[[str], None]) -> Iterator[None]:
-    """Record this process and the worker of a job, as far as that is wished for; tell of it when the block ends.
+def profiled(job: JobRequest, options: ProfileOptions, say: Callable[[str], None]) -> Iterator[None]:
+    """Record this process and the worker of a job if the options ask for it; report when the block ends.
 
     Parameters
     ----------
     job : dict
-        What the worker is given; it gets the place of the worker's own trace.
-    wish : ProfileWish
+        The worker's job; it gets the path of the worker's own trace.
+    options : ProfileOptions
     say : callable
-        Told the line, and what keeps the trace from being written.
+        Called with the line about the time, and with why the trace could not be written.
     """
-    if wish == NO_PROFILE:
+    if options == NO_PROFILE:
         yield
         return
     from clalign.formats.scratch import Scratch
@@ -86,37 +86,37 @@ def profiled(job: JobRequest, wish: ProfileWish, say: Callable[[str], None]) -> 
         finally:
             tracing.add(FRONT, "", recording.since, tracing.now())
             tracing.end()
-            _tell(recording, part, wish, say)
+            _report(recording, part, options, say)
 
 
-def _tell(recording: tracing.Recording, part: Path, wish: ProfileWish, say: Callable[[str], None]) -> None:
+def _report(recording: tracing.Recording, part: Path, options: ProfileOptions, say: Callable[[str], None]) -> None:
     from clalign.formats.writers import whole_file
     from clalign.tracing.files import read_trace, spans_of, trace_of, write_trace
     from clalign.tracing.shares import sentence, shares
 
     try:
         document: Document = trace_of(recording, read_trace(part) if part.exists() else None)
-        if wish.path is not None:
-            with whole_file(wish.path) as stream:
+        if options.path is not None:
+            with whole_file(options.path) as stream:
                 write_trace(document, stream)
     except ClalignError as error:
         say(f"The trace was not written. {error.message} {error.hint}")
         return
     left_out = document["otherData"]["spans_left_out"]
     if left_out:
-        say(f"The run was so long that the trace holds its begin alone: {left_out:,} more spans were not recorded.")
-    if wish.is_verbose:
+        say(f"The trace holds only the beginning of this long run: {left_out:,} more spans were not recorded.")
+    if options.is_verbose:
         say(f"Time: {sentence(shares(spans_of(document)))}")
 
 
 @contextmanager
 def new_file(path: str) -> Iterator[TextIO]:
-    """Open a file for writing where nothing may be, not even a link.
+    """Open a new file for writing; not even a link may be in its place.
 
     Raises
     ------
     OutputError
-        If something is there, or it cannot be written; no part of it is left behind then.
+        If the path exists, or the file cannot be written; no part of it is left behind then.
     """
     try:
         with open(path, "x", encoding="utf-8", newline="\n") as stream:
@@ -131,11 +131,11 @@ def new_file(path: str) -> Iterator[TextIO]:
 
 
 _start: tracing.Recording | None = None
-"""What a worker records before it has a job."""
+"""The recording of a worker that has no job yet."""
 
 
 def record_start() -> None:
-    """Record what a worker does until it has its first job, which may ask for it."""
+    """Record this worker until it has its first job, which may ask for a trace."""
     global _start
     _start = tracing.begin(WORKER)
 
@@ -144,19 +144,24 @@ def record_start() -> None:
 def worker_profiled(request: JobRequest, job: Job, came: int | None = None) -> Iterator[None]:
     """Record a worker if its job asks for it (``trace``), and write that when the block ends.
 
-    The entry has the ``path`` of the file, where none may be yet, and where the parent records, too, ``since`` when
-    (nanoseconds). A worker that was there before tells when the job `came`.
+    Parameters
+    ----------
+    request : dict
+        Its ``trace`` has the ``path`` of the new file and, if the parent records as well, ``since`` when (ns).
+    job : Job
+    came : int, optional
+        When the job came to a worker that was already running (ns).
     """
     global _start
     recording, _start = _start, None
-    wish = request.get("trace")
-    if wish is None:
+    trace = request.get("trace")
+    if trace is None:
         if recording is not None:
             tracing.end()
         yield
         return
     began = tracing.process_began() if came is None else came
-    since = wish.get("since", began)
+    since = trace.get("since", began)
     if recording is None:
         recording = tracing.begin(WORKER, since)
     recording.since = since
@@ -168,8 +173,8 @@ def worker_profiled(request: JobRequest, job: Job, came: int | None = None) -> I
         from clalign.tracing.files import trace_of, write_trace
 
         try:
-            with new_file(wish["path"]) as stream:
+            with new_file(trace["path"]) as stream:
                 write_trace(trace_of(recording), stream)
-            job.partial(trace=wish["path"])
+            job.partial(trace=trace["path"])
         except ClalignError as error:
             job.warn(f"The trace was not written. {error.message} {error.hint}")

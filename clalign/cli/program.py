@@ -1,4 +1,4 @@
-"""What a command line asks for: the sub-command that it names, or a word of what there is; and how errors are told."""
+"""Runs the sub-command that a command line names, or shows what there is; reports errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import clalign
 from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
-from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ToldError, UsageError
+from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ShownError, UsageError
 from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, tell
 from clalign.cli.suggestions import command_meant
 from clalign.engines import COMMANDS
@@ -23,40 +23,38 @@ from clalign.system.processes import INNER_COMMANDS
 TOOLS = {
     "add": "add sequences to a finished alignment",
     "anneal": "align the sequences of a finished run with another gap factor",
-    "realign": "align a block of columns of an alignment anew",
-    "tree": "join the sequences of an alignment to a tree",
+    "realign": "realign a block of columns of an alignment",
+    "tree": "make a tree of the sequences of an alignment",
     "accuracy": "compare alignments with reference alignments",
     "hmmbuild": "build HMMER3 profiles from alignments",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "resume": "continue a search that stopped early",
     "shard": "plan a search in parts for several computers",
-    "merge": "make one run of those of all parts of a search",
+    "merge": "merge the runs of all parts of a search",
     "export": "write the results of a run as tables, sequences or alignments",
     "picture": "draw the hits of a run: coverage, scores, identity, species",
     "runs": "list, name, compare and delete runs",
     "note": "write a note beside a hit, or print it",
-    "explain": "tell why a sequence was found, or missed",
-    "verify": "compute results of a run again on the reference",
+    "explain": "show why a sequence was found or missed",
+    "verify": "recompute results of a run on the reference",
     "devices": "list the devices that clalign can run on",
-    "tune": "find the fastest choices for a device",
-    "selftest": "prove that a device computes the right scores",
+    "tune": "find the fastest settings for a device",
+    "selftest": "check that a device computes the right scores",
     "logo": "draw a profile as a logo",
     "lab": "measure published ladders of kernels on a device",
     "bench": "run the same job on several devices and compare",
-    "doctor": "look at this installation and say what is missing",
+    "doctor": "check this installation and show what is missing",
     "gui": "open the window",
     "desktop": "add clalign to the desktop's menu and file types, or remove it",
-    "cache": "show or clear the prepared sequence databases",
-    "completion": "print what lets a shell complete words of clalign",
+    "cache": "show or clear the cache",
+    "completion": "print a completion script for your shell",
 }
-
 """Commands that belong to no engine."""
 
 OWN_COMMANDS = {*TOOLS, *INNER_COMMANDS}
-"""Those for which no engine is asked."""
 
-HEEDING = (["gui"], *([name] for name in INNER_COMMANDS))
-"""Those that heed signals in a way of their own."""
+OWN_SIGNALS = (["gui"], *([name] for name in INNER_COMMANDS))
+"""Words of commands that handle signals themselves."""
 
 EXAMPLES = """\
 examples:
@@ -67,7 +65,7 @@ examples:
 """
 
 
-def obey(words: list[str], ahead: starting.WorkerAhead) -> int:
+def run_words(words: list[str], ahead: starting.WorkerAhead) -> int:
     """Do what the words of the command line ask for and return the exit code.
 
     Parameters
@@ -76,7 +74,7 @@ def obey(words: list[str], ahead: starting.WorkerAhead) -> int:
     ahead : WorkerAhead
         The worker that was started for a command of an engine.
     """
-    unwinding = contextlib.nullcontext() if words[:1] in HEEDING else endings_raised()
+    unwinding = contextlib.nullcontext() if words[:1] in OWN_SIGNALS else endings_raised()
     try:
         with unwinding:
             check_environment()
@@ -91,7 +89,7 @@ def obey(words: list[str], ahead: starting.WorkerAhead) -> int:
         tell("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line))
         tell(getattr(error, "traceback", None) or "", end="")
         return error.exit_code
-    except ToldError as error:
+    except ShownError as error:
         return error.exit_code
     except KeyboardInterrupt:
         tell("clalign: Interrupted.")
@@ -101,8 +99,8 @@ def obey(words: list[str], ahead: starting.WorkerAhead) -> int:
         return ending.exit_code
     except BrokenPipeError:
         if drop_unread_stdout():
-            return ExitCode.DONE  # who closes a pipe has read enough
-        tell("clalign: An output could not be written, because its reader has gone.\nChoose another place.")
+            return ExitCode.DONE  # a reader that closes its pipe has read enough
+        tell("clalign: An output could not be written because its reader has gone.\nChoose another place.")
         return ExitCode.CANNOT_WRITE
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
@@ -130,20 +128,20 @@ def _run(words: list[str], ahead: starting.WorkerAhead) -> int:
     is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
     engine = engine_with(words[0]) if is_engines else None
     if engine is None:
-        return _obeyed(words, ahead)
+        return _run_command(words, ahead)
     leave_threads_out()
     begin_loading()
     end_at_once()
     try:
         if words[0] in COMMANDS:
-            return _obeyed(words, ahead)
+            return _run_command(words, ahead)
         with starting.WorkerAhead(engine.name, starting.device_in(words)) as own:  # of an engine of another package
-            return _obeyed(words, own)
+            return _run_command(words, own)
     finally:
         end_loading()
 
 
-def _obeyed(words: list[str], ahead: starting.WorkerAhead) -> int:
+def _run_command(words: list[str], ahead: starting.WorkerAhead) -> int:
     parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
         return _general(words, ahead)
@@ -163,7 +161,7 @@ def all_commands() -> dict[str, str]:
 
 
 def _general(words: list[str], ahead: starting.WorkerAhead) -> int:
-    """Answer what needs no sub-command: help and version."""
+    """Show help or version, which need no sub-command."""
     if words[:1] == ["help"] and len(words) > 1:
         return _run([words[1], "--help"], ahead)
     if not words or words[0] in ("-h", "--help", "help"):
@@ -186,8 +184,8 @@ def _overview() -> str:
     commands = "\n".join(f"  {name:<11s} {text}" for name, text in all_commands().items())
     return (
         "Usage: clalign COMMAND [options]\n\n"
-        "Profile HMM search and Smith-Waterman on any OpenCL device.\n\n"
+        "Profile HMM search, Smith-Waterman and multiple alignment on any OpenCL device.\n\n"
         f"{EXAMPLES}\ncommands:\n{commands}\n\n"
-        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options (or: clalign help COMMAND)\n"
+        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options, as clalign help COMMAND\n"
         f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"
     )

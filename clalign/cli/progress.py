@@ -11,31 +11,35 @@ from clalign.cli.streams import tell
 from clalign.common.amounts import rate_text
 from clalign.jobs import BUILD, TEST, Event
 
-PLAIN_SECONDS = 10.0
-BAR_SECONDS = 0.1
-BAR_WIDTH = 30
+PLAIN_SECONDS, BAR_SECONDS = 10.0, 0.1
+"""Interval of lines, and of drawing the bar (s)."""
 
-STAGES = {"build": "Preparing kernels for this device, once", TEST: "Testing the device, once",
-          "read": "Reading", "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs",
-          "verify": "Checking", "ladder": "Measuring",
-          "bench": "Measuring", "calibrate": "Calibrating", "tune": "Trying"}  # fmt: skip
+BAR_WIDTH = 30
+"""Characters of the bar without its brackets."""
+
+STAGES = {
+    "build": "Preparing kernels for this device, once", TEST: "Testing the device, once", "read": "Reading",
+    "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs", "verify": "Checking",
+    "ladder": "Measuring", "bench": "Measuring", "calibrate": "Calibrating", "tune": "Tuning",
+}  # fmt: skip
+"""Words for the stages of jobs."""
 
 
 class Progress(Protocol):
     """Something that shows events."""
 
     def show(self, event: Event) -> None:
-        """Show one."""
+        """Show an event."""
 
     def say(self, text: str) -> None:
-        """Tell what happens to the job."""
+        """Show a sentence about the job."""
 
     def close(self) -> None:
-        """Leave the terminal tidy."""
+        """Clear what stands on the terminal."""
 
 
 def progress_display(mode: ProgressMode) -> Progress:
-    """Return what shows progress in a mode."""
+    """Return a display of progress for a mode."""
     displays: dict[str, type[Progress]] = {
         "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": WarningsAlone, "quiet": Silence,
     }  # fmt: skip
@@ -81,7 +85,7 @@ class JsonLines:
 
 
 class _Stages:
-    """When each stage began and what was done then, so that the time left can be told."""
+    """Estimates the time left from when the current stage began and what was done then."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -105,17 +109,17 @@ class PlainLines:
 
     def __init__(self) -> None:
         self._stages = _Stages()
-        self._told = time.monotonic()
+        self._shown_at = time.monotonic()
 
     def show(self, event: Event) -> None:
-        """Print a line if it is time."""
+        """Print a line if the interval has passed."""
         if event.kind == "warning":
             self.say(event.value["text"])
         if event.kind != "progress":
             return
         left = self._stages.seconds_left(event)
-        if time.monotonic() - self._told >= PLAIN_SECONDS:
-            self._told = time.monotonic()
+        if time.monotonic() - self._shown_at >= PLAIN_SECONDS:
+            self._shown_at = time.monotonic()
             tell(sentence(event, left))
 
     def say(self, text: str) -> None:
@@ -131,19 +135,19 @@ class Bar:
 
     def __init__(self) -> None:
         self._stages = _Stages()
-        self._told = 0.0
+        self._shown_at = 0.0
         self._width = 0
 
     def show(self, event: Event) -> None:
-        """Draw the bar anew if it is time."""
+        """Draw the bar if the interval has passed."""
         if event.kind == "warning":
             self.say(event.value["text"])
         if event.kind != "progress":
             return
         left = self._stages.seconds_left(event)
-        if time.monotonic() - self._told < BAR_SECONDS:
+        if time.monotonic() - self._shown_at < BAR_SECONDS:
             return
-        self._told = time.monotonic()
+        self._shown_at = time.monotonic()
         done, total = event.value["done"], event.value["total"]
         filled = int(BAR_WIDTH * min(1.0, done / total)) if total else 0
         columns = shutil.get_terminal_size().columns - 1
@@ -157,7 +161,7 @@ class Bar:
         tell(f"clalign: {text}")
 
     def close(self) -> None:
-        """Wipe the bar."""
+        """Erase the bar."""
         if self._width:
             tell(" " * self._width, end="\r", begin="\r")
             self._width = 0

@@ -20,8 +20,7 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "realign",
         examples=EXAMPLES,
-        description="Align the residues of a block of columns anew, by themselves, and put them back; everything"
-        " outside the block stays as it is.",
+        description="Realign a block of columns on its own and put it back; everything outside the block is kept.",
     )
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
     parser.add_argument_group("Columns").add_argument(

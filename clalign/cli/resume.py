@@ -1,4 +1,4 @@
-"""``clalign resume``: go on with a search that stopped early."""
+"""``clalign resume``: continue a search that stopped early."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clalign.cli.dry_run import add_dry_run_option, foretell
+from clalign.cli.dry_run import add_dry_run_option, print_dry_run
 from clalign.cli.engine_command import refuse_several
 from clalign.cli.options import (
     add_cluster_option,
@@ -19,7 +19,7 @@ from clalign.cli.options import (
     progress_mode,
 )
 from clalign.cli.parser import Commands, UsageError
-from clalign.cli.profiling import add_profile_options, profile_wish
+from clalign.cli.profiling import add_profile_options, profile_options
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.errors import InputError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     "clalign resume search.clalign",
-    "clalign resume --device cpu --tsv hits.tsv search.clalign   # go on with another device",
+    "clalign resume --device cpu --tsv hits.tsv search.clalign   # on another device",
 )
 
 
@@ -39,8 +39,8 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "resume",
         examples=EXAMPLES,
-        description="Continue a search from its run file. The results are those of a search that never stopped."
-        " With no output named the text goes to standard output.",
+        description="Continue a search from its run file. The results are those of a search that never stopped. If no"
+        " output is named, the text goes to standard output.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     outputs = outputs_of_run(arguments, COMMAND)
     if arguments.dry_run and arguments.locate:
-        raise UsageError(COMMAND, "--locate keeps with the run where a file lies, and --dry-run writes nothing")
+        raise UsageError(COMMAND, "--locate changes the run, and --dry-run writes nothing: leave one of them out")
     path = Path(arguments.run_file)
     with open_run(path) as found:
         engine, spec = engine_of(found), spec_to_continue(found, arguments.cluster or arguments.device)
@@ -70,19 +70,19 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = outputs_of_its_engine(str(path), outputs, COMMAND)
     locate_inputs(str(path), arguments.locate)
     if not is_done:
-        with contextlib.suppress(InputError):  # of a file that has moved the worker knows more
+        with contextlib.suppress(InputError):  # the worker reports moved files
             refuse_several(COMMAND, engine, spec, outputs, str(path))
     outputs.check(trace=arguments.profile_run, of=str(path))
     device = _device_of(arguments, spec)
     job, place = {"job": "resume", "run": str(path), "device": device}, RunPlace(path, device=device or "")
     if arguments.dry_run:
-        return foretell(job, place, outputs, arguments)
-    adopt(path.parent)  # where a command that has died left it among temporary files
-    return watch(job, place, outputs, progress_mode(arguments), profile_wish(arguments))
+        return print_dry_run(job, place, outputs, arguments)
+    adopt(path.parent)  # that of a command that has died
+    return watch(job, place, outputs, progress_mode(arguments), profile_options(arguments))
 
 
 def _device_of(arguments: argparse.Namespace, spec: Spec) -> str | None:
-    """Return the device to go on with, None for that of the run; a cluster alone keeps the words for its workers."""
+    """Return the words for the device, None for those of the run; --cluster alone keeps these for its workers."""
     if arguments.cluster is None:
         return None if arguments.device is None else str(arguments.device)
     if arguments.device is None:

@@ -1,4 +1,4 @@
-"""What a run can be written as when it is there, whatever it is of: the flags of export and resume."""
+"""The outputs of existing runs of any engine: flags of export and resume."""
 
 from __future__ import annotations
 
@@ -16,41 +16,39 @@ from clalign.errors import OptionError
 
 
 def all_outputs(of: Iterable[Engine] | None = None) -> list[Export]:
-    """Return what runs, those `of` some engines or all, can be written as.
+    """Return the exports of runs, of all engines or `of` some.
 
-    An export of several engines has the flags of all, and the first's words. Those of named columns come last.
+    An export of several engines has the flags of all and the help of the first. Exports with named columns come last.
     """
     found: dict[str, list[tuple[Engine, str, Export]]] = {}
-    asked = list(engines() if of is None else of)
-    for engine in asked:
+    chosen = list(engines() if of is None else of)
+    for engine in chosen:
         for program, command in engine.parts.commands.get().items():
             for one in (*command.outputs, *command.later):
                 found.setdefault(one.name, []).append((engine, program, one))
-    joined = (_joined(entries, len(asked)) for entries in found.values())
+    joined = (_joined(entries, len(chosen)) for entries in found.values())
     return sorted(joined, key=lambda one: one.columns is not None)
 
 
-def _joined(entries: list[tuple[Engine, str, Export]], n_asked: int) -> Export:
+def _joined(entries: list[tuple[Engine, str, Export]], n_engines: int) -> Export:
     flags = dict.fromkeys(flag for _, _, one in entries for flag in one.flag.split())
-    is_general = len({engine.name for engine, _, _ in entries}) == n_asked
+    is_general = len({engine.name for engine, _, _ in entries}) == n_engines
     engine, _, first = entries[0]
     table = engine.tables[first.argument] if first.argument and first.separator == "\t" else ()
     columns = ", ".join(column.file for column in table)
-    of = "" if is_general else f"of a run of {' or '.join(program for _, program, _ in entries)}: "
+    of = "" if is_general else f"for runs of {' or '.join(program for _, program, _ in entries)}: "
     return replace(first, flag=" ".join(flags), help=f"{of}{first.help}{columns and '; columns: '}{columns}")
 
 
 def add_run_outputs(parser: CommandParser, of: Iterable[Engine] | None = None) -> None:
-    """Add the flags that name output files, whatever the run is of, or of runs `of` some engines."""
-    asked = list(engines() if of is None else of)
-    least_width = max(command.least_width for engine in asked for command in engine.parts.commands.get().values())
-    add_outputs(parser.add_argument_group("Output"), all_outputs(asked), least_width, is_later=True)
+    """Add the flags that name output files, of runs of all engines or `of` some."""
+    add_outputs(parser.add_argument_group("Output"), all_outputs(of), is_later=True)
 
 
 def outputs_of_run(arguments: argparse.Namespace, command: str, of: Iterable[Engine] | None = None) -> Outputs:
-    """Return the outputs that the flags name; the text, to standard output, only if they name none.
+    """Return the outputs that the flags name, or the text to standard output if they name none.
 
-    `of` is as it was for `add_run_outputs`.
+    `of` is the same as for `add_run_outputs`.
     """
     known, given = all_outputs(of), vars(arguments)
     is_text_wanted = "columns" in given or not any(given.get(f"out_{one.name}") for one in known)
@@ -58,7 +56,7 @@ def outputs_of_run(arguments: argparse.Namespace, command: str, of: Iterable[Eng
 
 
 def flags_of(outputs: Outputs) -> list[str]:
-    """Return the flags by which `clalign resume` writes some outputs."""
+    """Return the flags of `clalign resume` that write some outputs."""
     known = all_outputs()
     main = next(one for one in known if one.is_main and one.columns is None)
     flags = {one.name: (main if one.is_main else one).flag.split()[0] for one in known}
@@ -73,12 +71,12 @@ def flags_of(outputs: Outputs) -> list[str]:
 
 
 def outputs_of_its_engine(path: str, outputs: Outputs, command: str) -> Outputs:
-    """Return outputs as the engine of a run writes them; refuse what it has not, and what shapes none of them.
+    """Return outputs as the engine of a run writes them.
 
     Raises
     ------
     OptionError
-        If there is one that it has not.
+        If the engine does not have an output, or if the lines of its text cannot be so short.
     UsageError
         If a flag would have no effect.
     """
@@ -86,12 +84,15 @@ def outputs_of_its_engine(path: str, outputs: Outputs, command: str) -> Outputs:
     from clalign.runs.run_file import open_run
 
     with open_run(Path(path)) as found:
-        program, exports = spec_of(found).command, {one.name: one for one in engine_of(found).exports}
-    known = all_outputs()
+        engine, program = engine_of(found), spec_of(found).command
+    known, exports = all_outputs(), {one.name: one for one in engine.exports}
     flags = {one.name: one.flag.replace(" ", ", ") for one in known}
     unknown = next((flags[one.name] for one, _ in outputs.files if one.name not in exports), None)
     if unknown is not None:
         others = ", ".join(flag for name, flag in flags.items() if name in exports)
-        raise OptionError(f"A run of `clalign {program}` has no {unknown}.", f"Choose among {others}.")
+        raise OptionError(f"A run of `clalign {program}` has no {unknown}.", f"Choose from {others}.")
     outputs.check_shape(command, [one for one in known if one.name in exports])
+    width, min_width = outputs.shape.width, engine.command(program).min_width
+    if 0 < width < min_width:
+        raise OptionError(f"--textw is {width}.", f"Give a whole number from {min_width} on, or {WITHOUT_WIDTH}.")
     return replace(outputs, files=tuple((exports[one.name], path) for one, path in outputs.files))

@@ -1,4 +1,4 @@
-"""Where the run of a command lies, and what is said of it and becomes of it when the command fails."""
+"""The place of a command's run file, and what happens to the run when the command fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RunPlace(Struct, frozen=True):
-    """Where the run file lies.
+    """The place of a run file.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class RunPlace(Struct, frozen=True):
     is_new : bool
         Whether this command makes it.
     copies : dict
-        Copies of standard input and pipes beside it that this command made, and of which input each is one.
+        Copies of standard input and pipes that this command made beside it, each with its input.
     device : str
-        The user's words for the device; those for a cluster have to be given again where the run is continued.
+        The user's words for the device; those for a cluster have to be given again to continue the run.
     """
 
     path: Path
@@ -45,7 +45,7 @@ class RunPlace(Struct, frozen=True):
             self.scratch.remove()
 
     def leave(self) -> None:
-        """Let no later start remove the run, of which the user was told."""
+        """Keep the temporary run, whose path the user was shown, from being removed by a later start."""
         if self.scratch:
             self.scratch.keep()
 
@@ -55,7 +55,7 @@ class RunPlace(Struct, frozen=True):
             copy.unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove a run that this command made and that holds nothing, but none that came meanwhile from others."""
+        """Remove a run that this command made and that is empty, but not one that others made meanwhile."""
         from clalign.runs.ownership import is_owned
         from clalign.runs.side_files import remove_run
 
@@ -69,7 +69,7 @@ class RunPlace(Struct, frozen=True):
 
 
 def run_place(path: str | None, device: str = "") -> RunPlace:
-    """Return the place of a new run on a device: the user's, or one in a new temporary folder."""
+    """Return the place of a new run: the user's path, or one in a new temporary folder."""
     if path is not None:
         return RunPlace(Path(path), is_new=True, device=device)
     remove_orphans()
@@ -78,19 +78,19 @@ def run_place(path: str | None, device: str = "") -> RunPlace:
 
 
 def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
-    """Add to an error what became of the results, and how to go on."""
+    """Add to the hint of an error where the results are, and how to continue."""
     if has_results(place.path):
         error.hint = f"{error.hint} {continuation(place.path, outputs, place.device)}".strip()
         if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
-            error.hint += " (with --device D to go on with another device)"
+            error.hint += " (with --device D for another device)"
         return
     if isinstance(error, WorkerLost):
-        error.hint = "Nothing had been stored yet. Try again, or choose another --device."
+        error.hint = "Nothing was stored yet. Try again, or choose another --device."
     place.discard()
 
 
 def has_results(path: Path) -> bool:
-    """Tell whether a run file holds anything that is worth keeping."""
+    """Return whether a run file holds anything worth keeping."""
     from clalign.runs.run_file import open_run
 
     try:
@@ -101,14 +101,14 @@ def has_results(path: Path) -> bool:
 
 
 def continuation(path: Path, outputs: Outputs, device: str = "") -> str:
-    """Return a sentence that says where the results are, and how to go on and get all that was asked for.
+    """Return a sentence about where the results are, and the command that continues and writes all outputs.
 
     Parameters
     ----------
     path : Path
     outputs : Outputs
     device : str
-        As of `RunPlace`.
+        See `RunPlace`.
     """
     from clalign.cli.run_outputs import flags_of
     from clalign.runs.queries import HitQueries

@@ -1,4 +1,4 @@
-"""``clalign runs``: the library of runs: list, name, compare, delete."""
+"""``clalign runs``: list, name, compare and delete runs."""
 
 from __future__ import annotations
 
@@ -29,23 +29,26 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "runs",
         examples=EXAMPLES,
-        description="List the runs that the window has made, or those of a folder; give a run a name, which is kept in"
-        " its file; tell which hits two runs share; delete runs.",
+        description="List the runs of the window or of a folder; name a run (the name is kept in its file); show which"
+        " hits two runs share; delete runs.",
     )
-    parser.add_argument("action", choices=ACTIONS, metavar="|".join(ACTIONS), help="what is done")
+    parser.add_argument("action", choices=ACTIONS, metavar="|".join(ACTIONS), help="what to do")
     parser.add_argument(
-        "words", metavar="WORDS", nargs="*", help="list: words to find; name: RUN NAME; compare: RUN RUN; delete: RUN…"
+        "words",
+        metavar="WORDS",
+        nargs="*",
+        help="list: words to search for; name: RUN NAME; compare: RUN RUN; delete: RUN ...",
     )
     group = parser.add_argument_group("Which and how")
     group.add_argument("--folder", metavar="DIR", help="the folder to list [the runs of the window]")
-    group.add_argument("--json", action="store_true", help="list: print one JSON object for each run")
-    group.add_argument("--yes", action="store_true", help="delete: do it; without this nothing is deleted")
+    group.add_argument("--json", action="store_true", help="list: print a JSON object for each run")
+    group.add_argument("--yes", action="store_true", help="delete: really delete them")
     parser.is_mixed = True
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """List, name, compare or delete runs."""
     return {"list": _list, "name": _name, "compare": _compare, "delete": _delete}[arguments.action](arguments)
 
 
@@ -64,13 +67,13 @@ def _list(arguments: argparse.Namespace) -> int:
             what = entry.problem or f"{entry.kind}, {entry.state}, {entry.n_hits} hits"
             show(f"{day}  {size_text(entry.n_bytes):>9}  {entry.name}  ({what})  {entry.path}")
     if not n_found:
-        tell(f"No runs found in {folder}. Those that --run wrote elsewhere are listed with --folder.")
+        tell(f"No runs found in {folder}. List runs elsewhere with --folder.")
     return 0
 
 
-def _paths(arguments: argparse.Namespace, least: int, most: int | None, usage: str) -> list[str]:
+def _two(arguments: argparse.Namespace, usage: str) -> list[str]:
     words: list[str] = arguments.words
-    if len(words) < least or (most is not None and len(words) > most):
+    if len(words) != 2:
         raise UsageError("clalign runs", f"{arguments.action} needs: {usage}")
     return words
 
@@ -78,7 +81,7 @@ def _paths(arguments: argparse.Namespace, least: int, most: int | None, usage: s
 def _name(arguments: argparse.Namespace) -> int:
     from clalign.tools.library import rename
 
-    path, name = _paths(arguments, 2, 2, "RUN NAME")
+    path, name = _two(arguments, "RUN NAME")
     show(rename(Path(path), name))
     return 0
 
@@ -86,12 +89,12 @@ def _name(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     from clalign.tools.library import compare, comparison_lines, counts
 
-    first, second = _paths(arguments, 2, 2, "RUN RUN")
+    first, second = _two(arguments, "RUN RUN")
     pairs = compare(Path(first), Path(second))
     for line in comparison_lines(pairs):
         show(line)
     found = counts(pairs)
-    tell(f"{found['both']} hits in both, {found['first']} in the first alone, {found['second']} in the second alone.")
+    tell(f"{found['both']} hits in both, {found['first']} only in the first, {found['second']} only in the second.")
     return 0
 
 
@@ -99,17 +102,18 @@ def _delete(arguments: argparse.Namespace) -> int:
     from clalign.runs.side_files import check_is_run
     from clalign.tools.library import delete, look_at
 
-    words = _paths(arguments, 1, None, "RUN")
-    paths = list({os.path.abspath(word): Path(word) for word in words}.values())  # each once
+    if not arguments.words:
+        raise UsageError("clalign runs", "delete needs: RUN")
+    paths = list({os.path.abspath(word): Path(word) for word in arguments.words}.values())  # each once
     for path in paths:
         if not os.path.lexists(path):
-            raise InputError(path, "the file does not exist.", "See which runs there are: clalign runs list")
+            raise InputError(path, "the file does not exist.", "List runs with: clalign runs list")
         check_is_run(path)
     for path in paths:
         if arguments.yes:
             delete(path)
-            tell(f"{path} is deleted.")
+            tell(f"Deleted {path}.")
         else:
             entry = look_at(path)
-            tell(f"{path} ({entry.name}, {size_text(entry.n_bytes)}) would be deleted; add --yes to do it.")
+            tell(f"{path} ({entry.name}, {size_text(entry.n_bytes)}) would be deleted; add --yes to delete it.")
     return 0

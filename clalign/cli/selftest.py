@@ -1,4 +1,4 @@
-"""``clalign selftest``: prove that a device computes the right scores."""
+"""``clalign selftest``: check that a device computes the right scores."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "selftest",
         examples=EXAMPLES,
-        description="Search the bundled examples and compare with their stored answers. The exit code is 8 if any"
+        description="Search the bundled examples and compare the results with stored ones. The exit code is 8 if any"
         " differs.",
     )
     parser.add_argument_group("Device").add_argument(
-        "--device", metavar="D", help="an id, part of a name, gpu, cpu or reference [every device]"
+        "--device", metavar="D", help="an id, part of a name, gpu, cpu or reference [all devices]"
     )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Test the devices that were asked for."""
+    """Test the chosen devices."""
     from clalign.cli.devices import all_devices
     from clalign.cli.processes import run_job
 
     wanted = (arguments.device or "").lower()
     devices = [d for d in all_devices() if not wanted or wanted in (d.id, d.kind) or wanted in d.name.lower()]
     if not devices:
-        raise DeviceNotFound(f"No device answers to {arguments.device}.", "See: clalign devices")
+        raise DeviceNotFound(f"There is no device {arguments.device}.", "List devices with: clalign devices")
     wrong = 0
     for device in devices:
         value = run_job({"job": "selftest", "of": "search", "device": device.id})

@@ -1,4 +1,4 @@
-"""``clalign shard``: plan a search in parts, for computers that know nothing of each other."""
+"""``clalign shard``: plan a search in parts, for computers that do not communicate."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ FOLDER = "parts"
 
 SCRIPT = """\
 #!/bin/bash
-# {n} parts of a search; each task of an array job searches one, and goes on with it if it is started again.
+# {n} parts of a search; each task of an array job searches one, and continues it if it is started again.
 #   SLURM: sbatch {script}      Grid Engine, PBS: qsub {script}      LSF: bsub < {script}
-#   on this computer, one after the other: for i in $(seq {n}); do bash {script} $i; done
+#   on this computer, one after another: for i in $(seq {n}); do bash {script} $i; done
 # Then: {merge}
 #SBATCH --job-name=clalign --array=1-{n}
 #$ -N clalign -t 1-{n} -S /bin/bash
@@ -60,21 +60,21 @@ if [ -e "$run" ]; then
 fi
 exec "$clalign" {name} {flag} "$part/{n}" --run "$run" --progress plain -o /dev/null {words}
 """
-"""Each scheduler takes the lines of the others for comments."""
+"""Template of a script for array jobs; to each scheduler the lines for the others are comments."""
 
 
 class Planned(Struct, frozen=True):
-    """A search, and how its parts are called.
+    """A search in parts.
 
     Attributes
     ----------
     words : tuple of str
-        Name of the command, and what follows it.
+        Name of the command, and the words that follow it.
     spec : Spec
     n : int
-        Parts.
+        Number of parts.
     folder : str
-        Of the run files.
+        Folder of the run files.
     """
 
     words: tuple[str, ...]
@@ -84,7 +84,7 @@ class Planned(Struct, frozen=True):
 
     @property
     def pattern(self) -> str:
-        """Of the names of run files, for printf."""
+        """The pattern of the names of run files, for printf."""
         return f"{self.words[0]}-%0{len(str(self.n))}d-of-{self.n}.clalign"
 
     def command(self, number: int) -> str:
@@ -99,7 +99,7 @@ class Planned(Struct, frozen=True):
         return f"clalign merge {runs} -o {self.words[0]}.clalign"
 
     def script(self, path: str) -> str:
-        """Return a script that schedulers run as an array job."""
+        """Return the script for an array job that will be written to a path."""
         return SCRIPT.format(
             n=self.n, script=shlex.quote(named(path)), merge=self.merge, here=shlex.quote(os.getcwd()), flag=FLAG,
             folder=shlex.quote(self.folder), program=shlex.quote(shutil.which("clalign") or "clalign"),
@@ -113,23 +113,23 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "shard",
         examples=EXAMPLES,
-        description="Plan a search in parts, for computers that know nothing of each other: an array job of a"
-        f" scheduler, or a handful of machines. Shows the parts of the sequences and how each is searched ({FLAG});"
-        " `clalign merge` makes of the runs of all parts that of the whole, with its E-values.",
+        description="Plan a search in parts, for computers that do not communicate: an array job of a scheduler, or a"
+        f" few machines. Shows the parts of the sequences and how to search each ({FLAG}); `clalign merge` merges their"
+        " runs into that of the whole search, with its E-values.",
     )
-    parser.add_argument("n", type=count, metavar="N", help="how many parts")
+    parser.add_argument("n", type=count, metavar="N", help="number of parts")
     parser.add_argument("search", nargs="?", metavar="COMMAND", help="the search, with its options and files")
     group = parser.add_argument_group("Output")
     group.add_argument("--script", metavar="F", help="write a script for array jobs: SLURM, Grid Engine, PBS, LSF")
-    group.add_argument("--commands", action="store_true", help="print the command of each part and nothing else")
-    group.add_argument("--folder", metavar="DIR", default=FOLDER, help=f"where the runs of the parts go [{FOLDER}]")
+    group.add_argument("--commands", action="store_true", help="print only the command of each part")
+    group.add_argument("--folder", metavar="DIR", default=FOLDER, help=f"folder for the runs of the parts [{FOLDER}]")
     add_progress_options(parser)
     parser.leads_to = {name for engine in engines() for name in engine.commands}
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the parts, or print or write what searches them."""
+    """Show the parts, or print or write the commands that search them."""
     from clalign.formats.writers import whole_file
 
     planned = _planned(arguments)
@@ -143,26 +143,26 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.script is not None:
         with whole_file(arguments.script) as stream:
             stream.write(planned.script(arguments.script))
-        show(f"\nWrote {arguments.script}; its first lines say how it is submitted. Then:\n  {planned.merge}")
+        show(f"\nWrote {arguments.script}; its first lines show how to submit it. Then run:\n  {planned.merge}")
     else:
-        show(f"\nPart 1 is searched by\n  {planned.command(1)}\nand so on. Then:\n  {planned.merge}")
-        show(f"(--commands prints them all, --script F writes an array job; make the folder {planned.folder} first.)")
+        show(f"\nSearch part 1 with\n  {planned.command(1)}\nand so on. Then run:\n  {planned.merge}")
+        show(f"(--commands prints all, --script F writes an array job. Make the folder {planned.folder} first.)")
     return 0
 
 
 def _planned(arguments: argparse.Namespace) -> Planned:
-    """Return the search that the words mean; refuse what cannot be done in parts."""
+    """Return the search that the words describe; refuse one that cannot be done in parts."""
     from clalign.cli.program import parser_of
 
     words = tuple(arguments.leads_to)
     searches = [name for engine in engines() for name in engine.commands if _has_parts(engine)]
     if not words:
-        raise UsageError(COMMAND, f"there is no search after the number of parts: {', '.join(searches)}")
+        raise UsageError(COMMAND, f"a search is missing after the number of parts: {', '.join(searches)}")
     name, engine = words[0], engine_of_command(words[0])
     if not _has_parts(engine):
         raise OptionError(
-            f"`clalign {name}` needs all of its sequences at once: it has no database to be searched in parts.",
-            f"Parts are for {', '.join(searches)}.",
+            f"`clalign {name}` needs all sequences at once and cannot be done in parts.",
+            f"Parts are only for {', '.join(searches)}.",
         )
     if arguments.n > MAX_SHARDS:
         raise OptionError(f"There are {arguments.n:,} parts.", f"Give at most {MAX_SHARDS:,}.")
@@ -175,23 +175,23 @@ def _planned(arguments: argparse.Namespace) -> Planned:
         *((one.flag, vars(given).get(f"out_{one.name}")) for one in command.outputs),
     ):  # fmt: skip
         if value is not None:
-            raise UsageError(COMMAND, f"{flag} is the same for no two parts: leave it out, and export what is merged")
+            raise UsageError(COMMAND, f"{flag} differs between parts: leave it out, and export the merged run")
     spec = spec_of(given, engine, command)
     Shard.parse(f"1/{arguments.n}")
-    dataclasses.replace(spec, **{"shard": f"1/{arguments.n}"})  # raises what is wrong with it
+    dataclasses.replace(spec, **{"shard": f"1/{arguments.n}"})  # checks it
     if "-" in spec.paths:
-        raise OptionError("Standard input (-) is there for one part only.", "Give it as a file.")
+        raise OptionError("Standard input (-) can be read by one part only.", "Give a file.")
     _check_lines(arguments, words)
     return Planned(words, spec, arguments.n, named(str(Path(arguments.folder))))
 
 
 def _check_lines(arguments: argparse.Namespace, words: tuple[str, ...]) -> None:
-    """Refuse names with line ends where each line is a command, or a comment."""
+    """Refuse names with line breaks where each line is a command or a comment."""
     given = [("--folder", arguments.folder), ("--script", arguments.script or "")]
     for what, name in [*given, *(("the search", word) for word in (words if arguments.commands else ()))]:
         if "\n" in name or "\r" in name:
-            hint = "Rename it; in the search itself a --script takes it as it is."
-            raise OptionError(f"There is a line end in {quoted(name)} ({what}), and each command has one line.", hint)
+            hint = "Rename it. In the search itself, --script can take it."
+            raise OptionError(f"There is a line break in {quoted(name)} ({what}), but each command is one line.", hint)
 
 
 def _has_parts(engine: Engine) -> bool:
@@ -199,7 +199,7 @@ def _has_parts(engine: Engine) -> bool:
 
 
 def _rows(planned: Planned, arguments: argparse.Namespace) -> Iterator[tuple[Shard, ShardRows, int]]:
-    """Yield every part, what it holds, and the length of its longest sequence; the database is prepared on the way."""
+    """Yield each part, its rows, and the length of its longest sequence; prepares the database."""
     import numpy as np
 
     from clalign.cli.progress import progress_display

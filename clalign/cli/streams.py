@@ -1,4 +1,4 @@
-"""Standard input, output and error, also where one is closed, a pipe whose reader goes, or a file on a full disk."""
+"""Standard input, output and error, even if one is closed, a pipe without a reader, or a file on a full disk."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from clalign.errors import OutputError
 
 
 def prepare_streams(is_child: bool = False) -> None:
-    """Make the standard streams such that all can be written to them that clalign writes.
+    """Set up the standard streams so that every text of clalign can be written to them.
 
     Parameters
     ----------
     is_child : bool
-        Whether clalign has started this process itself. Parent and child talk in UTF-8, whatever encoding the
-        environment asks for; a person gets that one, unless it cannot write every text.
+        Whether clalign has started this process itself. Parent and child use UTF-8; otherwise the encoding is that of
+        the environment, unless it cannot write every text.
     """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed: what is written there is not wanted, the files are
+        if getattr(sys, name) is None:  # it was closed: nobody wants that text
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             encoding = "utf-8" if is_child or not _writes_text(stream.encoding) else stream.encoding
-            # As in files: names of files may hold bytes that are no text.
+            # File names may hold bytes that are no text.
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _writes_text(encoding: str) -> bool:
-    """Tell whether an encoding can write every text; Python offers some that are for names of hosts, or for nothing."""
+    """Return whether an encoding can write every text; some of Python's are only for host names, or for nothing."""
     try:
         (string.printable + "\N{GREEK SMALL LETTER ALPHA}").encode(encoding, "backslashreplace")
     except UnicodeError:
@@ -44,29 +44,26 @@ def _writes_text(encoding: str) -> bool:
 
 
 def private_stdout() -> TextIO:
-    """Return the standard output for this program's words alone; what drivers print goes to standard error."""
+    """Return a standard output for this program only; text that drivers print goes to standard error."""
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return own
 
 
 def show(text: str = "", end: str = "\n", flush: bool = False) -> None:
-    """Print, with control characters as escapes: names of sequences and files may hold some.
+    """Write to standard output, control characters as escapes: names of sequences and files may have some.
 
     Raises
     ------
     BrokenPipeError, OutputError
-        As of `flush_stdout`.
+        As `flush_stdout` does.
     """
     with _stdout_errors():
         print(escaped(text), end=end, flush=flush)
 
 
 def tell(text: str, end: str = "\n", begin: str = "") -> None:
-    """Write to standard error, control characters of the text as escapes.
-
-    Where nobody reads it any more, the work goes on in silence.
-    """
+    """Write to standard error, control characters as escapes; errors are ignored if nobody reads it any more."""
     try:
         print(f"{begin}{escaped(text)}", end=end, file=sys.stderr, flush=True)
     except OSError:
@@ -74,13 +71,13 @@ def tell(text: str, end: str = "\n", begin: str = "") -> None:
 
 
 def _drop(stream: TextIO) -> None:
-    """Let what is still to be written to a stream vanish: Python flushes it at its end, and would complain."""
+    """Discard what is still to be written to a stream, which Python flushes at its end."""
     with open(os.devnull, "w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def drop_unread_stdout() -> bool:
-    """Let what is still to be written to standard output vanish if it is a pipe whose reader has gone; tell whether."""
+    """Discard what is still to be written to standard output if it is a pipe whose reader has gone; return whether."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -94,7 +91,7 @@ def drop_unread_stdout() -> bool:
 
 
 def flush_stdout() -> None:
-    """Write what standard output still holds, while an error can be told.
+    """Flush standard output while an error can still be reported.
 
     Raises
     ------
@@ -109,7 +106,7 @@ def flush_stdout() -> None:
 
 @contextlib.contextmanager
 def _stdout_errors() -> Iterator[None]:
-    """Turn what the system says of standard output that cannot be written into an error for the user."""
+    """Turn system errors of writing to standard output into errors for the user."""
     try:
         yield
     except BrokenPipeError:
@@ -120,7 +117,7 @@ def _stdout_errors() -> Iterator[None]:
 
 
 def drop_unwritten() -> None:
-    """Let what cannot be written to standard output and error vanish; what can be is written."""
+    """Flush standard output and error, and discard what cannot be written."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -130,7 +127,7 @@ def drop_unwritten() -> None:
 
 @contextlib.contextmanager
 def enough_read() -> Iterator[None]:
-    """Let a reader of a pipe go without ending the program: the block ends there, and what comes after it goes on."""
+    """End the block, but not the program, when the reader of a pipe has gone."""
     try:
         yield
     except BrokenPipeError:

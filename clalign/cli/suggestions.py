@@ -1,19 +1,19 @@
-"""What is meant by an option or a command that clalign does not have: by meaning, else by spelling, else nothing."""
+"""Suggestions for unknown options and commands: by meaning, else by spelling."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
 
-LIKE_ENOUGH = 0.75
-"""Least ratio of `difflib` at which a word is taken for a misspelled other."""
+MIN_SIMILARITY = 0.75
+"""Ratio of `difflib` from which on a word counts as a misspelling of another."""
 
-SHORTEST_BEGINNING = 3
-"""Least letters that are taken for the beginning of a word."""
+MIN_PREFIX = 3
+"""Letters from which on a word counts as the beginning of another."""
 
-LEAVE_OUT_THREADS = "leave it out: a device uses all it has; --device cpu is the processor"
-IN_PARTS = "only searches are made in parts: hmmsearch, hmmscan and sw"
-FILES_BARE = "files are given without an option, in the order that the help shows"
+LEAVE_OUT_THREADS = "leave it out: all cores are used; --device cpu is the processor"
+IN_PARTS = "only hmmsearch, hmmscan and sw can be done in parts"
+FILES_BARE = "files are given without an option, in the order of the help"
 
 OPTIONS = (
     # what HMMER, BLAST, FASTA, MMseqs2, DIAMOND and others call it; what it is here, the first that a command has
@@ -67,12 +67,12 @@ COMMANDS = (
 
 
 def whole_option(word: str, flags: Collection[str]) -> str:
-    """Return a long option written out, where a word begins only that one and means no other; else the word.
+    """Return the long option that a word begins, if it begins only one and means no other; else the word.
 
     Parameters
     ----------
     word : str
-        As it was typed, perhaps with a value after ``=``.
+        Word of the command line; a value may follow after ``=``.
     flags : collection of str
         The options that the command has.
     """
@@ -84,12 +84,12 @@ def whole_option(word: str, flags: Collection[str]) -> str:
 
 
 def suggestion(word: str, flags: Collection[str]) -> str:
-    """Return what to say of an option that a command does not have, within brackets; empty for nothing.
+    """Return advice about an option that a command does not have, in brackets; an empty text for none.
 
     Parameters
     ----------
     word : str
-        The option as it was typed.
+        The unknown option.
     flags : collection of str
         The options that the command has.
     """
@@ -98,8 +98,9 @@ def suggestion(word: str, flags: Collection[str]) -> str:
     alike = [flag for plain, flag in by_name.items() if len(name) > 1 and plain.lower() == name.lower()]
     advice = alike[0] if alike else _meaning(name, flags)
     if not isinstance(advice, str):
-        begun = [flag for plain, flag in by_name.items() if len(name) >= SHORTEST_BEGINNING and plain.startswith(name)]
-        advice = _one_of(begun or [by_name[plain] for plain in _near(name, [p for p in by_name if len(p) > 1])])
+        begun = [flag for plain, flag in by_name.items() if len(name) >= MIN_PREFIX and plain.startswith(name)]
+        near = difflib.get_close_matches(name, [plain for plain in by_name if len(plain) > 1], 1, MIN_SIMILARITY)
+        advice = _one_of(begun or [by_name[plain] for plain in near])
     elif advice.startswith("-"):
         advice = _one_of([advice])
     return f" ({advice})" if advice else ""
@@ -114,22 +115,22 @@ def is_taken_apart(word: str, flags: Collection[str]) -> bool:
 
 
 def command_meant(word: str, commands: Collection[str]) -> str:
-    """Return which command may have been meant; empty if none can be told."""
+    """Return the command that may be meant by an unknown one; an empty text if there is none."""
     plain = word.lower()
     for command, names in COMMANDS:
         if plain in names.split():
             return command
-    near = difflib.get_close_matches(plain, commands, 1, LIKE_ENOUGH)
+    near = difflib.get_close_matches(plain, commands, 1, MIN_SIMILARITY)
     return near[0] if near else ""
 
 
 def _plain(word: str) -> str:
-    """Return an option without dashes and value, and with one sign between words."""
+    """Return an option without leading dashes and value, its words joined by dashes."""
     return word.partition("=")[0].lstrip("-").replace("_", "-")
 
 
 def _meaning(name: str, flags: Collection[str]) -> str | None:
-    """Return the option of that meaning, or what to do instead; None if the name is not known."""
+    """Return the option with the meaning of a name, or advice; None if the name is not known."""
     name = name if len(name) == 1 else name.lower()
     for names, here in OPTIONS:
         if name not in names.split():
@@ -140,10 +141,6 @@ def _meaning(name: str, flags: Collection[str]) -> str | None:
         if known:
             return known[0]
     return None
-
-
-def _near(name: str, others: list[str]) -> list[str]:
-    return difflib.get_close_matches(name, others, 1, LIKE_ENOUGH)
 
 
 def _one_of(flags: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""``clalign tree``: distances between the sequences of an alignment, and a tree of them."""
+"""``clalign tree``: distances between the sequences of an alignment, and their tree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from clalign.cli.changes import ALIGNMENT_HELP
-from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, there
+from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, input_path
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
 from clalign.errors import OptionError
@@ -22,8 +22,8 @@ EXAMPLES = (
 )
 
 DISTANCE_HELP = (
-    "kimura: estimated substitutions for each residue; p: share of different residues; posterior: share of the shorter"
-    " sequence that is not expected to be aligned well, by posteriors [kimura]"
+    "kimura: estimated substitutions per residue; p: share of different residues; posterior: expected share of the"
+    " shorter sequence that is not aligned correctly, by posterior probabilities [kimura]"
 )
 
 
@@ -32,22 +32,27 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "tree",
         examples=EXAMPLES,
-        description="Measure how far the sequences of an alignment are from each other, and join neighbors to a tree.",
+        description="Compute the distances between the sequences of an alignment, and their tree by neighbor joining.",
     )
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
     group = parser.add_argument_group("Distances")
-    group.add_argument("--distance", choices=("kimura", "p", "posterior"), default="kimura",
-                       metavar="kimura|p|posterior", help=DISTANCE_HELP)  # fmt: skip
     group.add_argument(
-        "--probs", metavar="F", help="posteriors of all pairs, as fsa writes them (.probs) [those of a run]"
+        "--distance",
+        choices=("kimura", "p", "posterior"),
+        default="kimura",
+        metavar="kimura|p|posterior",
+        help=DISTANCE_HELP,
+    )
+    group.add_argument(
+        "--probs", metavar="F", help="posterior probabilities of all pairs in fsa's format (.probs) [those of the run]"
     )
     group = parser.add_argument_group("Output")
-    group.add_argument("-o", dest="output", metavar="F", help="write the tree as Newick to F [standard output]")
-    group.add_argument("--matrix", metavar="F", help="write the distances to F: .tsv with tabulators, else as PHYLIP")
+    group.add_argument("-o", dest="output", metavar="F", help="write the tree to F, as Newick [standard output]")
+    group.add_argument("--matrix", metavar="F", help="write the distances to F: .tsv separated by tabs, else PHYLIP")
     group.add_argument("--draw", metavar="F", help="draw the tree to F (.svg)")
-    group.add_argument("--midpoint", action="store_true",
-                       help="put the root of the tree in the middle of its longest path, as drawings always"
-                       " have it")  # fmt: skip
+    group.add_argument(
+        "--midpoint", action="store_true", help="put the root in the middle of the longest path, as always in drawings"
+    )
     parser.set_defaults(run=run)
 
 
@@ -63,14 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
     if outputs.count("-") > 1:
         raise UsageError("clalign tree", "only one output can go to standard output")
     if arguments.draw not in (None, "-") and not arguments.draw.lower().endswith(".svg"):
-        raise OptionError(f"{arguments.draw} has no ending that is known.", "Let its name end in .svg.")
+        raise OptionError(
+            f"{arguments.draw} does not end in .svg.", "Drawings are written as SVG: end its name in .svg."
+        )
     check_places(outputs, (arguments.alignment, arguments.probs or ""))
     with contextlib.ExitStack() as stack:
-        given = there(arguments.alignment)
+        given = input_path(arguments.alignment)
         (alignment,) = stack.enter_context(in_alignments(given))
         probs = arguments.probs
         if probs is not None:
-            (probs,) = stack.enter_context(in_files(there(probs)))
+            (probs,) = stack.enter_context(in_files(input_path(probs)))
         found = guide_tree_of(given, alignment, arguments.distance, stack, probs=probs)
     drawn = found.tree.rooted_in_the_middle()
     tree = drawn if arguments.midpoint else found.tree

@@ -1,4 +1,4 @@
-"""``clalign tune``: find the fastest choices for a device."""
+"""``clalign tune``: find the fastest settings for a device."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "tune",
         examples=EXAMPLES,
-        description="Try the kernels of the profile search and of Smith-Waterman in different sizes on a device and"
-        " keep the fastest for it and its driver. Results of searches do not depend on this: a size that changes a"
-        " score is never taken.",
+        description="Time the kernels of the profile search and of Smith-Waterman in different sizes on a device, and"
+        " keep the fastest for this device and driver. Results of searches do not change: a size that changes a score"
+        " is never kept.",
     )
-    parser.add_argument("--reset", action="store_true", help="forget what was found, and use the built-in table")
+    parser.add_argument("--reset", action="store_true", help="return to the built-in settings")
     parser.add_argument("--json", action="store_true", help="print every trial as JSON")
     add_device_option(parser)
     add_progress_options(parser)
@@ -31,7 +31,7 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Try, show each trial, and say what is kept."""
+    """Show each trial, and what is kept."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.tools.tuning import WORDS
@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
             rate = row["problem"] or f"{row['gcups']:8.2f} GCUPS"
             show(f"{WORDS[row['choice']]:<54s} {row['value']:4d}  {row['shape']:<7s} {rate}", flush=True)
 
-    finished = watch_job(job, display, "Stopped. The choices stay as they were.", take)
+    finished = watch_job(job, display, "Stopped. The settings were not changed.", take)
     if arguments.json:
         show(json.dumps(finished, indent=1))
         return ExitCode.DONE
     if arguments.reset:
-        show(f"{finished['device']} has the built-in choices again.")
+        show(f"{finished['device']} has the built-in settings again.")
     else:
         show(f"Kept for {finished['device']}:")
     tried, before = {row["choice"] for row in finished["rows"]}, finished["before"]

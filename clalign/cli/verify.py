@@ -1,4 +1,4 @@
-"""``clalign verify``: compute results of a run again, and compare."""
+"""``clalign verify``: recompute results of a run and compare."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "verify",
         examples=EXAMPLES,
-        description="Compute hits of a run, and as many sequences that are no hits, again on the reference, from the"
-        " sequence file to the reported line, and compare all numbers and the run's counters. The exit code is 8 if"
-        " any differs, or if there was nothing to check. Ctrl-C ends it with what was checked so far.",
+        description="Recompute hits of a run, and as many sequences that are not hits, on the reference, from the"
+        " sequence file to the reported line, and compare all numbers and the counts of the run. The exit code is 8 if"
+        " any differs, or if there was nothing to check. Ctrl-C ends it, and shows what was checked so far.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
@@ -32,16 +32,16 @@ def add_parser(subparsers: Commands) -> None:
         "--sample",
         type=count,
         metavar="N",
-        help="how many hits, and how many others, to check, however long it takes"
-        " [50, or fewer of long profiles and sequences]",
+        help="number of hits, and of other sequences, to check, however long it takes"
+        " [50, or fewer for long profiles and sequences]",
     )
-    group.add_argument("--device", metavar="D", default="reference", help="what to compute them on [reference]")
+    group.add_argument("--device", metavar="D", default="reference", help="device to compute them on [reference]")
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Verify, and say what came of it."""
+    """Verify, and show the result."""
     from pathlib import Path
 
     from clalign.cli.interruptions import Interruptions
@@ -50,21 +50,16 @@ def run(arguments: argparse.Namespace) -> int:
     from clalign.runs.run_file import open_run
 
     with open_run(Path(arguments.run_file)):
-        pass  # a wrong file is told of before a worker starts
+        pass  # refuses a wrong file before a worker starts
     locate_inputs(arguments.run_file, arguments.locate)
-    job = {
-        "job": "verify",
-        "run": arguments.run_file,
-        "hits": None,
-        "sample": arguments.sample,
-        "device": arguments.device,
-    }
+    run = {"run": arguments.run_file, "hits": None, "sample": arguments.sample, "device": arguments.device}
+    job = {"job": "verify", **run}
     display, interruptions = progress_display(progress_mode(arguments)), Interruptions()
-    value = watch_job(job, display, "Stopped; nothing was kept of it.", interruptions=interruptions)
+    value = watch_job(job, display, "Stopped. Nothing was kept.", interruptions=interruptions)
     for detail in value["details"]:
         show(detail)
     checked, differing = value["checked"], value["differing"]
-    so_far = "" if value["complete"] else " The others were not checked, because you stopped it."
+    so_far = "" if value["complete"] else " The others were not checked because you stopped it."
     what = f"{_counted(value['hits'], 'hit')} and {_counted(value['others'], 'other sequence')}"
     if value["things"]:
         what = f"{value['others']:,} {value['things'][value['others'] != 1]}"
@@ -72,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(f"Checked {what}: {_counted(differing, 'difference')}. Please report this.{so_far}")
         return ExitCode.DIFFERENT
     if not checked:
-        show("Nothing was checked, so nothing is proved: the run holds no results of any sequence.")
+        show("Nothing was checked, so nothing is verified: the run has no results.")
         return ExitCode.DIFFERENT
     show(f"Checked {what}: all equal.{so_far}")
     return ExitCode.DONE if value["complete"] else interruptions.exit_code

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign import tracing
-from clalign.cli.early_outputs import Ahead
+from clalign.cli.early_outputs import EarlyOutputs
 from clalign.cli.environment import end_loading
 from clalign.cli.interruptions import Interruptions
 from clalign.cli.options import ProgressMode
 from clalign.cli.outputs import Outputs
-from clalign.cli.parser import ToldError
+from clalign.cli.parser import ShownError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
-from clalign.cli.profiling import NO_PROFILE, ProfileWish, profiled
+from clalign.cli.profiling import NO_PROFILE, ProfileOptions, profiled
 from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
@@ -36,7 +36,7 @@ def watch(
     place: RunPlace,
     outputs: Outputs,
     mode: ProgressMode,
-    profile: ProfileWish = NO_PROFILE,
+    profile: ProfileOptions = NO_PROFILE,
     worker: WorkerAhead | None = None,
 ) -> int:
     """Run a search or go on with one, and write its outputs; in a worker that was started ahead, if there is one.
@@ -47,7 +47,7 @@ def watch(
         The exit code.
     """
     try:
-        with profiled(job, profile, progress_display(mode).say), closing(Ahead(place.path, outputs)) as ahead:
+        with profiled(job, profile, progress_display(mode).say), closing(EarlyOutputs(place.path, outputs)) as ahead:
             return _watched(job, place, outputs, mode, ahead, worker)
     finally:
         place.leave()
@@ -58,7 +58,7 @@ def _watched(
     place: RunPlace,
     outputs: Outputs,
     mode: ProgressMode,
-    ahead: Ahead,
+    ahead: EarlyOutputs,
     worker_ahead: WorkerAhead | None,
 ) -> int:
     display = progress_display(mode)
@@ -75,7 +75,7 @@ def _watched(
                 raise
             value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
             display.show(Event("failed", {**value, "traceback": getattr(error, "traceback", None)}))
-            raise ToldError(error.exit_code) from error
+            raise ShownError(error.exit_code) from error
         except BaseException:
             if has_results(place.path):
                 display.say(continuation(place.path, outputs, place.device))
@@ -94,7 +94,7 @@ def _watched(
 
 
 def _finish(
-    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, ahead: Ahead
+    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, ahead: EarlyOutputs
 ) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
@@ -133,7 +133,7 @@ def _follow(
     outputs: Outputs,
     display: Progress,
     interruptions: Interruptions,
-    ahead: Ahead,
+    ahead: EarlyOutputs,
     worker_ahead: WorkerAhead | None,
 ) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
@@ -147,7 +147,9 @@ def _follow(
     try:
         with tracing.span("the worker"):
             _load_ahead(job, outputs)
-            for found in interruptions.obeyed(worker, lambda more: display.say(f"Stopping after this batch. {more}")):
+            for found in interruptions.events_of(
+                worker, lambda more: display.say(f"Stopping after this batch. {more}")
+            ):
                 if found is not None:
                     last = with_inputs_named(found, job["run"])
                     if last.kind == "failed":
@@ -216,13 +218,13 @@ def watch_job(
     ------
     ClalignError
         If it failed.
-    ToldError
+    ShownError
         If the user stopped it.
     """
     interruptions, last = interruptions or Interruptions(), None
     with interruptions.counted(), WorkerProcess(job, worker_ahead) as worker:
         try:
-            for event in interruptions.obeyed(worker, lambda more: display.say(f"Stopping. {more}")):
+            for event in interruptions.events_of(worker, lambda more: display.say(f"Stopping. {more}")):
                 if event is not None:
                     last = event = with_inputs_named(event, job["run"]) if "run" in job else event
                     display.show(event)
@@ -234,11 +236,11 @@ def watch_job(
         raise ReportedError(last.value)
     if last is None or last.kind != "finished":
         display.say(stopped)
-        raise ToldError(interruptions.exit_code)
+        raise ShownError(interruptions.exit_code)
     return last.value
 
 
-def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, ahead: Ahead) -> None:
+def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, ahead: EarlyOutputs) -> None:
     """Write every output from the run file, but for what is written ahead."""
     from clalign.engines.export import export
 

@@ -1,4 +1,4 @@
-"""What a worker is told on its standard input: jobs, what may come next, and commands for the job that came last."""
+"""The standard input of a worker: jobs, engines to prepare for, and commands for the latest job."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from clalign.jobs import Event, Job
 from clalign.system.processes import GRACE_SECONDS
 from clalign.values.documents import JobRequest
 
-BUILD_PATIENCE = 0.7
-"""So many seconds a job that is to stop is left to its compiler."""
+BUILD_SECONDS = 0.7
+"""Interval at which a job that is to stop is asked whether it still compiles a kernel (s)."""
 
 LOOK_SECONDS = 5.0
-"""While it waits for a job a worker asks itself this often whether it should."""
+"""Interval at which a worker without a job asks itself whether to wait longer (s)."""
 
 
 class Order(NamedTuple):
@@ -31,9 +31,9 @@ class Order(NamedTuple):
     Attributes
     ----------
     request : dict
-        What is to be done (``job``), or what may be asked for next (``prepare``, the name of an engine).
+        A job (``job``), or an engine that may be needed next (``prepare``).
     job : Job or None
-        What it becomes; None if it is no job.
+        Context of the job; None if it is not a job.
     """
 
     request: JobRequest
@@ -43,13 +43,12 @@ class Order(NamedTuple):
 class Orders:
     """Reads standard input in a thread of its own.
 
-    A command means the job of the line before it: whoever sends the next job knows that the last one has ended, so
-    that none can be taken for another's.
+    A command is for the job before it: whoever sends the next job knows that the last one has ended.
 
     Parameters
     ----------
     send : callable
-        Told each event of each job.
+        Called with each event of each job.
     """
 
     def __init__(self, send: Callable[[Event], None]) -> None:
@@ -61,10 +60,7 @@ class Orders:
         self._listener.start()
 
     def next(self, may_wait: Callable[[], bool] = lambda: True) -> Order | None:
-        """Wait for the next order; None if there will be none that can be understood, or if it may not wait longer.
-
-        One that is there already is taken without waiting.
-        """
+        """Wait for the next order; return None if the input has ended, or if `may_wait` returns False meanwhile."""
         with contextlib.suppress(queue.Empty):
             return self._waiting.get_nowait()
         while may_wait():
@@ -78,7 +74,7 @@ class Orders:
                 order = json.loads(line)
                 self._take(order)
             except (ValueError, KeyError, TypeError, AttributeError):
-                if self._job is None:  # no worker was meant
+                if self._job is None:  # started by hand
                     break
         self._waiting.put(None)
         if self._job is not None:
@@ -108,16 +104,13 @@ class Orders:
 
 
 def end_while_building(job: Job, run: str | None) -> None:
-    """End the process if the job that was asked to stop does not hear it, since a driver compiles a kernel.
-
-    What is finished is in the run file.
-    """
+    """End the process if the job cannot stop because a driver compiles a kernel; its results are in the run file."""
     import sqlite3
 
     from clalign.runs.run_file import open_run
 
     while not job.is_over:
-        time.sleep(BUILD_PATIENCE)
+        time.sleep(BUILD_SECONDS)
         if not job.is_building():
             continue
         if run:

@@ -44,7 +44,7 @@ class Command(Struct, frozen=True, kw_only=True):
         What is found and counted, in the words of the help.
     aliases : mapping of str to str
         Further flags of fields.
-    least_width : int
+    min_width : int
         The least that ``--textw`` takes, as HMMER does; 0 where a line may have any width.
     keeps_words : bool
         Whether outputs quote the command as it was typed; else as `Spec.command_line` has it.
@@ -74,7 +74,7 @@ class Command(Struct, frozen=True, kw_only=True):
     has_hits: bool = True
     found: str = "targets"
     aliases: Mapping[str, str] = field(default_factory=dict)
-    least_width: int = 0
+    min_width: int = 0
     keeps_words: bool = False
     add_options: Callable[[Mapping[str, _ArgumentGroup]], None] = lambda groups: None
     written: Callable[[Files, Namespace, tuple[str, ...]], Files] = lambda files, given, inputs: files

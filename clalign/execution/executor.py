@@ -50,8 +50,8 @@ PACKERS = 4
 """Threads that compress scores: on fast devices that takes longer than to compute them."""
 
 
-class UnitSource(Protocol):
-    """Where an executor gets its units."""
+class Access(Protocol):
+    """Where an executor gets its units, and where their results go."""
 
     def take(self) -> Unit | None:
         """Return the next unit; None if there is none now."""
@@ -67,10 +67,6 @@ class UnitSource(Protocol):
 
     def shrink(self, unit: Unit) -> bool:
         """Make later units smaller than this one, for which memory was short; return False if that cannot be."""
-
-
-class ResultSink(Protocol):
-    """Where the results of an executor go."""
 
     def store(self, found: Sequence[Finished]) -> None:
         """Store the results of units."""
@@ -164,24 +160,18 @@ class Executor:
     plan : Plan
     cutter : Cutter
         Makes the batches of units.
-    source : UnitSource
-    sink : ResultSink
-    run : RunAccess, optional
-        Absent in a process that cannot read the run, or not what is stored of unfinished units; ends of queries are
-        computed elsewhere then.
+    access : Access
+        A `RunAccess` in the process that writes the run; others do not keep unfinished units, and ends of queries are
+        computed elsewhere.
     """
 
-    def __init__(
-        self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, source: UnitSource,
-        sink: ResultSink, run: RunAccess | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access) -> None:
         self.session = session
         self.helper = helper
         self.plan = plan
         self.cutter = cutter
-        self.source = source
-        self.sink = sink
-        self.run = run
+        self.access = access
+        self.run = access if isinstance(access, RunAccess) else None
         self._n_lent = 0
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
@@ -203,10 +193,12 @@ class Executor:
                     if not self._shrink():
                         raise
                     name = self.session.device.name
-                    self.sink.warn(f"{name} has too little free memory; going on with smaller batches.", is_kept=False)
+                    self.access.warn(
+                        f"{name} has too little free memory; going on with smaller batches.", is_kept=False
+                    )
                 finally:
                     self._lend(-self._n_lent)
-                    self.source.give_back(self._held)
+                    self.access.give_back(self._held)
                     self._held, self._taken = [], None
 
     def _shrink(self) -> bool:
@@ -217,7 +209,7 @@ class Executor:
         if self._max_together > 1:
             self._max_together //= 2
             return True
-        return bool(self._current) and self.source.shrink(self._current[0])
+        return bool(self._current) and self.access.shrink(self._current[0])
 
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
         scoring: deque[_Scoring] = deque()
@@ -233,7 +225,7 @@ class Executor:
                     continue
                 scoring.append(self._started(self._with_others(unit, tracer)))
             elif not scoring and not groups and not gathered:
-                if not self.source.wait():
+                if not self.access.wait():
                     return
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
@@ -254,7 +246,7 @@ class Executor:
         """Return the next unit: one that was taken before and did not fit others, or one of the source."""
         unit, self._taken = self._taken, None
         if unit is None:
-            unit = self.source.take()
+            unit = self.access.take()
             if unit is not None:
                 self._held.append(unit)
         return unit
@@ -307,7 +299,7 @@ class Executor:
         spent = self.session.kernel_seconds
         seconds = job.progress.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
-        self.source.measure(job.cells, seconds)
+        self.access.measure(job.cells, seconds)
         if seconds and job.cells:
             self._seconds_a_cell = seconds / job.cells
         found = []
@@ -393,7 +385,7 @@ class Executor:
             )  # fmt: skip
             self._held.remove(unit)
             results.append(Finished(unit, result, scored.hits_of))
-        self.sink.store(results)
+        self.access.store(results)
 
     def _conclude(self, unit: Unit, tracer: Session) -> None:
         """Compute the end of a query."""
@@ -437,7 +429,7 @@ class _UnitProgress:
             self._executor.run.progress(self._unit, cells, self.seconds)
 
     def warn(self, text: str) -> None:
-        self._executor.sink.warn(text, is_kept=True)
+        self._executor.access.warn(text, is_kept=True)
 
     def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
         if self._executor.run is not None:

@@ -380,7 +380,7 @@ class RunState:
             if plan.has_host and device.kind == "cpu":
                 writer.planner.let_give_way(access.cutter)
             try:
-                Executor(session, helper, plan, access.cutter, access, access, access).compute()
+                Executor(session, helper, plan, access.cutter, access).compute()
             finally:
                 post(partial(self.end, *helper.report()))
 

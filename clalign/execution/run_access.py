@@ -17,7 +17,7 @@ Post = Callable[[Callable[[], object]], object]
 
 
 class RunAccess:
-    """The unit source and result sink of an executor in the process that writes the run, and what it does besides.
+    """The `Access` of an executor in the process that writes the run, with what it does besides.
 
     Parameters
     ----------

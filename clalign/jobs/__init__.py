@@ -1,8 +1,7 @@
-"""The job protocol: what an algorithm may say to whoever watches it, and the events it becomes.
+"""The job protocol: how an algorithm reports progress, results and warnings, and the events that are made of them.
 
-An algorithm gets a `JobContext` and knows nothing else of the outside. The context turns its calls
-into `Event` objects, one JSON object a line, which the command line prints, the window turns into
-signals and another machine may read from a socket.
+An algorithm gets a `JobContext`, whose calls become `Event` objects, one JSON object a line, which the command line
+prints and the window turns into signals.
 """
 
 from __future__ import annotations
@@ -19,16 +18,16 @@ from clalign.errors import Cancelled
 EventKind = Literal["started", "progress", "partial", "warning", "finished", "cancelled", "failed"]
 
 LAST: tuple[EventKind, ...] = ("finished", "cancelled", "failed")
-"""A job ends with one of these."""
+"""Kinds of a job's last event."""
 
 BUILD = "build"
-"""The stage in which a driver compiles a kernel; a job cannot be asked anything meanwhile."""
+"""Stage in which a driver compiles a kernel; the job does not respond meanwhile."""
 
 TEST = "test"
-"""The stage in which a device is tested, the first time that it is used; nobody knows how far that is."""
+"""Stage in which a device is tested before its first use; its progress is unknown."""
 
 PROGRESS_SECONDS = 0.1
-"""Progress is told at most ten times a second."""
+"""Least interval of events of progress (s)."""
 
 
 class Event(NamedTuple):
@@ -57,23 +56,23 @@ class Event(NamedTuple):
 
 
 class JobContext(Protocol):
-    """What an algorithm may call."""
+    """How an algorithm reports to its caller."""
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
-        """Tell how much of a stage is done, in `unit` (``cells`` wherever DP runs)."""
+        """Report how much of a stage is done, in `unit` (``cells`` wherever dynamic programming runs)."""
 
     def partial(self, **facts: Any) -> None:
-        """Tell that results were added."""
+        """Report that results were added."""
 
     def warn(self, text: str) -> None:
-        """Tell something the user must know."""
+        """Report what the user must know."""
 
     def check(self) -> None:
         """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
 
 
 def building(context: JobContext, done: int, total: int) -> None:
-    """Tell how many programs a driver has built of those that are needed; equal numbers if none is waited for now."""
+    """Report how many of the needed programs a driver has built; equal numbers if it builds none now."""
     context.progress(BUILD, done, total, "programs")
 
 
@@ -94,19 +93,19 @@ class QuietContext:
 
 
 class WarningContext(QuietContext):
-    """A context for callers that watch nothing but warnings.
+    """A context for callers that want only warnings.
 
     Parameters
     ----------
     say : callable
-        Told each of them.
+        Called with each warning.
     """
 
     def __init__(self, say: Callable[[str], object]) -> None:
         self._say = say
 
     def warn(self, text: str) -> None:
-        """Tell the warning."""
+        """Pass the warning on."""
         self._say(text)
 
 
@@ -124,13 +123,13 @@ class Job:
         self._cancelled = Flag()
         self._running = Flag()
         self._running.set()
-        self._told = 0.0
+        self._sent_at = 0.0
         self._stage = ""
         self._is_building = self._is_over = False
         self._sending = RLock()
 
     def is_building(self) -> bool:
-        """Whether a driver compiles a kernel, so that the job hears nothing."""
+        """Return whether a driver compiles a kernel, so that the job does not respond."""
         return self._is_building
 
     @property
@@ -172,13 +171,13 @@ class Job:
         """
         self._is_building = stage == BUILD and done != total
         now = time.monotonic()
-        if stage == self._stage and now - self._told < PROGRESS_SECONDS and done != total:
+        if stage == self._stage and now - self._sent_at < PROGRESS_SECONDS and done != total:
             return
-        self._stage, self._told = stage, now
+        self._stage, self._sent_at = stage, now
         self.send("progress", stage=stage, done=done, total=total, unit=unit, **facts)
 
     def partial(self, **facts: Any) -> None:
-        """Send that results were added to the run file."""
+        """Send an event about results that were added."""
         self.send("partial", **facts)
 
     def warn(self, text: str) -> None:

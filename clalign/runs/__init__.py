@@ -1,4 +1,4 @@
-"""Run files: what was asked, what was read, what is done and what was found."""
+"""Run files: spec, inputs, progress and results of searches and alignments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +9,7 @@ def _unknown(engine: str) -> Any:
 
 
 find_declaration: Callable[[str], Any] = _unknown
-"""Returns what an engine declares of its runs, by its name.
+"""Returns the declaration of an engine's runs by the name of the engine.
 
-The package sets it. Raises LookupError if the engine is not installed.
+It is set by `clalign.engines`, and raises LookupError if the engine is not installed.
 """

@@ -15,16 +15,16 @@ from clalign.values.checked import Number
 
 
 class StoredRow(Struct, frozen=True):
-    """One row of an alignment.
+    """A row of an alignment.
 
     Attributes
     ----------
     name : str
-        Of the sequence.
+        Name of the sequence.
     start, stop : int
         The part of the sequence that is aligned, 0-based and half open.
     text : str
-        Its residues and gaps.
+        Residues and gaps.
     """
 
     name: str
@@ -76,13 +76,13 @@ def read_rows(connection: RunConnection, alignment: int) -> list[StoredRow]:
         If one is missing, ends before it begins, or has another length than the first.
     """
     rows = []
-    for place, (number, *said) in enumerate(
+    for place, (number, *values) in enumerate(
         connection.execute(
             "SELECT number, name, start, stop, text FROM alignment_rows WHERE alignment = ? ORDER BY number",
             (alignment,),
         )
     ):
-        rows.append(row := StoredRow(*said))
+        rows.append(row := StoredRow(*values))
         if number != place or row.start > row.stop or len(row.text) != len(rows[0].text):
-            raise DamagedRun(connection.path, f"row {place + 1} of its alignment {alignment} is not whole")
+            raise DamagedRun(connection.path, f"row {place + 1} of its alignment {alignment} is incomplete")
     return rows

@@ -1,4 +1,4 @@
-"""A finished batch as it is stored: its scores compressed, its part of the histogram, what its engine keeps of it."""
+"""The stored form of a finished batch: compressed scores, its part of the histogram, rows of its engine's tables."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ from clalign.values.hits import Hit, Scores
 from clalign.values.profiles import IMPOSSIBLE
 
 BIN = 250
-"""Width of a histogram bin in 1/1000 bit; cards of queries that are counted in other units say so."""
+"""Width of a bin of the histogram (1/1000 bit), unless the card of the query has another unit."""
 
 NO_SCORE = -1e5
-"""A sequence without residues has a score far below any real one; pictures of scores leave it out."""
+"""Score below which sequences have no residues; pictures of scores leave them out."""
 
 MAX_BINS = 2**20
+"""Range of bins up to which they are counted in an array."""
 
 Kept = Mapping[str, SqlRow | list[SqlRow]]
 
 MAX_ROWS = 2**28
-"""Sequences of a batch: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
+"""Sequences of a batch at most: none has more residues (`clalign.compute.batching.MAX_RESIDUES`)."""
 
-MIN_UNPACKED, MAX_RATIO = 2**26, 200
-"""Packed numbers may take so many bytes in any case, and so many times their size: real scores are packed 2:1."""
+MAX_UNPACKED, MAX_RATIO = 2**26, 200
+"""Size of unpacked numbers at most: this number of bytes or, if that is more, this number of times the packed size,
+which is about half of the unpacked one."""
 
 try:  # several times as fast, and what it writes zlib reads
     from isal.isal_zlib import compress as compress
@@ -46,11 +48,11 @@ class PackedScores(Struct, frozen=True):
     Attributes
     ----------
     blob : bytes
-        All of them, compressed.
+        All scores, compressed.
     bins : list of (int, int)
         Filled bins of the histogram and their counts.
     best : (int, int)
-        The highest score and its place, the first one of equal ones.
+        The highest score and its place, the first of equal ones.
     """
 
     blob: bytes
@@ -59,7 +61,7 @@ class PackedScores(Struct, frozen=True):
 
 
 def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedScores:
-    """Return scores as they are stored; most of this runs beside other threads."""
+    """Return scores in their stored form; other threads can run meanwhile."""
     scored = scores > IMPOSSIBLE
     some = scores if scored.all() else scores[scored]
     bins, counts = _binned(some, bin_width)
@@ -75,8 +77,8 @@ def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> byte
 
 
 def unpacked(blob: bytes, most: int, path: Path) -> bytes:
-    """Return what a blob holds: at most so many bytes, and not a thousand times its own size."""
-    most, unpacking = min(most, max(MIN_UNPACKED, MAX_RATIO * len(blob))), zlib.decompressobj()
+    """Return the content of a blob, which has at most `most` bytes; raise `DamagedRun` if it has more."""
+    most, unpacking = min(most, max(MAX_UNPACKED, MAX_RATIO * len(blob))), zlib.decompressobj()
     try:
         data = unpacking.decompress(blob, most + 1)
     except zlib.error as error:
@@ -92,7 +94,7 @@ def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray
     Raises
     ------
     DamagedRun
-        If the blob holds something else; `path` is the file that it comes from.
+        If the blob holds something else; `path` is its run file.
     """
     n = n_rows_of(first, last, path)
     data = unpacked(blob, 4 * n, path)
@@ -105,14 +107,14 @@ def unpack_scores(blob: bytes, first: int, last: int, path: Path) -> npt.NDArray
 
 
 def n_rows_of(first: int, last: int, path: Path) -> int:
-    """Return how many rows a batch has; raise `DamagedRun` if it cannot have so many."""
+    """Return the number of rows of a batch; raise `DamagedRun` if that is impossible."""
     if not 0 <= last - first <= MAX_ROWS:
         raise DamagedRun(path, f"a batch of {last - first} sequences")
     return last - first
 
 
 class BatchResult(Struct, frozen=True):
-    """What a finished batch adds to a run.
+    """The results of a finished batch.
 
     Attributes
     ----------
@@ -130,8 +132,8 @@ class BatchResult(Struct, frozen=True):
     packed : PackedScores, optional
         The scores as they are stored, where they were packed before.
     kept : mapping of str to tuple or list of tuple
-        Rows of the engine's tables of batches, without their keys, by the names of the tables; of its tables of pieces
-        the rows of all pieces, each with its number first.
+        Rows of the engine's tables of batches, without their keys, by the names of the tables; for tables of pieces a
+        list of the rows of all pieces, each with its number first.
     """
 
     query: int
@@ -149,7 +151,7 @@ class BatchResult(Struct, frozen=True):
 def rows_of(
     results: Iterable[BatchResult],
 ) -> tuple[dict[str, list[SqlRow]], list[tuple[int, int, int]]]:
-    """Return what is written of finished batches: rows by their tables, and what their queries' histograms gain."""
+    """Return the rows of finished batches by their tables, and query, bin and count for the histograms."""
     rows, counted = dict[str, list[SqlRow]](), list[tuple[int, int, int]]()
     for result in results:
         packed, key = result.packed or pack_scores(result.scores.values), (result.query, result.first)

@@ -1,6 +1,6 @@
-"""What may stand in a column of a run file: types, and the SQL of a table whose columns have them.
+"""Types of the columns of a run file, and the SQL of tables with such columns.
 
-A type with ``| None`` may be missing.
+A value of a type with ``| None`` may be missing.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ _PATTERNS = {
     for whole, pattern in ((Line, r"[\n\r\0]"), (States, "[^MID]"))
     for kind, expected in ((whole, list[str]), (whole | None, list[str | None]))
 }
-"""What no text of a type holds, and the type of a column without that: texts of a column are searched together."""
+"""Type of a column without the pattern of its texts, and a pattern that no text may have: texts of a column are joined
+and searched at once, which is faster."""
 
 
 def sql_of(name: str, columns: Columns, key: str) -> str:
@@ -49,38 +50,38 @@ def sql_of(name: str, columns: Columns, key: str) -> str:
     name : str
     columns : mapping of str to type
     key : str
-        Its primary key: the names of columns.
+        Its primary key: names of columns.
     """
     listed = [
         f"{column} {_sql_type(kind)}{' PRIMARY KEY' if column == key else ''}" for column, kind in columns.items()
     ]
-    if key not in columns:  # else it is a number that SQLite keeps no index for
+    if key not in columns:  # otherwise it is a number, for which SQLite keeps no index
         listed.append(f"PRIMARY KEY ({key})")
     return f"CREATE TABLE {name} ({', '.join(listed)})"
 
 
 def _sql_type(kind: object) -> str:
-    """Return the type in SQL of what has a type, or is one of several."""
+    """Return the type in SQL for a type, or for a union of types."""
     if get_origin(kind) is Annotated:
         return _sql_type(get_args(kind)[0])
     if get_origin(kind) is Literal:
         return _SQL[type(get_args(kind)[0])]
     if kind in _SQL:
         return _SQL[kind]
-    return max(_sql_type(one) for one in get_args(kind) if one is not type(None))  # of numbers REAL is the last
+    return max(_sql_type(one) for one in get_args(kind) if one is not type(None))  # for numbers this is REAL
 
 
 @cache
 def row_type(kinds: SqlRow) -> type[Struct]:
-    """Return the type of a row whose columns have some types."""
+    """Return the type of rows, given the types of the columns."""
     made = defstruct("Row", [(f"column_{place}", kind) for place, kind in enumerate(kinds)], array_like=True)
     with contextlib.suppress(ValidationError):
-        check_as(made, ())  # by one thread, before others use it
+        check_as(made, ())  # prepares the type before other threads use it
     return made
 
 
 def all_fit(kind: Any, values: Sequence[Any]) -> bool:
-    """Return whether all values of a column are of a type."""
+    """Return whether all values of a column have a type."""
     expected, pattern = _PATTERNS.get(kind, (list[kind], None))
     try:
         msgspec.convert(values, expected)

@@ -1,8 +1,8 @@
-"""The door to a run file, which may come from anybody: what is in it is checked before it is used.
+"""Connections to run files, which may come from anybody: their content is checked before it is used.
 
-Every connection to a run file is made here. It refuses a file whose tables are not those that clalign makes (so that
-no view, trigger, virtual table or computed column runs what others wrote), rows that are longer than the file, values
-of other types or sizes than their columns have, and questions that take longer than a sound file of its size needs.
+A connection refuses a file whose tables are not those that clalign makes (so that no view, trigger, virtual table or
+computed column runs code of others), rows longer than the file, values of wrong types or sizes, and queries that take
+longer than a sound file of its size needs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from clalign.runs.ownership import taken
 from clalign.runs.schema import (
     APPLICATION_ID,
     INDEXES,
-    NEEDED_SQLITE,
+    MIN_SQLITE,
     SCHEMA_VERSION,
     TABLES,
     general_statements,
@@ -39,49 +39,48 @@ from clalign.values.checked import Count, Line
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 CHECKPOINT_PAGES = 8192
-"""Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run does so, too."""
+"""Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run copies it as well."""
 
-LONGEST_ROW = 2**28
-"""Bytes of a row in any case; one may be as long as its file."""
+MAX_ROW_BYTES = 2**28
+"""Length of a row at most, unless its file is longer."""
 
 ROWS_AT_ONCE = 8192
-"""Rows that are read together where all are: to take them apart holds other threads up for some milliseconds."""
+"""Rows of a large result that are read together: converting them blocks other threads for some milliseconds."""
 
 STEPS_AT_ONCE = 200_000
 MIN_STEPS = 100_000_000
 STEPS_PER_BYTE = 100
-"""Instructions of SQLite's machine that a question may take: at least so many, and for each byte of the file. A
-question of a sound file takes some hundreds for each row, and no row has fewer than ten bytes."""
+"""Instructions of SQLite's machine that a query may take: this number, and more for each byte of the file. A query of
+a sound file takes some hundreds for each row, and a row has at least ten bytes."""
 
 NO_DAMAGE = frozenset(
     (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_FULL,
      sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS)
 )  # fmt: skip
-"""Errors that say nothing of what is in a file."""
+"""Errors that say nothing about the content of a file."""
 
-LONGEST_TOLD = 200
-"""Letters of what SQLite says that are repeated."""
+MAX_QUOTE = 200
+"""Characters of a message of SQLite that are quoted at most."""
 
 KINDS: dict[str, Any] = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
 KINDS["note"] = Line | None
-"""Types by the names of columns, which mean the same in every table and question."""
-
+"""Types by the names of columns, which mean the same in every table and query."""
 
 Columns = dict[str, SqlRow]
-"""Columns of an answer by their names."""
+"""Columns of a result by their names."""
 
 
 class RunConnection(sqlite3.Connection):
-    """A connection to a run file that checks what it reads, and never asks longer than its size allows."""
+    """A connection to a run file that checks what it reads, and limits the time of queries by the size of the file."""
 
     path: Path
     declared: Declaration
     declared_kinds: dict[str, Any]
     species: SpeciesRule = FROM_DESCRIPTIONS
-    """What SQL's ``species_of(name, accession, description)`` answers by."""
+    """The rule of SQL's ``species_of(name, accession, description)``."""
 
     is_abandoned: Callable[[], bool] | None = None
-    """Tells whether nobody waits any more for the question that is being answered; it then ends with an error."""
+    """Returns whether nobody waits any more for the current query, which then ends with an error."""
 
     _n_rows: int | None = None
     _steps_left: float = MIN_STEPS
@@ -91,11 +90,11 @@ class RunConnection(sqlite3.Connection):
     _last_facts: tuple[list[tuple[str, str]], RunFacts] | None = None
 
     def execute(self, *question: Any) -> sqlite3.Cursor:
-        """Ask, or write; each question has its own time."""
+        """Execute a statement; each has its own time limit."""
         self._steps_left, self._is_sized = MIN_STEPS, False
         try:
             return super().execute(*question)
-        except UnicodeDecodeError:  # SQLite quotes what is damaged in what it says
+        except UnicodeDecodeError:  # a message of SQLite quotes damaged text
             raise sqlite3.DatabaseError("its tables are not readable") from None
 
     @property
@@ -115,13 +114,13 @@ class RunConnection(sqlite3.Connection):
             self.executemany(f"{how} INTO {table} VALUES ({marks})", chain([first], rows))
 
     def executemany(self, *question: Any) -> sqlite3.Cursor:
-        """Write many rows, which may take any time."""
+        """Write many rows, without a time limit."""
         self._steps_left = math.inf
         return super().executemany(*question)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write all that is written within it, or nothing; one within another is a part of that."""
+        """Write everything within it or nothing; a transaction within another is a part of that."""
         if self._is_writing:
             yield
             return
@@ -137,17 +136,17 @@ class RunConnection(sqlite3.Connection):
             self._is_writing = False
 
     def declare(self, declared: Declaration) -> None:
-        """Take note of what the engine of the run declares."""
+        """Set the declaration of the engine of the run."""
         self.declared = declared
         self._last_facts = None
         self.declared_kinds = {name: kind for table in declared.tables for name, kind in table.all_columns.items()}
 
     def take_steps(self) -> bool:
-        """Count what a question takes; return whether it has to end."""
+        """Count the steps of a query; return whether it has to end."""
         if self.is_abandoned is not None and self.is_abandoned():
             return True
         self._steps_left -= STEPS_AT_ONCE
-        if self._steps_left < 0 and not self._is_sized:  # few questions take so long that the file's size counts
+        if self._steps_left < 0 and not self._is_sized:  # few queries take so long that the size of the file counts
             self._steps_left += STEPS_PER_BYTE * size_of(self.path)
             self._is_sized = True
         return self._steps_left < 0
@@ -158,7 +157,7 @@ class RunConnection(sqlite3.Connection):
         Raises
         ------
         DamagedRun
-            If one is not.
+            If a value does not.
         """
         described, expected = self._last_type
         if described is not cursor.description:
@@ -167,27 +166,26 @@ class RunConnection(sqlite3.Connection):
             self._last_type = described, expected
         try:
             msgspec.convert(row, expected)
-        except msgspec.ValidationError:
-            for (name, *_), kind, value in zip(described, self._kinds(described), row, strict=True):
-                if not all_fit(kind, [value]):
-                    raise DamagedRun(self.path, f"its {name} is {_shown(value)}") from None
+        except msgspec.ValidationError as error:
+            place = int(re.findall(r"\$\[(\d+)\]", str(error))[0])
+            raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}") from None
         return row
 
     def _kinds(self, described: Sequence[SqlRow]) -> SqlRow:
-        """Return the types of the columns of an answer; that of one of which none is known is `Any`."""
+        """Return the types of the columns of a result; `Any` for unknown columns."""
         return tuple(
             self._row_kind() if column[0] == "row" else self.declared_kinds.get(column[0], KINDS.get(column[0], Any))
             for column in described
         )
 
     def columns(self, *question: Any) -> Columns:
-        """Return the columns of an answer by their names, which differ, checked as `checked` does it row by row."""
+        """Return the columns of a result by their distinct names, checked as `checked` does for rows."""
         cursor = self.execute(*question)
         cursor.row_factory = None
         return self._columns(cursor, cursor.fetchall())
 
     def blocks(self, *question: Any) -> Iterator[Columns]:
-        """Yield the columns of an answer of any length, of some thousand rows at a time; see `columns`."""
+        """Yield the columns of a result of any length, some thousand rows at a time; see `columns`."""
         cursor = self.execute(*question)
         cursor.row_factory = None
         while rows := cursor.fetchmany(ROWS_AT_ONCE):
@@ -197,13 +195,13 @@ class RunConnection(sqlite3.Connection):
         described = cursor.description
         columns = list(zip(*rows, strict=True)) if rows else [()] * len(described)
         if not all(map(all_fit, self._kinds(described), columns)):
-            for row in rows:  # tells what is wrong, and where first
+            for row in rows:  # raises the first error
                 self.checked(cursor, row)
         return {column[0]: values for column, values in zip(described, columns, strict=True)}
 
     def _row_kind(self) -> Any:
-        """Return the type of the row of a sequence that was searched."""
-        if self._n_rows is None:  # as long as a job has not read its sequences
+        """Return the type of a column with rows of the database."""
+        if self._n_rows is None:  # the job may not have read its sequences yet
             known = (
                 "SELECT json_extract(value, '$.n_sequences') FROM facts WHERE name = 'database' AND json_valid(value)"
             )
@@ -217,7 +215,7 @@ def _shown(value: object) -> str:
 
 
 def size_of(path: Path) -> int:
-    """Return the bytes of a run file and its log."""
+    """Return the size of a run file and its log (bytes)."""
     total = 0
     for name in (path, path.with_name(f"{path.name}-wal")):
         try:
@@ -235,8 +233,8 @@ def check_sqlite() -> None:
     ClalignError
         If it is too old.
     """
-    if sqlite3.sqlite_version_info < NEEDED_SQLITE:
-        needed = ".".join(map(str, NEEDED_SQLITE))
+    if sqlite3.sqlite_version_info < MIN_SQLITE:
+        needed = ".".join(map(str, MIN_SQLITE))
         raise ClalignError(
             f"Runs need SQLite {needed} or newer; this Python has {sqlite3.sqlite_version}.",
             "Update SQLite, or run clalign with a newer Python.",
@@ -252,14 +250,14 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     mode : str
         ``ro``, ``rw`` or ``rwc``.
     patience : float
-        Seconds that a question waits for others that write.
+        Time for which a statement waits for other writers (s).
     is_shared : bool
-        Whether several threads use the connection, one after the other.
+        Whether several threads use the connection, one after another.
 
     Raises
     ------
     sqlite3.DatabaseError
-        If it is no database.
+        If it is not a database.
     """
     location = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(
@@ -267,7 +265,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     )
     connection.path = path
     connection.declare(Declaration(engine=""))
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2**30, max(LONGEST_ROW, size_of(path))))
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2**30, max(MAX_ROW_BYTES, size_of(path))))
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
     connection.set_progress_handler(connection.take_steps, STEPS_AT_ONCE)
@@ -283,12 +281,12 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
 
 
 def _no_file(path: Path, hint: str) -> InputError:
-    """Return what to say of a path that leads to no plain file and no folder."""
+    """Return the error for a path that is neither a plain file nor a folder."""
     try:
         path.stat()
     except OSError as error:
         if error.errno == errno.ELOOP:
-            return InputError(path, "this is a link that leads in a circle, to no file.", "Give the file itself.")
+            return InputError(path, "this is a link in a circle of links.", "Give the file itself.")
         if path.is_symlink():
             return InputError(path, "this is a link to a file that does not exist.", "Give the file itself.")
         return InputError(path, "the file does not exist.", "Check the name.")
@@ -296,12 +294,12 @@ def _no_file(path: Path, hint: str) -> InputError:
 
 
 def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False) -> RunConnection:
-    """Return a connection to a run file that is known to be one; see `connect`.
+    """Return a connection to a file that is checked to be a run file; see `connect`.
 
     Raises
     ------
     InputError
-        If it is missing, no run file, damaged, or of another version, or another file lies where SQLite keeps its own.
+        If it is missing, not a run file, damaged, of another version, or beside files in the places of SQLite's own.
     RunBusy
         If others write it all the time.
     """
@@ -319,10 +317,10 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
             if mode != "ro":
                 raise
             if _cannot_change(path):
-                # Where SQLite finds no room for what readers and writers share, nobody writes, either.
+                # If SQLite cannot make the file that readers and writers share, nobody writes.
                 connection, application, version = _opened(path, f"{mode}&immutable=1", patience, is_shared)
             elif error.sqlite_errorcode == sqlite3.SQLITE_READONLY_ROLLBACK:
-                # Who wrote it was ended in the middle of that, which readers cannot take back.
+                # A writer was killed in the middle of a transaction, which readers cannot roll back.
                 with contextlib.closing(_opened(path, "rw", patience, is_shared)[0]):
                     connection, application, version = _opened(path, mode, patience, is_shared)
             else:
@@ -351,25 +349,25 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
 
 
 def _opened(path: Path, mode: str, patience: float, is_shared: bool) -> tuple[RunConnection, int, int]:
-    """Return a connection to a file, what program it is of, and the version of its tables."""
+    """Return a connection to a file, the id of its program, and the version of its tables."""
     connection = connect(path, mode, patience, is_shared)
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     return connection, application, connection.execute("PRAGMA user_version").fetchone()[0]
 
 
 def _cannot_change(path: Path) -> bool:
-    """Return whether a file lies on a medium, or in a folder, that is only read, with all that was written in it."""
+    """Return whether file and folder are read-only, and there is no log beside the file."""
     has_more = any(path.with_name(f"{path.name}-{kind}").exists() for kind in ("wal", "journal"))
     return not has_more and not os.access(path.parent, os.W_OK) and not os.access(path, os.W_OK)
 
 
 def one_line(error: Exception) -> str:
-    """Return what SQLite says, which may quote the file, in one line of no great length."""
-    return " ".join(str(error).split())[:LONGEST_TOLD].rstrip(".")
+    """Return a message of SQLite, which may quote the file, as one short line."""
+    return " ".join(str(error).split())[:MAX_QUOTE].rstrip(".")
 
 
 def unreadable(path: Path, error: sqlite3.Error) -> ClalignError:
-    """Return what it means that a question failed: others write, the disk or a permission, or the file is damaged."""
+    """Return the error for a failed query: others write, the disk or permissions, or a damaged file."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_BUSY:
         return RunBusy(f"A job is writing the run file {path} just now.", "Try again in a moment.")
@@ -377,31 +375,31 @@ def unreadable(path: Path, error: sqlite3.Error) -> ClalignError:
         return InputError(
             path,
             f"this run file could not be read ({one_line(error)}).",
-            "Check the disk, and who may read the file and its folder; then try again.",
+            "Check the disk and the permissions of the file and its folder; then try again.",
         )
     return DamagedRun(path, one_line(error))
 
 
 def unwritable(path: Path, error: sqlite3.Error) -> ClalignError:
-    """Return what it means that nothing could be written: others write, the disk or a permission, or damage."""
+    """Return the error for a failed write: others write, the disk or permissions, or a damaged file."""
     known = unreadable(path, error)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if isinstance(known, RunBusy) or not (code in NO_DAMAGE or isinstance(error, sqlite3.OperationalError)):
         return known
     return OutputError(
         f"The run file {path} could not be written ({one_line(error)}).",
-        "Free space on its disk and allow writing to it and its folder; or go on elsewhere, with a copy of it or, in a"
-        " new search, with --run.",
+        "Free space on its disk, and allow writing to it and its folder; or continue elsewhere with a copy, or with"
+        " --run in a new search.",
     )
 
 
 def check_tables(connection: RunConnection) -> Declaration:
-    """Refuse a file that has other tables than clalign makes; return what its engine declares.
+    """Refuse a file whose tables are not those that clalign makes; return the declaration of its engine.
 
     Raises
     ------
     DamagedRun
-        If it lacks one, or has another thing or another column.
+        If a table is missing or unknown, or has other columns.
     """
     listed = connection.execute("SELECT type, name AS called, sql FROM main.sqlite_master LIMIT 100").fetchall()
     tables = dict[str, str]()
@@ -426,18 +424,18 @@ def check_tables(connection: RunConnection) -> Declaration:
 
 
 def _refuse(connection: RunConnection, table: str) -> NoReturn:
-    raise DamagedRun(connection.path, f"its table {_shown(table)} has not the columns that it should have")
+    raise DamagedRun(connection.path, f"its table {_shown(table)} has wrong columns")
 
 
 def _is_plain(name: str, sql: str, engine: str) -> bool:
-    """Return whether a table may be one of an engine that is not at hand, which nobody asks."""
+    """Return whether a table may be one of an engine that is not installed; it is not read."""
     column = r"\w+ (?:INTEGER|REAL|TEXT|BLOB)(?: PRIMARY KEY)?"
     pattern = rf"CREATE TABLE {re.escape(name)} \({column}(?:, {column})*(?:, PRIMARY KEY \([\w, ]+\))?\)"
     return name.startswith(f"{engine}_") and re.fullmatch(pattern, sql) is not None
 
 
 def _declared(connection: RunConnection) -> Declaration:
-    """Return what the engine of a run declares."""
+    """Return the declaration of the engine of a run."""
     stored = connection.execute("SELECT value FROM facts WHERE name = 'engine'").fetchone()
     if stored is None:
         raise DamagedRun(connection.path, "it does not say which engine made it")

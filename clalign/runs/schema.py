@@ -11,7 +11,7 @@ from clalign.values.checked import Count, Finite, Line, Moment, NotNegative, Pla
 SCHEMA_VERSION = 1
 """The version of the tables that are written here, and the only one that is read."""
 
-NEEDED_SQLITE = (3, 31)
+MIN_SQLITE = (3, 31)
 """The first version of SQLite that has generated columns."""
 
 APPLICATION_ID = 0x636C616C  # "clal"

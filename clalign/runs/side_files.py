@@ -95,7 +95,7 @@ def check_free(run: Path) -> None:
     if os.path.exists(run):
         raise RunExists(run)
     for path, _ in side_files(run):
-        raise OutputError(f"{path} exists already, where SQLite keeps its own file of the run {run}.", MOVE)
+        raise OutputError(f"{path} already exists, where SQLite keeps its own file of the run {run}.", MOVE)
     if (other := database_beside(run)) is not None:
         raise OutputError(f"{run} is the name of a file that SQLite keeps of {other}.", "Choose another name.")
 

@@ -1,7 +1,7 @@
-"""The processes of its own that this program starts: the one way to start them, and how they end with who started them.
+"""Child processes of this program: how they are started, and how they end with their parent.
 
-Each has a pipe as standard input, whose other end only its parent has: that it closes means that the parent has gone,
-however it went, on every system.
+The standard input of each is a pipe whose other end only its parent has: it closes when the parent has gone, however
+it ended, on every system.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ import threading
 from clalign.errors import ClalignError, ExitCode
 
 INNER_COMMANDS = ("worker", "probe", "builder", "executor")
-"""Commands by which clalign starts itself."""
+"""Commands of clalign's own child processes."""
 
 GRACE_SECONDS = 10.0
-"""A process that nobody listens to any more has this long to bring its work to an end."""
+"""Time for a process whose parent has gone to end its work (s)."""
 
 _PR_SET_PDEATHSIG = 1
 
 
 def n_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def own_command(*words: str) -> list[str]:
-    """Return the command that starts this program again with other arguments, frozen or not.
+    """Return the command that starts this program with other arguments, frozen or not.
 
-    Python would look for modules in the current folder first, where a ``numpy.py`` may lie beside the data, or another
-    ``clalign``. What the user has put into ``PYTHONPATH`` counts.
+    ``-P`` keeps Python from importing modules of the current folder, such as a ``numpy.py`` beside the data;
+    ``PYTHONPATH`` still counts.
     """
-    program = sys.executable or ""  # Python does not always know where it lies
+    program = sys.executable or ""  # Python does not always know its path
     if getattr(sys, "frozen", False):
         return [program, *words]
     return [program, "-P", "-m", "clalign", *words]
 
 
 class ProcessNotStarted(ClalignError):
-    """A process of the program's own that the system did not start.
+    """A child process that the system did not start.
 
     Parameters
     ----------
     what : str
-        What it was to be.
+        The process, in words.
     error : OSError
-        What the system said.
+        The error of the system.
     """
 
     def __init__(self, what: str, error: OSError) -> None:
@@ -63,7 +63,7 @@ class ProcessNotStarted(ClalignError):
 
 
 def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
-    """Run a child to its end and return what it printed; it ends with this process.
+    """Run a child to its end and return its output; it ends with this process.
 
     Raises
     ------
@@ -85,11 +85,11 @@ def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
 
 
 def settle_child() -> None:
-    """Keep what this child starts from the current folder; let it end with its parent where only Linux can see to that.
+    """Keep children of this child from importing modules of the current folder, and have it end with its parent.
 
-    A driver that hangs with the interpreter's lock lets no thread of Python see that the parent has gone. The kernel
-    then sends a signal whose handler is alarm(2) itself: called with its own number, it ends the process so many
-    seconds later, unless the work is done by then.
+    A driver that hangs with the interpreter's lock keeps every thread of Python from seeing that the parent has gone.
+    On Linux the kernel then sends a signal whose handler is alarm(2) itself: called with the number of the signal, it
+    ends the process that many seconds later.
     """
     os.environ["PYTHONSAFEPATH"] = "1"
     if sys.platform == "linux":
@@ -100,8 +100,8 @@ def settle_child() -> None:
 
 
 def end_when_left() -> None:
-    """Let this process end as soon as its parent has gone; for one that has nothing to bring to an end."""
-    if stat.S_ISFIFO(os.fstat(0).st_mode):  # else a person has started it
+    """End this process as soon as its parent has gone; for processes without work to finish."""
+    if stat.S_ISFIFO(os.fstat(0).st_mode):  # otherwise a person has started it
         threading.Thread(target=_wait_to_be_left, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""How much an alignment has in common with a reference alignment of the same sequences."""
+"""The accuracy of an alignment by a reference alignment of the same sequences."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from clalign.databases.sequence_rows import SequenceRow, core_blocks, read_align
 from clalign.errors import InputError, quoted
 from clalign.values.multiple_alignments import MultipleAlignment
 
-PRESENCES = 1 << 24
+MAX_CHARACTERS = 1 << 24
 """Characters of columns that are compared at a time."""
 
 Mask = npt.NDArray[np.bool_]
 
 
 class AlignmentAccuracy(Struct, frozen=True):
-    """What two alignments have in common.
+    """Counts of what an alignment has in common with its reference.
 
     Attributes
     ----------
     common_pairs, reference_pairs, test_pairs : int
-        Pairs of residues that stand in a column: in both alignments, and in each.
+        Pairs of residues in the same column: of both alignments, and of each.
     common_gaps : int
-        Residues, counted once for each other sequence, that stand beside no residue of it in both alignments.
+        Residues aligned to no residue of another sequence in both alignments, counted for each other sequence.
     n_characters : int
-        Residues, counted once for each other sequence.
+        Residues, counted for each other sequence.
     common_columns, reference_columns : int
-        Columns of at least two residues of the reference, and those of them that are whole in the test.
+        Columns of the reference with at least two residues, and those of them that the test has.
 
     Notes
     -----
-    Over core blocks only those pairs of the reference count, and of the test those with at least one residue of a core
-    block; of the residues, those of core blocks.
+    For core blocks the pairs and residues of core blocks of the reference count, and pairs of the test with at least
+    one such residue.
     """
 
     common_pairs: int
@@ -63,7 +63,7 @@ class AlignmentAccuracy(Struct, frozen=True):
 
     @property
     def total_column(self) -> float:
-        """The share of the reference's columns that are whole."""
+        """The share of the reference's columns that the test has."""
         return _share(self.common_columns, self.reference_columns)
 
 
@@ -90,7 +90,7 @@ def alignment_accuracy(
     together = reference.columns[is_core].astype(np.int64) * max(1, test.n_columns) + test.columns[is_core]
     both, n_both = np.unique(together, return_counts=True)
     of_reference, of_test = np.divmod(both, max(1, test.n_columns))
-    gaps, step = 0, max(1, PRESENCES // max(1, len(reference)))
+    gaps, step = 0, max(1, MAX_CHARACTERS // max(1, len(reference)))
     for first in range(0, len(n_both), step):
         some = slice(first, first + step)
         n_absent = (~(wanted[of_reference[some]] | found[of_test[some]])).sum(axis=1)
@@ -126,7 +126,7 @@ def residue_agreements(test: MultipleAlignment, reference: MultipleAlignment) ->
     together = reference.columns.astype(np.int64) * max(1, test.n_columns) + test.columns
     both, groups, n_both = np.unique(together, return_inverse=True, return_counts=True)
     of_reference, of_test = np.divmod(both, max(1, test.n_columns))
-    same, step = n_both - 1, max(1, PRESENCES // max(1, len(reference)))
+    same, step = n_both - 1, max(1, MAX_CHARACTERS // max(1, len(reference)))
     for first in range(0, len(both), step):
         some = slice(first, first + step)
         same[some] += (~(wanted[of_reference[some]] | found[of_test[some]])).sum(axis=1)
@@ -141,7 +141,7 @@ def _presence(alignment: MultipleAlignment) -> Mask:
 
 
 def _pairs(sizes: npt.NDArray[np.int64]) -> int:
-    """Return how many pairs there are among so many residues each."""
+    """Return the number of pairs among the residues of all columns, given the number of residues of each."""
     return int((sizes * (sizes - 1) // 2).sum())
 
 
@@ -153,7 +153,7 @@ def compare_files(test: str, reference: str, is_core: bool = False) -> Alignment
     test, reference : str
         Alignments of any format; the order of their sequences does not matter, and the test may have more of them.
     is_core : bool
-        Count core blocks alone: columns that a reference of BAliBASE (XML) marks, or whose residues are in upper case.
+        Whether to count only core blocks: columns marked in a BAliBASE reference (XML), or with upper-case residues.
 
     Raises
     ------
@@ -164,7 +164,9 @@ def compare_files(test: str, reference: str, is_core: bool = False) -> Alignment
     wanted = read_alignment(reference)
     for row in wanted:
         if row.name not in rows:
-            raise InputError(test, f"the sequence {quoted(row.name)} is not in it.", f"{reference} has it.")
+            raise InputError(
+                test, f"the sequence {quoted(row.name)} of {reference} is missing.", "Add it, or remove it there."
+            )
         if rows[row.name].residues.upper() != row.residues.upper():
             reason = f"the residues of {quoted(row.name)} differ from those in {reference}."
             raise InputError(test, reason, "Compare alignments of the same sequences.")

@@ -29,18 +29,19 @@ from clalign.values.profiles import IMPOSSIBLE, LN_2, Calibration, Hmm, to_integ
 from clalign.values.sequences import SequenceDatabase
 
 MAX_RESIDUES = 2**31 - 2**20
-"""Random residues that are kept in memory together."""
+"""Random residues in memory at most."""
 
-MIN_BATCH = 20_000
-BATCH_SECONDS = 0.25
+MIN_BATCH, BATCH_SECONDS = 20_000, 0.25
+"""Size of a batch: at least this number of residues, or as many as take this time (s)."""
+
 TYPICAL_NODES = 300
-"""Batches are the same for every profile, so that they stay on the device; they are sized for this one."""
+"""Length of the profile for which batches are sized: they are the same for all, so that they stay on the device."""
 
 FIRST_RATE = {"gpu": 2e10, "accelerator": 2e9, "cpu": 2e8, "reference": 2e6}
-"""Cells a second of devices that were never measured."""
+"""Rate of devices that were never measured (cells / s)."""
 
 BITS = 1000
-"""Units of the integer scores to the bit, and so to a bin of the histogram."""
+"""Units of the integer scores per bit, which is the width of a bin of the histogram."""
 
 NULL_SCORES = {
     "A": 595, "C": -1558, "D": 85, "E": 338, "F": -294, "G": 453, "H": -1158, "I": 197, "K": 249, "L": 902,
@@ -50,7 +51,7 @@ NULL_SCORES = {
 
 
 class Histogram(Struct, frozen=True):
-    """Scores in bins of one bit; `low` is the lower edge of the first."""
+    """Counts of scores in bins of one bit; `low` is the lower edge of the first bin."""
 
     low: int
     counts: npt.NDArray[np.int64]
@@ -70,7 +71,7 @@ def score_histogram(values: npt.NDArray[np.int32]) -> Histogram:
 
 
 def null_frequencies(alphabet: Alphabet) -> npt.NDArray[np.float64]:
-    """Return how often each canonical residue occurs in HMMER2's default null model (float64[K])."""
+    """Return the frequency of each canonical residue in HMMER2's default null model (float64[K])."""
     if alphabet != AMINO:
         return np.full(alphabet.size, 1.0 / alphabet.size)
     weights = np.exp(np.array([NULL_SCORES[letter] for letter in alphabet.canonical]) / BITS * LN_2)
@@ -100,7 +101,7 @@ def random_database(alphabet: Alphabet, spec: CalibrateSpec) -> SequenceDatabase
     lengths = np.sort(random_lengths(rng, spec))[::-1]
     n_residues = int(lengths.sum())
     if n_residues > MAX_RESIDUES:
-        raise OptionError(f"{n_residues:,} random residues are asked for.", "Ask for fewer or shorter sequences.")
+        raise OptionError(f"{n_residues:,} random residues are too many.", "Choose fewer or shorter sequences.")
     codes = np.array([code_of(letter) for letter in alphabet.canonical], np.uint8)
     limits = np.cumsum(null_frequencies(alphabet))[:-1].astype(np.float32)
     residues = np.empty(n_residues, np.uint8)
@@ -135,7 +136,7 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     spec : CalibrateSpec
     device : Device
     context : JobContext
-        Told of the progress, and asked whether to stop.
+        Gets the progress, and raises `Cancelled` if the job is to stop.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     Raises
     ------
     ClalignError
-        What the user can act on; nothing is written then.
+        If the user can act on it; nothing is written then.
     """
     began = time.monotonic()
     heads = model_heads(profiles, context.check)
@@ -178,7 +179,7 @@ def _calibration(fit: dict[str, Any]) -> Calibration:
 
 
 def _check_output(profiles: str, output: str) -> None:
-    """Refuse to put text where a compressed file is."""
+    """Refuse to replace a compressed file by text."""
     if Path(profiles).resolve() != Path(output).resolve():
         return
     with opened(profiles) as source:
@@ -189,7 +190,7 @@ def _check_output(profiles: str, output: str) -> None:
 
 
 class _Sampler(Struct):
-    """The random sequences of a calibration, and how far it is.
+    """The random sequences of a calibration, and its progress.
 
     Attributes
     ----------
@@ -258,8 +259,8 @@ def fit_profile(hmm: Hmm, session: Session, sampler: _Sampler) -> dict[str, Any]
     fit = fit_right_side(histogram.low, histogram.counts)
     if fit is None:
         raise ClalignError(
-            f"{hmm.name} could not be calibrated: its scores of random sequences are too few or too much alike.",
-            "Draw more random sequences (--num), or sequences of other lengths (--mean, --sd).",
+            f"{hmm.name} could not be calibrated: its scores of random sequences are too few or too similar.",
+            "Use more random sequences (--num), or other lengths (--mean, --sd).",
         )
     assert sampler.database is not None
     return {
@@ -281,7 +282,7 @@ def fit_profile(hmm: Hmm, session: Session, sampler: _Sampler) -> dict[str, Any]
 
 
 def fit_words(fit: CensoredFit, histogram: Histogram) -> str:
-    """Return in a sentence what to think of a fit: by its distance from the scores that were fitted."""
+    """Return a sentence about the quality of a fit, by its distance from the scores that were fitted."""
     first = int(fit.edge) - histogram.low
     observed = histogram.counts[first:]
     edges = fit.edge + np.arange(len(observed) + 1)

@@ -1,4 +1,4 @@
-"""What runs in the child process of the discovery: listing, and a quick test of each kernel."""
+"""The work of the child process that finds devices: listing them, and a quick test of each kernel."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.synthetic import random_batch, random_profile
 
 SPEED_CELLS = {"gpu": 4e10, "cpu": 4e8, "accelerator": 4e9}
-"""Cells of the measurement: well under a second on a device of today."""
+"""Cells of the measurement, which take less than a second on a current device."""
 
-SPEED_NODES = 200
-SPEED_LENGTH = 350
+SPEED_NODES, SPEED_LENGTH = 200, 350
+"""Length of the profile (nodes) and of the sequences (residues) of the measurement."""
 
 
 def list_devices() -> list[dict[str, Any]]:
-    """Return the plain description of every device."""
+    """Return the descriptions of all devices as plain data."""
     return [device.to_dict() for device in described_devices()]
 
 
@@ -36,14 +36,14 @@ def quick_test(number: str) -> dict[str, Any]:
     """
     device = next((device for device in described_devices() if device.id == number), None)
     if device is None:
-        return {"health": "not usable", "problem": "It is not there any more.", "gcups": 0.0}
+        return {"health": "not usable", "problem": "It is no longer there.", "gcups": 0.0}
     try:
         with OpenCLSession(device) as session:
             n_tests, n_wrong = _compare(session)
             if n_wrong:
                 text = (
-                    f"This device gave another score than the reference for {n_wrong} of {n_tests} tests, so it is"
-                    " switched off. Your other results are not affected."
+                    f"It gave a wrong score in {n_wrong} of {n_tests} tests, so it is switched off. Results of other"
+                    " devices are not affected."
                 )
                 return {"health": "self-test failed", "problem": text, "gcups": 0.0}
             return {"health": "ready", "problem": "", "gcups": _measure(session)}

@@ -1,4 +1,4 @@
-"""How far the sequences of an alignment are from each other."""
+"""Distances between the sequences of an alignment."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clalign.values.sparse_posteriors import SparsePosteriors
 
 Distances = npt.NDArray[np.float64]
 
-FARTHEST = 5.0
-"""Substitutions for each residue, in place of more, and where nothing can be said."""
+MAX_DISTANCE = 5.0
+"""Substitutions per residue at most, and where two sequences cannot be compared."""
 
-CELLS = 1 << 24
-"""Characters of rows that are compared together."""
+MAX_CHARACTERS = 1 << 24
+"""Characters of rows that are compared at a time."""
 
 PURINES = b"AG"
 
@@ -25,19 +25,19 @@ LETTERS = bytes(range(ord("A"), ord("Z") + 1))
 
 
 def shares_of_differences(rows: Sequence[bytes]) -> Distances:
-    """Return the share of different residues among the columns where two rows have both one (float64[N, N]).
+    """Return the share of columns with different residues among those where both rows have one (float64[N, N]).
 
-    Letters that stand for several residues are left out; where nothing is left the share is nan.
+    Ambiguous letters do not count; the share is NaN for rows without such columns.
     """
     same, compared, _ = _counted(rows)
     return _share(compared - same, compared)
 
 
 def kimura_distances(rows: Sequence[bytes]) -> Distances:
-    """Return estimates of the substitutions for each residue (float64[N, N]), at most `FARTHEST`.
+    """Return estimates of the substitutions per residue (float64[N, N]), at most `MAX_DISTANCE`.
 
-    Of proteins by ``-ln(1 - p - p^2 / 5)`` (Kimura 1983), of nucleic acids by the shares of transitions and of
-    transversions (Kimura 1980).
+    For proteins it is ``-ln(1 - p - p^2 / 5)`` (Kimura 1983), for nucleic acids an estimate by the shares of
+    transitions and of transversions (Kimura 1980).
     """
     same, compared, alike = _counted(rows)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -47,24 +47,24 @@ def kimura_distances(rows: Sequence[bytes]) -> Distances:
         else:
             transitions, transversions = _share(alike - same, compared), _share(compared - alike, compared)
             found = -np.log((1 - 2 * transitions - transversions) * np.sqrt(1 - 2 * transversions)) / 2
-    return np.where(np.isfinite(found), np.clip(found, 0, FARTHEST) + 0.0, FARTHEST)
+    return np.where(np.isfinite(found), np.clip(found, 0, MAX_DISTANCE) + 0.0, MAX_DISTANCE)
 
 
 def difference_distances(rows: Sequence[bytes]) -> Distances:
-    """Return the shares of differences, 1 where nothing can be compared."""
+    """Return the shares of differences (float64[N, N]), 1 for rows that cannot be compared."""
     shares = shares_of_differences(rows)
     return np.where(np.isnan(shares), 1.0, shares)
 
 
 DISTANCES: dict[str, Callable[[Sequence[bytes]], Distances]] = {"p": difference_distances, "kimura": kimura_distances}
-"""By the names that users give them."""
+"""Functions of distances, by the names of ``--distance``."""
 
 
 def posterior_distances(posteriors: SparsePosteriors, alignment: MultipleAlignment) -> Distances:
-    """Return the share of the shorter sequence that is not expected to be aligned well with the other (float64[N, N]).
+    """Return the expected share of the shorter sequence that is not aligned correctly (float64[N, N]).
 
-    It is 1 less the posteriors of the aligned residues over the length of the shorter sequence, as in ProbCons (Do and
-    others 2005); nan of pairs that were not compared.
+    It is 1 minus the sum of the posteriors of aligned residues over the length of the shorter sequence, as in ProbCons
+    (Do et al. 2005); NaN for pairs that were not compared.
     """
     positions, lengths = alignment.positions(), posteriors.lengths
     found = np.full((len(lengths), len(lengths)), np.nan)
@@ -86,9 +86,9 @@ def _share(part: Distances, whole: Distances) -> Distances:
 
 
 def _counted(rows: Sequence[bytes]) -> tuple[Distances, Distances, Distances | None]:
-    """Return in how many columns each two rows have the same residue, both one, and one of the same kind.
+    """Return the numbers of columns in which two rows have equal residues, any residues, and residues of one kind.
 
-    Kinds are purines and pyrimidines; None of proteins.
+    Kinds are purines and pyrimidines; None for proteins.
     """
     n, width = len(rows), len(rows[0]) if rows else 0
     letters = np.frombuffer(b"".join(rows).upper(), np.uint8).reshape(n, width)
@@ -98,7 +98,7 @@ def _counted(rows: Sequence[bytes]) -> tuple[Distances, Distances, Distances | N
     known = alphabet.canonical.encode() if alphabet else LETTERS
     kinds = [PURINES, known.translate(None, PURINES)] if alphabet and alphabet.is_nucleic else []
     same, compared, alike = np.zeros((3, n, n))
-    step = max(1, CELLS // max(1, n))
+    step = max(1, MAX_CHARACTERS // max(1, n))
     for first in range(0, width, step):
         part = letters[:, first : first + step]
         for total, groups in ((same, [bytes([letter]) for letter in known]), (compared, [known]), (alike, kinds)):

@@ -1,4 +1,4 @@
-"""Distances between the sequences of an alignment, and the tree that neighbor joining makes of them."""
+"""Distances between the sequences of an alignment, and their tree by neighbor joining."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.trees import Tree
 
 KINDS = (*DISTANCES, "posterior")
-"""Distances that can be asked for."""
+"""Kinds of distances."""
 
 MAX_SEQUENCES = 10_000
-"""Their distances take 800 MB."""
+"""Sequences of a tree at most, whose distances take 800 MB."""
 
 
 class GuideTree(Struct, frozen=True, eq=False):
@@ -45,30 +45,28 @@ def guide_tree(
     Parameters
     ----------
     alignment : str
-        Of any format.
+        Path of an alignment in any format.
     kind : str
-        One of `KINDS`: shares of differences, Kimura's estimates, or what posteriors expect.
+        Kind of the distances, one of `KINDS`.
     posteriors : str, optional
-        The file of posteriors (``.probs``) for distances of the last kind, of the sequences in the order of the rows.
+        Path of posteriors (``.probs``) for distances by posteriors; their sequences are in the order of the rows.
     context : JobContext, optional
-        Told of the progress, and asked whether to stop.
+        Gets the progress, and raises `Cancelled` if the job is to stop.
 
     Raises
     ------
     InputError
         If a file cannot be read, there are too many sequences, or not all pairs of them have posteriors.
     OptionError
-        If posteriors are missing, or are given for nothing.
+        If posteriors are missing, or are given for another kind of distances.
     """
     if (kind == "posterior") != (posteriors is not None):
-        raise OptionError("Distances by posteriors need a file of them, and others need none.",
-                          "Give --distance posterior together with --probs FILE.")  # fmt: skip
+        hint = "Give both --distance posterior and --probs FILE, or neither."
+        raise OptionError("Only distances by posteriors need posteriors, from a file or a run.", hint)
     rows = read_alignment(alignment, context)
     if len(rows) > MAX_SEQUENCES:
-        raise InputError(
-            alignment, f"{len(rows):,} sequences are too many for a table of all distances.",
-            f"Make a tree of at most {MAX_SEQUENCES:,}.",
-        )  # fmt: skip
+        hint = f"Make a tree of at most {MAX_SEQUENCES:,}."
+        raise InputError(alignment, f"{len(rows):,} sequences are too many for a table of all distances.", hint)
     names, texts = tuple(row.name for row in rows), [row.text for row in rows]
     if posteriors is None:
         distances = DISTANCES[kind](texts)
@@ -76,6 +74,6 @@ def guide_tree(
         known = read_posteriors(posteriors, [len(row.residues) for row in rows])
         distances = posterior_distances(known, MultipleAlignment.from_rows(texts))
         if np.isnan(distances).any():
-            hint = "Compare all pairs (without --fast), or take distances of another kind."
-            raise InputError(posteriors, "not all pairs of the sequences were compared.", hint)
+            hint = "Compare all pairs (without --fast), or choose another kind of distances."
+            raise InputError(posteriors, "some pairs of sequences were not compared.", hint)
     return GuideTree(names, distances, neighbor_joining(distances, names, context))

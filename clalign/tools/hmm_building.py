@@ -29,7 +29,7 @@ from clalign.tools.specs import BuildSpec
 INSTALL = "Install it with: pip install 'clalign[hmmbuild]'"
 
 CHECK_SECONDS = 0.1
-"""While the library builds a profile, a job asks this often whether it was told to stop."""
+"""Interval at which a job looks whether it is to stop while the library builds a profile (s)."""
 
 _ENDING = re.compile(r"(\.(gz|bz2|xz|zst))?$")
 
@@ -38,11 +38,11 @@ _NAMES = {
     "msv_length": "EmL", "msv_n": "EmN", "viterbi_length": "EvL", "viterbi_n": "EvN", "forward_length": "EfL",
     "forward_n": "EfN", "tail": "Eft", "seed": "seed", "weighting": "weighting", "effective_number": "effective_number",
 }  # fmt: skip
-"""Fields of the spec, and what pyhmmer calls them."""
+"""Fields of the spec, and pyhmmer's names for them."""
 
 
 def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobContext) -> dict[str, Any]:
-    """Build a profile from each alignment of a file and write them to another file, all of them or nothing.
+    """Build a profile from each alignment of a file and write all of them to another file.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
     InputError
         If the file is no alignment, or a profile cannot be built from it.
     OptionError
-        If pyhmmer is not installed, or names do not suffice.
+        If pyhmmer is not installed, or one name is given for several alignments.
     """
     try:
         pyhmmer: Any = importlib.import_module("pyhmmer")
@@ -82,12 +82,12 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, context: JobCon
                 stream.write(_text_of(hmm))
                 built.append({"name": _word(hmm.name), "length": hmm.M, "n_sequences": hmm.nseq})
         if not built:
-            raise InputError(alignment, "there is no alignment in this file.", "Choose another file.")
+            raise InputError(alignment, "the file has no alignment.", "Choose another file.")
     return {"output": output, **built[0], "profiles": built}
 
 
 def _aligned_text(path: str, context: JobContext) -> tuple[bytes, str]:
-    """Return an alignment and its format for the library, after reading it as other commands do, which name lines."""
+    """Return the text of alignments for the library, and its format; errors of reading name the line."""
     with opened(path) as source:
         if alignment_form(source, context) == "stockholm":
             reading = Reading(TextReader(source, context), True, NOT_IN_ROWS)
@@ -102,16 +102,16 @@ def _aligned_text(path: str, context: JobContext) -> tuple[bytes, str]:
 
 
 def _refuse_findings(reading: Reading) -> None:
-    """Refuse what other commands take of Stockholm, but hmmbuild does not."""
+    """Refuse Stockholm that other commands accept but hmmbuild does not."""
     if found := reading.findings.found.get("no_terminator"):
         raise reading.text.error("the closing // of the alignment is missing.", line=found.lines[0])
     if found := reading.findings.found.get("no_row"):
-        reason = f"there is annotation of the row {quoted(found.detail)}, but there is no such row."
+        reason = f"the annotation is of the row {quoted(found.detail)}, which does not exist."
         raise reading.text.error(reason, "Correct the name, or remove the line.", found.lines[0])
 
 
 def _plain_line(line: bytes) -> bytes:
-    """Return a line of Stockholm as the library takes it: notes are in UTF-8, and those without a text are left out."""
+    """Return a line of Stockholm for the library: annotation in UTF-8, a comment in place of empty annotation."""
     if not line.startswith((b"#=GF", b"#=GS")):
         return line
     return decoded(line).encode() if len(line.split(None, 2)) > 2 else b"#"
@@ -119,7 +119,7 @@ def _plain_line(line: bytes) -> bytes:
 
 @contextmanager
 def _alignments(pyhmmer: Any, path: str, text: bytes, form: str, alphabet: Any) -> Iterator[Any]:
-    """Give the alignments of a text; what the library refuses is told with line and letter as far as they are known."""
+    """Yield the alignments of a text; errors of the library name line and letter if they are known."""
     try:
         with pyhmmer.easel.MSAFile(io.BytesIO(text), form, digital=True, alphabet=alphabet) as alignments:
             alphabet = alignments.alphabet
@@ -148,16 +148,16 @@ def _refuse_letters(path: str, alphabet: Any) -> None:
             for _ in read_blocks(form, Reading(TextReader(source), True, foreign)):
                 pass
         except RefusedLetter as error:
-            reason = f'the record {quoted(error.record)} holds "{error.letter}", which is no residue of its alphabet.'
-            hint = "Correct it, or say another one of --amino, --dna and --rna."
+            reason = f'the record {quoted(error.record)} has "{error.letter}", which is not in its alphabet.'
+            hint = "Correct it, or choose another of --amino, --dna and --rna."
             raise InputError(path, reason, hint, error.line) from None
 
 
-def _line_of(pyhmmer: Any, text: bytes, alphabet: Any, said: str) -> int | None:
-    """Return the line at which the library says this of Stockholm: the last one of the least part of which it does."""
+def _line_of(pyhmmer: Any, text: bytes, alphabet: Any, message: str) -> int | None:
+    """Return the line of Stockholm that causes a message of the library: the last line of the shortest part with it."""
     lines = text.splitlines(keepends=True)
 
-    def says_so(n: int) -> bool:
+    def has_message(n: int) -> bool:
         try:
             with pyhmmer.easel.MSAFile(
                 io.BytesIO(b"".join(lines[:n])), "stockholm", digital=True, alphabet=alphabet
@@ -165,10 +165,10 @@ def _line_of(pyhmmer: Any, text: bytes, alphabet: Any, said: str) -> int | None:
                 for _ in found:
                     pass
         except (ValueError, RuntimeError) as error:
-            return str(error) == said
+            return str(error) == message
         return False
 
-    place = bisect_left(range(len(lines)), True, key=lambda n: says_so(n + 1))
+    place = bisect_left(range(len(lines)), True, key=lambda n: has_message(n + 1))
     return place + 1 if place < len(lines) else None
 
 
@@ -176,11 +176,11 @@ def _name(own: Any, number: int, path: str, spec: BuildSpec) -> str:
     """Return the name of a profile: the given one, that of the alignment, or that of the file."""
     if number and (spec.name or not own):
         raise OptionError(
-            f"{path} holds several alignments, and one name does not do for all of them.",
-            "Give each a name of its own in the file, with a line #=GF ID.",
+            f"{path} has several alignments, which cannot have the same name.",
+            "Name each in the file, with a line #=GF ID.",
         )
     stem = Path(_ENDING.sub("", Path(path).name)).stem
-    # HMMER, too, takes the first word of a name only.
+    # HMMER as well takes only the first word of a name.
     return spec.name or _word(own) or "_".join(stem.encode(errors="backslashreplace").decode().split()) or "alignment"
 
 
@@ -202,10 +202,9 @@ def _built(pyhmmer: Any, msa: Any, spec: BuildSpec) -> Any:
 
 
 def _compared(pyhmmer: Any, msa: Any, spec: BuildSpec) -> dict[str, Any]:
-    """Return what the builder is told in place of options for which rows are compared, after giving rows their weights.
+    """Return options of the builder for rows with ambiguous letters, and set the weights of rows.
 
-    hmmbuild 3.3.2 compares canonical residues only, while the library takes ambiguous letters for residues: here they
-    are gaps.
+    Such letters are gaps where rows are compared, as in hmmbuild 3.3.2; the library takes them for residues.
     """
     alphabet = msa.alphabet
     degenerate = alphabet.symbols[alphabet.K + 1 : alphabet.Kp - 2]
@@ -213,28 +212,28 @@ def _compared(pyhmmer: Any, msa: Any, spec: BuildSpec) -> dict[str, Any]:
     if len(texts) < 2 or set(degenerate).isdisjoint("".join(texts)):
         return {}
     masked = [text.translate(dict.fromkeys(map(ord, degenerate), "-")) for text in texts]
-    told: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if spec.weighting in ("gsc", "blosum"):
         easel = pyhmmer.easel
         rows = [easel.TextSequence(name=b"%d" % place, sequence=text) for place, text in enumerate(masked)]
         copy = easel.TextMSA(name=b"masked", sequences=rows).digitize(alphabet)
         for place, weight in enumerate(copy.compute_weights(spec.weighting, spec.wid)):
             msa.sequence_weights[place] = weight
-        told["weighting"] = "given"
+        options["weighting"] = "given"
     if spec.effective_number == "clust":
-        told["effective_number"] = float(n_clusters(masked, spec.eid))
-    return told
+        options["effective_number"] = float(n_clusters(masked, spec.eid))
+    return options
 
 
 def n_clusters(rows: Sequence[str], share: float) -> int:
-    """Return how many clusters rows form that are linked by a share of identical residues of the shorter one.
+    """Return the number of clusters by single linkage, with the share of identical residues of the shorter row.
 
     Parameters
     ----------
     rows : sequence of str
-        Of one length, with gaps as ``-``, ``.``, ``_``, ``~`` or ``*``.
+        Aligned rows, with gaps as ``-``, ``.``, ``_``, ``~`` or ``*``.
     share : float
-        Least share that links two rows.
+        Share from which on two rows are linked.
     """
     cells = np.array([np.frombuffer(row.encode(), np.uint8) for row in rows])
     is_residue = (cells >= ord("A")) & (cells <= ord("Z"))
@@ -255,9 +254,9 @@ def n_clusters(rows: Sequence[str], share: float) -> int:
 
 
 def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
-    """Return what a long call of the library gives, asking meanwhile whether to go on.
+    """Return the result of a long call of the library; `Cancelled` is raised meanwhile if the job is to stop.
 
-    The call itself cannot be stopped. It is left to its thread, which ends with the process of the job.
+    The call itself cannot be stopped: its thread ends with the process of the job.
     """
     found: list[Any] = []
     raised: list[BaseException] = []
@@ -279,7 +278,7 @@ def _interruptible(build: Callable[[], Any], context: JobContext) -> Any:
 
 
 def _flags(spec: BuildSpec) -> Iterator[str]:
-    """Yield the flags of the command line for what differs from the defaults."""
+    """Yield the flags of options that differ from the defaults."""
     default = BuildSpec()
     for field in dataclasses.fields(spec):
         value = getattr(spec, field.name)
@@ -304,21 +303,21 @@ def _text_of(hmm: Any) -> str:
 
 
 def _not_built(path: str, error: Exception, line: int | None = None) -> InputError:
-    """Return what the library said, in words."""
-    said = str(error)
+    """Return the error of a message of the library."""
+    message = str(error)
     for pattern, reason, hint in _REASONS:
-        if re.search(pattern, said, re.IGNORECASE):
+        if re.search(pattern, message, re.IGNORECASE):
             return InputError(path, reason, hint, line)
-    said = said.removeprefix("Could not parse file: ")
-    return InputError(path, f"no profile could be built from it ({said}).", "Look at the alignment.", line)
+    message = message.removeprefix("Could not parse file: ")
+    return InputError(path, f"no profile could be built ({message}).", "Check the alignment.", line)
 
 
 _REASONS = (
-    (r"determine alphabet", "the kind of its sequences is not certain.", "Say --amino, --dna or --rna."),
-    (r"no reference annotation", "it has no line #=GC RF that marks columns.", "Leave --hand out, or mark them."),
+    (r"determine alphabet", "the alphabet of its sequences is uncertain.", "Give --amino, --dna or --rna."),
+    (r"no reference annotation", "it has no line #=GC RF that marks columns.", "Add one, or leave out --hand."),
     (
         r"invalid sequence character",
-        "it holds characters that are no residues of its alphabet.",
-        "Correct it, or say another one of --amino, --dna and --rna.",
+        "it has characters that are not in its alphabet.",
+        "Correct them, or choose another of --amino, --dna and --rna.",
     ),
 )

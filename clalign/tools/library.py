@@ -1,8 +1,9 @@
-"""The runs of a folder: what each is, by a name of one's own, and how two of them differ."""
+"""The runs of a folder: list, name, delete and compare them."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from clalign.runs.queries import named_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.runs.side_files import ENDING, remove_run, side_files
 
-LONGEST_NAME = 120
+MAX_NAME = 120
+"""Letters of the name of a run at most."""
 
 
 def own_folder() -> Path:
@@ -26,23 +28,23 @@ def own_folder() -> Path:
 
 
 class RunEntry(Struct, frozen=True):
-    """What a library says of a run.
+    """A run in a list.
 
     Attributes
     ----------
     name : str
-        Its own, or that of its inputs.
+        Its own name, or the names of its inputs.
     kind : str
         The command that makes such runs, as ``hmmsearch``.
     state : str
-        As in the file, or ``elsewhere`` while another process writes it; ``unreadable``.
+        The state in the file, ``elsewhere`` while another process writes it, or ``unreadable``.
     inputs : tuple of str
-        Paths of its files.
+        Paths of its inputs.
     created : float
-        Seconds since 1970.
+        Time in seconds since 1970.
     n_bytes, n_hits, n_queries : int
     problem : str
-        Why it cannot be read.
+        Why it cannot be read; empty if it can.
     """
 
     path: Path
@@ -57,7 +59,7 @@ class RunEntry(Struct, frozen=True):
     problem: str = ""
 
     def holds(self, words: str) -> bool:
-        """Tell whether all words stand in its name, its inputs, its file or its kind."""
+        """Return whether all words occur in its name, inputs, file name, kind or state."""
         text = " ".join((self.name, self.kind, self.state, *self.inputs, self.path.name)).lower()
         return all(word in text for word in words.lower().split())
 
@@ -68,7 +70,7 @@ def _size(path: Path) -> int:
 
 
 def default_name(spec: Any) -> str:
-    """Return what a run is called by its inputs."""
+    """Return the name of a run by its inputs."""
     return " x ".join(_stem(name) for name in spec.paths)
 
 
@@ -80,7 +82,7 @@ def _stem(name: str) -> str:
 
 
 def look_at(path: Path) -> RunEntry:
-    """Return what is known of a run file; one that cannot be read says why."""
+    """Return the entry of a run file, also of one that cannot be read."""
     n_bytes, changed = _size(path), path.stat().st_mtime
     try:
         with open_run(path) as run:
@@ -103,7 +105,7 @@ def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
 
 
 def listed(folder: Path, words: str = "") -> Iterator[RunEntry]:
-    """Yield the runs of a folder, the newest first, of which all words hold."""
+    """Yield the runs of a folder in which all words occur, the newest first."""
     paths = [path for path in folder.glob(f"*{ENDING}") if path.is_file()] if folder.is_dir() else []
     for path in sorted(paths, key=lambda found: found.stat().st_mtime, reverse=True):
         entry = look_at(path)
@@ -112,21 +114,21 @@ def listed(folder: Path, words: str = "") -> Iterator[RunEntry]:
 
 
 def rename(path: Path, name: str) -> str:
-    """Give a run a name, which is kept in its file; an empty one takes it away.
+    """Name a run in its file; an empty name removes its name.
 
     Returns
     -------
     str
-        What it is called now.
+        The name that it has now.
 
     Raises
     ------
     ClalignError
-        The file cannot be read or written.
+        If the file cannot be read or written.
     """
     short = " ".join(name.split())
-    if len(short) > LONGEST_NAME:
-        raise OutputError(f"A name has {LONGEST_NAME} letters at most; this one has {len(short)}.", "Shorten it.")
+    if len(short) > MAX_NAME:
+        raise OutputError(f"A name has at most {MAX_NAME} letters; this one has {len(short)}.", "Shorten it.")
     with open_run(path, writable=True) as run:
         run.set_facts(name=short)
         run.seal()
@@ -134,14 +136,14 @@ def rename(path: Path, name: str) -> str:
 
 
 def delete(path: Path) -> None:
-    """Delete a run for good.
+    """Delete a run.
 
     Raises
     ------
     RunBusy
         If a job is writing it.
     OutputError
-        If it cannot be deleted, or is no run.
+        If it cannot be deleted, or is not a run.
     """
     if is_owned(path):
         raise RunBusy(f"A job is writing the run file {path}.", "Stop it first.")
@@ -149,7 +151,7 @@ def delete(path: Path) -> None:
 
 
 class HitPair(Struct, frozen=True):
-    """A hit in one of two runs, or in both; a score and an E-value are None where it is no hit.
+    """A hit of one of two runs, or of both, with score and E-value in each; None where it is not a hit.
 
     Attributes
     ----------
@@ -164,26 +166,26 @@ class HitPair(Struct, frozen=True):
 
     @property
     def status(self) -> str:
-        """Where it is a hit."""
+        """The runs of which it is a hit."""
         if self.first is None:
             return "second"
         return "first" if self.second is None else "both"
 
     @property
     def change(self) -> float:
-        """How much larger the score of the second run is; 0 where there is only one."""
+        """The score of the second run minus that of the first; 0 if it is a hit of only one."""
         return self.second[0] - self.first[0] if self.first and self.second else 0.0
 
 
 def compare(first: Path, second: Path) -> list[HitPair]:
-    """Return the hits of two runs beside each other: first those of one run alone, then by the change of the score.
+    """Return the hits of two runs: first those of only one run, then by the change of the score.
 
-    Hits are the same if query and target have the same names; of several in a run the best counts.
+    Hits are the same if query and target have the same names; the best of several in a run counts.
 
     Raises
     ------
     ClalignError
-        A file cannot be read.
+        If a file cannot be read.
     """
     before, after = _best_hits(first), _best_hits(second)
     pairs = [HitPair(*key, before.get(key), after.get(key)) for key in dict.fromkeys([*before, *after])]
@@ -200,11 +202,8 @@ def _best_hits(path: Path) -> dict[tuple[str, str], tuple[float, float]]:
 
 
 def counts(pairs: Iterable[HitPair]) -> dict[str, int]:
-    """Return how many hits are in both runs, and in one alone."""
-    found = {"both": 0, "first": 0, "second": 0}
-    for pair in pairs:
-        found[pair.status] += 1
-    return found
+    """Return the numbers of hits of ``both`` runs, and of only the ``first`` or ``second``."""
+    return {"both": 0, "first": 0, "second": 0, **Counter(pair.status for pair in pairs)}
 
 
 def comparison_lines(pairs: Iterable[HitPair]) -> Iterator[str]:

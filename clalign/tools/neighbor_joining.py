@@ -12,28 +12,28 @@ from clalign.values.trees import Tree
 Floats = npt.NDArray[np.float64]
 
 TIE = 1e-12
-"""Share of the largest mean distance by which what is joined next may differ by rounding alone."""
+"""Share of the largest mean distance up to which candidates for the next join differ only by rounding."""
 
 CHUNK = 64
-"""Rows of distances that are looked at together."""
+"""Rows of distances that are searched together."""
 
 SHRINK = 0.7
-"""The table is copied when so small a share of its rows is still in use."""
+"""Share of rows in use from which on the table is copied without the others."""
 
 
 class _Table(Struct):
-    """Distances of the nodes that are left to be joined; what is out of use is infinitely far away.
+    """Distances of the nodes that are left to be joined.
 
     Attributes
     ----------
     distances : float64[m, m]
-        Infinite on the diagonal.
+        Infinite on the diagonal and in rows that are not in use.
     nodes : int32[m]
-        Which node each row is; -1 for none.
+        Node of each row; -1 if it is not in use.
     sums : float64[m]
-        Of each row.
+        Sum of each row.
     least : float64[m]
-        No distance in a row is smaller.
+        Lower bound of the distances of each row.
     """
 
     distances: Floats
@@ -53,11 +53,10 @@ class _Table(Struct):
         )
 
     def nearest(self, means: Floats) -> tuple[int, int]:
-        """Return the rows of the two nodes that are joined next: they are the nearest, seen from all others.
+        """Return the rows of the two nodes that are joined next.
 
-        Only those rows are looked at in which something better may be (Simonsen, Mailund and Pedersen 2008). Of two
-        pairs that differ by no more than rounding, as the two halves of the last four nodes always do, it is the one
-        with the older nodes.
+        Only rows that may have a better pair are searched (Simonsen, Mailund and Pedersen 2008). Among pairs that
+        differ only by rounding, as the two halves of the last four nodes do, the one with the older nodes is taken.
         """
         bounds = self.least - means - means[self.nodes >= 0].max()
         order = np.argsort(bounds)
@@ -79,7 +78,7 @@ class _Table(Struct):
         return min(pair), max(pair)
 
     def join(self, i: int, j: int, node: int) -> None:
-        """Put a new node in the place of two."""
+        """Replace the nodes of two rows by a new node."""
         d = self.distances
         new = (d[i] + d[j] - d[i, j]) / 2
         others = self.nodes >= 0
@@ -97,9 +96,9 @@ class _Table(Struct):
 def neighbor_joining(
     distances: npt.NDArray[np.floating], names: tuple[str, ...], context: JobContext | None = None
 ) -> Tree:
-    """Return the tree that neighbor joining makes of distances; its root is the node that is made last.
+    """Return the tree of distances by neighbor joining; its root is the last node that is made.
 
-    A branch whose length would be negative has none, and its sibling the whole way (Kuhner and Felsenstein 1994).
+    A branch of negative length gets length 0, and its sibling the whole distance (Kuhner and Felsenstein 1994).
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def neighbor_joining(
     names : tuple of str
         At least one.
     context : JobContext, optional
-        Told of the progress, and asked whether to stop.
+        Gets the progress, and raises `Cancelled` if the job is to stop.
     """
     context, n = context or QuietContext(), len(names)
     if n < 3:

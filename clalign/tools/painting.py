@@ -1,4 +1,4 @@
-"""Pictures without a window: its painters, which need its libraries, and the files that they write."""
+"""Pictures without a window, drawn by its painters, which need its libraries."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 ENDINGS = (".svg", ".pdf", ".png")
 TABLE = ".tsv"
-"""Of files with the numbers behind a picture."""
+"""Ending of files with the numbers of a picture."""
 
-WIDTH, LEAST, MOST = 180.0, 20.0, 2000.0
-"""Millimeters of a picture: about the width of a page, and from where to where it can be chosen."""
-
+WIDTH, MIN_WIDTH, MAX_WIDTH = 180.0, 20.0, 2000.0
+"""Width of a picture (mm), about that of a page by default."""
 
 LIBRARIES = (
     "libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 libglib2.0-0 libgssapi-krb5-2 libx11-6"
@@ -32,37 +31,37 @@ LIBRARIES = (
 
 
 class NoWindow(ClalignError):
-    """A machine that cannot show a window."""
+    """An error for a machine that cannot show a window."""
 
     exit_code = ExitCode.INPUT
 
 
 class NoPainter(ClalignError):
-    """A machine that cannot draw letters."""
+    """An error for a machine that cannot draw letters."""
 
     exit_code = ExitCode.INPUT
 
 
 def check_ending(path: str, endings: Sequence[str]) -> None:
-    """Refuse a file before anything is computed for it.
+    """Refuse an output with an unknown ending, or that cannot be written.
 
     Raises
     ------
     OptionError
-        If its name has no ending that is known.
+        If its name has none of the endings.
     OutputError
         If it could not be written.
     """
     from clalign.formats.writers import check_writable
 
     if Path(path).suffix.lower() not in endings:
-        raise OptionError(f"{path} has no ending that is known.", f"Let its name end in {', '.join(endings)}.")
+        raise OptionError(f"{path} has an unknown ending.", f"End its name in {', '.join(endings)}.")
     check_writable(path)
 
 
 @contextlib.contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Say in words why a picture could not be written."""
+    """Turn system errors of writing a picture into errors for the user."""
     try:
         yield
     except OSError as error:
@@ -73,12 +72,12 @@ def writing(path: str) -> Iterator[None]:
 
 
 def painter_of(module: str) -> Any:
-    """Return a part of the window that draws: its painter draws for the command line, too.
+    """Return a module of the window that draws pictures, also for the command line.
 
     Raises
     ------
-    NoPainter
-        If Qt or its fonts are not at hand.
+    NoPainter, NoWindow
+        If fonts or Qt are missing.
     """
     try:
         found = importlib.import_module(module)
@@ -88,43 +87,43 @@ def painter_of(module: str) -> Any:
         raise missing_libraries(error) from error
     if not found.has_fonts():
         raise NoPainter(
-            "There is no font to draw letters with.", "Install one; on Debian or Ubuntu: apt install fonts-dejavu-core"
+            "There is no font to draw letters.", "Install one; on Debian or Ubuntu: apt install fonts-dejavu-core"
         )
     return found
 
 
 def missing_libraries(error: ImportError) -> NoWindow:
-    """Return what to say where Qt cannot be loaded."""
+    """Return the error for Qt that cannot be loaded."""
     if isinstance(error, ModuleNotFoundError):
         return NoWindow(f"The window needs {error.name}, which is not installed.", "Install clalign again with pip.")
     return NoWindow(
-        f"The window could not be opened, because a system library is missing ({error}).",
+        f"The window could not be opened because a system library is missing ({error}).",
         f"On Debian or Ubuntu: sudo apt-get install -y {LIBRARIES}",
     )
 
 
 def check_width(millimeters: float, name: str = "width") -> None:
-    """Refuse a width of a picture that nothing has, or no paper.
+    """Refuse a width of a picture that is too small or too large.
 
     Raises
     ------
     OptionError
     """
-    if not LEAST <= millimeters <= MOST:
-        raise OptionError(f"{name} is {millimeters:g}.", f"Give {LEAST:g} to {MOST:g} millimeters.")
+    if not MIN_WIDTH <= millimeters <= MAX_WIDTH:
+        raise OptionError(f"{name} is {millimeters:g}.", f"Give {MIN_WIDTH:g} to {MAX_WIDTH:g} (mm).")
 
 
 def write_picture(run: RunFile, asked: Asked, path: str, millimeters: float = WIDTH) -> None:
-    """Write a picture of the hits of an open run, or the numbers behind it; the ending of the file name decides.
+    """Write a picture of the hits of an open run, or its numbers, by the ending of the file name.
 
     Raises
     ------
     OptionError
-        If there is no such picture, its file has another ending, or nothing is so wide.
+        If there is no such picture, or ending or width are wrong.
     OutputError
         If the file cannot be written.
     NoPainter, NoWindow
-        If Qt or its fonts are not at hand; SVG and tables need neither.
+        If fonts or Qt are missing; SVG and tables need neither.
     """
     from clalign.engines.engine import spec_of
     from clalign.engines.export_source import provenance

@@ -1,4 +1,4 @@
-"""What the user asked of calibration and of building profiles, as plain data with the words of flags."""
+"""Specs of calibration and of building profiles, with the words of their flags."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from msgspec import Struct
 from clalign.errors import OptionError, quoted
 from clalign.values.specs import flag_of, option
 
-MAX_SAMPLES = 10_000_000
-LONGEST_SAMPLE = 100_000
+MAX_SAMPLES, MAX_SAMPLE_LENGTH = 10_000_000, 100_000
+"""Random sequences at most, and residues of each."""
 
 
 class CalibrateSpec(Struct, frozen=True):
-    """The random sequences that profiles are calibrated with; the defaults are those of HMMER2.
+    """The random sequences for calibration; the defaults are those of HMMER2.
 
     Attributes
     ----------
     n : int
-        How many.
+        Number of sequences.
     seed : int
-        The same seed draws the same sequences, whatever the device.
+        The same seed gives the same sequences on every device.
     mean, sd : float
-        Of their lengths, which are normally distributed, those below 1 drawn again.
+        Mean and standard deviation of the normally distributed lengths; those below 1 are drawn again.
     fixed : int or None
-        The one length of all of them instead.
+        Length of all sequences instead.
     """
 
     n: int = 5000
@@ -37,17 +37,17 @@ class CalibrateSpec(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not 1 <= self.n <= MAX_SAMPLES:
-            raise OptionError(f"{self.n:,} random sequences are asked for.", f"Ask for 1 to {MAX_SAMPLES:,} of them.")
+            raise OptionError(f"The number of random sequences is {self.n:,}.", f"Give 1 to {MAX_SAMPLES:,}.")
         if self.seed < 0:
-            raise OptionError(f"The seed is {self.seed}, but must not be below 0.", "Give another number.")
-        if not (1 <= self.mean <= LONGEST_SAMPLE and 0 <= self.sd <= LONGEST_SAMPLE):
+            raise OptionError(f"The seed is {self.seed}.", "Give a number from 0 on.")
+        if not (1 <= self.mean <= MAX_SAMPLE_LENGTH and 0 <= self.sd <= MAX_SAMPLE_LENGTH):
             raise OptionError(
-                f"Random lengths around {self.mean:g} with a deviation of {self.sd:g} are asked for.",
-                f"Give a mean from 1 and a deviation from 0 on, both up to {LONGEST_SAMPLE:,}.",
+                f"The mean of random lengths is {self.mean:g}, and their standard deviation {self.sd:g}.",
+                f"Give a mean from 1 on and a deviation from 0 on, both up to {MAX_SAMPLE_LENGTH:,}.",
             )
-        if self.fixed is not None and not 1 <= self.fixed <= LONGEST_SAMPLE:
-            raise OptionError(f"Random sequences of {self.fixed:,} residues are asked for.",
-                              f"Give a length from 1 to {LONGEST_SAMPLE:,}.")  # fmt: skip
+        if self.fixed is not None and not 1 <= self.fixed <= MAX_SAMPLE_LENGTH:
+            hint = f"Give a length from 1 to {MAX_SAMPLE_LENGTH:,}."
+            raise OptionError(f"The length of random sequences is {self.fixed:,}.", hint)
 
 
 MODEL_COLUMNS = "Model columns"
@@ -76,7 +76,7 @@ class BuildSpec:
 
     name: str | None = None
     alphabet: Literal["auto", "amino", "dna", "rna"] = "auto"
-    by_hand: bool = option(False, "--hand", "Annotated", "the columns that the RF line marks", MODEL_COLUMNS)
+    by_hand: bool = option(False, "--hand", "Annotated", "the columns marked by the RF line", MODEL_COLUMNS)
     symfrac: float = option(
         0.5, "--symfrac", "Residue share", "columns with at least this share of residues", MODEL_COLUMNS
     )
@@ -86,8 +86,8 @@ class BuildSpec:
     weighting: Literal["pb", "gsc", "blosum", "none", "given"] = "pb"
     wid: float = option(0.62, "--wid", "Identity", "share of identical residues for --wblosum", WEIGHTS)
     effective_number: Literal["entropy", "clust", "none"] | float = "entropy"
-    ere: float | None = option(None, "--ere", "Relative entropy", "at least so many bits a column for --eent", NUMBER)
-    esigma: float = option(45.0, "--esigma", "Least entropy", "at least so many bits a model for --eent", NUMBER)
+    ere: float | None = option(None, "--ere", "Relative entropy", "target of --eent in bits per column", NUMBER)
+    esigma: float = option(45.0, "--esigma", "Least entropy", "minimum of --eent in bits per model", NUMBER)
     eid: float = option(0.62, "--eid", "Identity", "share of identical residues for --eclust", NUMBER)
     prior: Literal["alphabet", "laplace", "none"] = "alphabet"
     msv_length: int = option(200, "--EmL", "MSV length", "length of random sequences for MSV", STATISTICS)
@@ -97,12 +97,12 @@ class BuildSpec:
     forward_length: int = option(100, "--EfL", "Forward length", "length of random sequences for Forward", STATISTICS)
     forward_n: int = option(200, "--EfN", "Forward number", "random sequences for Forward", STATISTICS)
     tail: float = option(0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS)
-    seed: int = option(42, "--seed", "Seed", "of the random sequences; 0 takes another one each time", STATISTICS)
+    seed: int = option(42, "--seed", "Seed", "seed of the random sequences; 0 for another each time", STATISTICS)
 
     def __post_init__(self) -> None:
         if self.name is not None and (len(self.name.split()) != 1 or self.name != self.name.strip()):
             raise OptionError(
-                f"{quoted(self.name)} is no name of a profile: that is one word.",
+                f"{quoted(self.name)} is not a name of a profile, which is one word.",
                 f"Give {'_'.join(self.name.split()) or 'a name'}, or leave it out.",
             )
         for name in ("symfrac", "fragthresh", "wid", "eid", "tail"):
@@ -116,8 +116,8 @@ class BuildSpec:
                 flag = "--eset" if name == "effective_number" else flag_of(name, BuildSpec)
                 raise OptionError(f"{flag} is {value:g}.", "Give a number above 0.")
         for name in ("msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n"):
-            if not 1 <= getattr(self, name) <= LONGEST_SAMPLE:
+            if not 1 <= getattr(self, name) <= MAX_SAMPLE_LENGTH:
                 raise OptionError(
                     f"{flag_of(name, BuildSpec)} is {getattr(self, name)}.",
-                    f"Give a number from 1 to {LONGEST_SAMPLE:,}.",
+                    f"Give a number from 1 to {MAX_SAMPLE_LENGTH:,}.",
                 )

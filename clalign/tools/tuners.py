@@ -1,7 +1,6 @@
-"""The searches for the choices by which the kernels of each stage are fastest on a device.
+"""Searches for the fastest settings of the kernels of each stage on a device.
 
-One choice after another is varied while the others stay as they are, and the fastest is kept. A
-candidate only counts if its scores are right.
+One setting after another is varied while the others are kept, and the fastest right one is taken.
 """
 
 from __future__ import annotations
@@ -33,62 +32,64 @@ from clalign.values.sequences import Sequence, SequenceBatch
 from clalign.values.synthetic import random_local_profile, random_profile, swissprot_batch
 
 NODES = (61, 240)
-"""Lengths of the models that are tried: a short and a longer one."""
+"""Lengths of the models of trials: a short and a longer one."""
 
 SSV_CPU_NODES = (61, 110)
-"""The same for SSV on a CPU, which works on several sequences at once only for models that are not long."""
+"""The same for SSV on a CPU, which works on several sequences at once only for shorter models."""
 
 QUERY_LENGTHS = (150, 500)
-"""Residues of the queries of Smith-Waterman that are tried."""
+"""Lengths of the queries of trials of Smith-Waterman (residues)."""
 
 SSV_SPEED, PAIR_SPEED = 16, 4
-"""How many times faster SSV and Smith-Waterman are than Viterbi, about: so much more is to do in a trial."""
+"""Approximate speed of SSV and of Smith-Waterman relative to Viterbi, by which their trials are larger."""
 
 N_CHECKED = 5
 """Sequences whose scores are compared with the reference for each model, the middle one among them."""
 
 SEED = 6
-RUNS = 3
-TURNS = 3
-TRIAL_SECONDS = 0.05
-MIN_SEQUENCES = 64
+
+RUNS, TURNS = 3, 3
+"""Runs of a trial, whose median counts, and turns of the last comparison."""
+
+TRIAL_SECONDS, MIN_SEQUENCES = 0.05, 64
+"""Size of a trial: sequences that take this time (s), at least this number."""
 
 WORTH = 1.03
-"""Another choice must be so many times faster than the one in use; less may be chance."""
+"""Factor by which another setting must be faster than the one in use; less may be chance."""
 
 MEAN_RESIDUES = 354
-"""Of a sequence."""
+"""Mean length of sequences (residues)."""
 
 FIRST_GCUPS = {"cpu": 4.0, "gpu": 200.0, "accelerator": 20.0}
 
 CROSSOVER = (4, 8, 16, 32, 64, 128)
-"""Sequences a compute unit at which `item` and `lanes` are compared."""
+"""Sequences per compute unit at which `item` and `lanes` are compared."""
 
 Row = dict[str, Any]
 
 
 class Tuner(ABC):
-    """The search for the fastest choices of some kernels on one device.
+    """The search for the fastest settings of some kernels on one device.
 
-    Right is what the built-in choices give, and for some sequences what the reference says.
+    Right scores are those of the built-in settings, and of the reference for some sequences.
 
     Parameters
     ----------
     device : Device
     context : JobContext
-        Told of every trial (`partial`, with a ``row``), and asked whether to stop.
+        Gets each trial (`partial`, with a ``row``), and raises `Cancelled` if the job is to stop.
     """
 
     choices: ClassVar[type[Tuning]]
     family: ClassVar[str]
-    """What the names of choices begin with where trials are told, and nothing else does."""
+    """Prefix of the names of settings in trials."""
     stage: ClassVar[type[Stage[SequenceBatch, Any, Any]]]
     lengths: ClassVar[tuple[int, ...]] = NODES
-    """Of the models."""
+    """Lengths of the models."""
     speed: ClassVar[int] = 1
-    """How many times faster than Viterbi."""
+    """Approximate speed relative to Viterbi."""
     least_per_unit: ClassVar[int] = 1024
-    """Sequences a compute unit of a GPU has at least in a trial: with fewer it is not full."""
+    """Sequences per compute unit of a GPU in a trial at least: with fewer it is not full."""
     most_sequences: ClassVar[int] = 200_000
 
     def __init__(self, device: Device, context: JobContext) -> None:
@@ -107,7 +108,7 @@ class Tuner(ABC):
         self.truth: list[npt.NDArray[Any]] = []
 
     def find(self) -> Tuning:
-        """Return the fastest choices that were met; their trials are in `rows`."""
+        """Return the fastest settings; the trials are in `rows`."""
         before = self.tuning
         self._show_progress()
         self.truth = self._right_scores()
@@ -117,10 +118,10 @@ class Tuner(ABC):
 
     @abstractmethod
     def _models(self, rng: np.random.Generator) -> list[Any]:
-        """Return the models that are tried."""
+        """Return the models of trials."""
 
     def _right_scores(self) -> list[npt.NDArray[Any]]:
-        """Return the scores of the batch for each model: of the built-in choices, and of the reference for some."""
+        """Return the right scores of the batch for each model."""
         stage, found = self.stage(), []
         rows = np.linspace(0, len(self.batch) - 1, N_CHECKED).astype(np.int64)
         part = _select(self.batch, rows)
@@ -132,26 +133,26 @@ class Tuner(ABC):
         return found
 
     def _candidates(self) -> Candidates:
-        """Return each choice, the shape that it is for, and the values that are tried."""
+        """Return each setting, the shape that it is for, and the values to try."""
         return self.choices.candidates(self.device)
 
     def _values(self, result: Any) -> npt.NDArray[Any]:
-        """Return the scores of what a stage returned."""
+        """Return the scores in the result of a stage."""
         values: npt.NDArray[Any] = result
         return values
 
     def _try_all(self) -> None:
-        """Vary one choice after the other."""
+        """Vary one setting after another."""
         for name, shape, values in self._candidates():
             self._vary(name, shape, values)
 
     @property
     def n_trials(self) -> int:
-        """Number of trials; there are fewer if a crossing is found early."""
+        """Number of trials."""
         return sum(len({*values, getattr(self.tuning, name)}) for name, _, values in self._candidates())
 
     def _confirm(self, before: Tuning) -> None:
-        """Go back to the choices before unless those found are faster where both take turns."""
+        """Return to the settings before unless the new ones are faster when both take turns."""
         if self.tuning == before:
             return
         stage, ratios = self.stage(), []
@@ -169,7 +170,7 @@ class Tuner(ABC):
             self.tuning = before
 
     def _show_progress(self) -> None:
-        """Tell how many of all trials are over."""
+        """Report how many of all trials are done."""
         done = self.n_before + len(self.rows)
         self.context.progress("tune", done, max(self.n_before + self.n_trials + self.n_after, done), "trials")
 
@@ -183,7 +184,7 @@ class Tuner(ABC):
             self.tuning = replace(self.tuning, **{name: best})
 
     def _trial(self, name: str, value: int, shape: str) -> float:
-        """Return the mean rate over the models in GCUPS; 0 if the device cannot do it or does it wrong."""
+        """Return the mean rate over the models (GCUPS); 0 if it fails or its scores are wrong."""
         tuning = replace(self.tuning, **{name: value})
         row: Row = {"choice": self.family + name, "value": value, "shape": shape, "gcups": 0.0, "problem": ""}
         rates = []
@@ -199,7 +200,7 @@ class Tuner(ABC):
             row["problem"] = error.message
         if not row["problem"]:
             row["gcups"] = statistics.mean(rates)
-        self._tell(row)
+        self._add(row)
         return float(row["gcups"])
 
     def _rate(self, session: Session, stage: Stage[SequenceBatch, Any, Any], batch: SequenceBatch, model: Any) -> float:
@@ -211,7 +212,7 @@ class Tuner(ABC):
             seconds.append(time.perf_counter() - began)
         return batch.n_cells(model.length) / statistics.median(seconds) / 1e9
 
-    def _tell(self, row: Row) -> None:
+    def _add(self, row: Row) -> None:
         row = {"problem": "", **row}
         self.rows.append(row)
         self.context.partial(row=row)
@@ -223,7 +224,7 @@ class Tuner(ABC):
 
 
 class ViterbiTuner(Tuner):
-    """Right is what the plain kernel says, which serves every model."""
+    """Viterbi of HMMER2's profiles; right scores are those of the plain kernel, which takes every model."""
 
     choices, family = ViterbiTuning, ""
     stage = ViterbiStage
@@ -251,7 +252,7 @@ class ViterbiTuner(Tuner):
             self._cross_over()
 
     def _cross_over(self) -> None:
-        """Find from how many sequences a compute unit the strips are faster."""
+        """Find the number of sequences per compute unit from which on the strips are faster."""
         found = CROSSOVER[-1] * 2
         with open_session(self._device(self.tuning), self.context.check) as session:
             for share in reversed(CROSSOVER):
@@ -263,7 +264,7 @@ class ViterbiTuner(Tuner):
                     stage = ViterbiStage(shape)
                     session.run(stage, part, self.models[-1])
                     rates[shape] = self._rate(session, stage, part, self.models[-1])
-                    self._tell({"choice": "strip_least", "value": share, "shape": shape, "gcups": rates[shape]})
+                    self._add({"choice": "strip_least", "value": share, "shape": shape, "gcups": rates[shape]})
                 if rates["item"] <= rates["lanes"]:
                     break
                 found = share
@@ -283,10 +284,9 @@ class SsvTuner(Tuner):
 
 
 class PairTuner(Tuner):
-    """Smith-Waterman; the queries are parts of the database, so that there are high scores, too.
+    """Smith-Waterman; the queries are parts of the database, so that some scores are high.
 
-    On a GPU how many targets are left to lanes depends on the size of the database, so it is about Swiss-Prot's on
-    a large one.
+    On a GPU the number of targets for lanes depends on the size of the database, which is about that of Swiss-Prot.
     """
 
     choices, family = PairTuning, PairTuning.prefix

@@ -1,4 +1,4 @@
-"""Tuning of a device: all searches for choices of kernels, one after the other, and what is kept of them."""
+"""Tuning of a device: all searches for settings of kernels, and keeping the fastest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clalign.values.documents import JobResult
 TUNERS: tuple[type[Tuner], ...] = (ViterbiTuner, SsvTuner, PairTuner)
 
 WORDS = {tuner.family + name: words for tuner in TUNERS for name, words in tuner.choices.words().items()}
-"""What each choice is called."""
+"""Names of settings for users."""
 
 
 def tune(device: Device, context: JobContext) -> JobResult:
@@ -22,8 +22,8 @@ def tune(device: Device, context: JobContext) -> JobResult:
     Returns
     -------
     dict
-        ``device`` (its name), ``tuning`` (what is kept), ``before`` (what was used until now) and
-        ``rows`` (every trial: choice, value, shape, gcups, problem).
+        ``device`` (its name), ``tuning`` (the settings kept), ``before`` (those used until now) and
+        ``rows`` (all trials: choice, value, shape, gcups, problem).
 
     Raises
     ------
@@ -34,7 +34,7 @@ def tune(device: Device, context: JobContext) -> JobResult:
     from clalign.compute.opencl.tunings import keep_tuning
 
     if device.kind == "reference":
-        raise OptionError(f"{device.name} has nothing to tune.", "Choose an OpenCL device. See: clalign devices")
+        raise OptionError(f"{device.name} has nothing to tune.", "Choose an OpenCL device; see: clalign devices")
     tuners = [kind(replace(device, tuning={}), context) for kind in TUNERS]
     kept: dict[str, int] = {}
     found: dict[str, int] = {}
@@ -50,12 +50,12 @@ def tune(device: Device, context: JobContext) -> JobResult:
 
 
 def choices_of(device: Device) -> dict[str, int]:
-    """Return all choices for a device, by the names that trials are told with."""
+    """Return all settings of a device, by their names in trials."""
     return {kind.family + name: value for kind in TUNERS for name, value in asdict(kind.choices.of(device)).items()}
 
 
 def forget(device: Device) -> JobResult:
-    """Go back to the choices of the device's vendor."""
+    """Return to the built-in settings of a device."""
     from clalign.compute.opencl.discover import device_key
     from clalign.compute.opencl.tunings import keep_tuning
 

@@ -1,8 +1,7 @@
-"""What threads of the host and queues of devices did when, recorded for a viewer of traces.
+"""Recording of what threads of the host and queues of devices do, for a viewer of traces.
 
-Off unless `begin` was called: a span then costs one look at a variable. Times are nanoseconds of
-`time.perf_counter_ns`, which all processes of a machine share; those of a device are brought to it by whoever adds
-them.
+It is off until `begin` is called: a span then costs reading one variable. Times are nanoseconds of
+`time.perf_counter_ns`, which all processes of a machine share; times of a device are converted before they are added.
 """
 
 from __future__ import annotations
@@ -16,22 +15,13 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 Category = Literal[
-    "start",
-    "reading",
-    "building",
-    "preparing",
-    "launching",
-    "kernels",
-    "copying",
-    "waiting",
-    "hits",
-    "storing",
+    "start", "reading", "building", "preparing", "launching", "kernels", "copying", "waiting", "hits", "storing",
     "writing",
-]
-"""What time is spent on. ``kernels`` and ``copying`` are commands of a device, all else is the host's."""
+]  # fmt: skip
+"""Kinds of work. ``kernels`` and ``copying`` are commands of a device, the others are work of the host."""
 
 MAX_SPANS = 1_000_000
-"""Beyond so many spans of a process none is recorded: a viewer would not open them."""
+"""Spans of a process that are recorded at most: a viewer would not open more."""
 
 HOST = "host"
 
@@ -47,7 +37,7 @@ class Span(NamedTuple):
     ----------
     name : str
     category : str
-        One of `Category`; empty for what only frames other spans.
+        One of `Category`; empty for a span that only frames others.
     begin, end : int
         Nanoseconds of the host's clock.
     facts : dict
@@ -79,16 +69,16 @@ class Track(NamedTuple):
 
 
 _Thread = tuple[int, str]
-"""Number and name: a number is used again when its thread has ended."""
+"""Number and name of a thread: a number is used again when its thread has ended."""
 
 
 class Recording:
-    """What a process records. Threads may add to it at the same time.
+    """The recording of a process; threads may add to it at the same time.
 
     Parameters
     ----------
     process : str
-        What the process is called.
+        Name of the process.
     since : int, optional
         When the run began, on the host's clock; by default now.
     """
@@ -100,7 +90,7 @@ class Recording:
         self.n_left_out = 0
 
     def add(self, track: Track | None, span: Span) -> None:
-        """Add a span of a track, or of the thread that calls."""
+        """Add a span of a track, by default of the calling thread."""
         if len(self.spans) >= MAX_SPANS:
             self.n_left_out += 1
             return
@@ -110,7 +100,7 @@ class Recording:
         """Return the spans of each track, in the order in which they began; of equal ones the longest first."""
         found: dict[Track, list[Span]] = {}
         spans_so_far = list(self.spans)
-        names = _apart(dict.fromkeys(place for place, _ in spans_so_far if not isinstance(place, Track)))
+        names = _distinct_names(dict.fromkeys(place for place, _ in spans_so_far if not isinstance(place, Track)))
         for place, span in spans_so_far:
             track = place if isinstance(place, Track) else Track(self.process, names[place])
             found.setdefault(track, []).append(span)
@@ -119,8 +109,8 @@ class Recording:
         return found
 
 
-def _apart(threads: Iterable[_Thread]) -> dict[_Thread, str]:
-    """Return names of threads that differ."""
+def _distinct_names(threads: Iterable[_Thread]) -> dict[_Thread, str]:
+    """Return distinct names of threads."""
     counts: dict[str, int] = {}
     names = {}
     for thread in threads:
@@ -156,30 +146,30 @@ def now() -> int:
 
 
 def begin(process: str, since: int | None = None) -> Recording:
-    """Record from now on, with the times counted from the begin of the run; return what is recorded."""
+    """Begin to record, and return the recording; its times count from `since`, by default from now."""
     global _recording
     _recording = Recording(process, since)
     return _recording
 
 
 def end() -> None:
-    """Record no more."""
+    """Stop recording."""
     global _recording
     _recording = None
 
 
 def is_on() -> bool:
-    """Whether anything is recorded."""
+    """Return whether this process records."""
     return _recording is not None
 
 
 def recorded() -> Recording | None:
-    """Return what this process records; None if that is nothing."""
+    """Return the recording of this process; None if it does not record."""
     return _recording
 
 
 def add_all(tracks: Mapping[Track, Iterable[Span]]) -> None:
-    """Record what another process of this machine has recorded."""
+    """Add the spans that another process of this machine has recorded."""
     if _recording is not None:
         for track, spans in tracks.items():
             for one in spans:
@@ -194,7 +184,7 @@ def span(name: str, category: Category | Literal[""] = "", **facts: Any) -> Abst
 def add(
     name: str, category: Category | Literal[""], begin: int, end: int, track: Track | None = None, **facts: Any
 ) -> None:
-    """Record what was timed otherwise: a command of a device, or what the calling thread did.
+    """Record a span with known times: a command of a device, or work of the calling thread.
 
     Parameters
     ----------
@@ -212,9 +202,9 @@ def add(
 
 
 def process_began() -> int:
-    """Return when this process was started, on the host's clock: to a hundredth of a second, where the system tells.
+    """Return when this process was started, by the host's clock (ns), to a hundredth of a second.
 
-    Elsewhere it is the moment at which this module was loaded.
+    Where the system does not tell, it is the time at which this module was loaded.
     """
     try:
         with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:

@@ -1,7 +1,7 @@
 """Traces in files: the Trace Event format, which the viewers of Chrome (chrome://tracing) and Perfetto open.
 
-Each track is a thread of its process there, and the queues of a device are threads of a process that bears the
-device's name. The processes of a run write one file after the other: what is there stays.
+In them each track is a thread of its process, and the queues of a device are threads of a process with the device's
+name. The processes of a run write the file one after another, and each keeps what is there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clalign.errors import InputError
 from clalign.tracing import HOST, Recording, Span, Track
 
 DEVICE_NUMBERS = 1 << 22
-"""Above the numbers that systems give to processes: devices get theirs there."""
+"""Number from which on devices are numbered, above those of processes."""
 
 Event = dict[str, Any]
 Document = dict[str, Any]
@@ -25,7 +25,7 @@ _HEAD: Document = {"displayTimeUnit": "ms", "otherData": {"program": "clalign", 
 
 
 def trace_of(recording: Recording, beside: Document | None = None) -> Document:
-    """Return what a process has recorded as a document, added to what another process of the run has written."""
+    """Return the recording of a process as a document, added to that of another process of the run."""
     document = beside or {**_HEAD, "traceEvents": []}
     left_out = document["otherData"]["spans_left_out"] + recording.n_left_out
     events = [*document["traceEvents"], *_events(recording)]
@@ -33,7 +33,7 @@ def trace_of(recording: Recording, beside: Document | None = None) -> Document:
 
 
 def write_trace(document: Document, stream: TextIO) -> None:
-    """Write a trace, one event a line: the file is read by people, too."""
+    """Write a trace, one event a line, so that people can read it as well."""
     head = {name: value for name, value in document.items() if name != "traceEvents"}
     stream.write(f'{json.dumps(head)[:-1]}, "traceEvents": [\n')
     stream.write(",\n".join(json.dumps(event, separators=(",", ":")) for event in document["traceEvents"]))
@@ -41,18 +41,18 @@ def write_trace(document: Document, stream: TextIO) -> None:
 
 
 def read_trace(path: Path) -> Document:
-    """Return what is in the file of a trace.
+    """Return the document in the file of a trace.
 
     Raises
     ------
     InputError
-        If it is none that this program has written.
+        If this program has not written it.
     """
     try:
         document: Document = json.loads(path.read_text("utf-8"))
         document["traceEvents"], document["otherData"]["spans_left_out"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(path, "this is no trace of a run.", "Give the trace a file of its own.") from None
+        raise InputError(path, "this is not a trace of a run.", "Choose another file for the trace.") from None
     return document
 
 
@@ -84,7 +84,7 @@ def _complete(spans: Iterable[Span], process: int, thread: int, since: int) -> I
 
 
 def spans_of(document: Document) -> dict[Track, list[Span]]:
-    """Return the spans of a trace by their tracks, in the order of the file; times since the begin of the run."""
+    """Return the spans of a trace by their tracks, in the order of the file; times count from the start of the run."""
     known: dict[tuple[str, int, int], Event] = {}
     found: dict[Track, list[Span]] = {}
     for event in document["traceEvents"]:

@@ -14,7 +14,7 @@ KERNELS = "kernels"
 ORDER = (
     "building", "reading", "preparing", "hits", "storing", "writing", "launching", "copying", "waiting", "start",
 )  # fmt: skip
-"""Where no device computes a moment counts for the first of these that is going on then."""
+"""Categories of the host: while no device computes, time counts for the first of these that is going on."""
 
 WORDS = {"building": "building kernels"}
 
@@ -22,15 +22,15 @@ OTHER = "other"
 
 
 def shares(tracks: Mapping[Track, Sequence[Span]]) -> dict[str, float]:
-    """Return the seconds of each kind of work; together they are the time from the first span to the last.
+    """Return the seconds of each kind of work, whose sum is the time from the first span to the last.
 
-    While a device computes, nobody waits for the host: such moments count for its kernels, those of a card before
-    those of the processor that helps it, and only the others for what the host does.
+    Time in which a device computes counts for its kernels, those of a card before those of the processor that helps
+    it; only the rest counts for the host.
 
     Parameters
     ----------
     tracks : mapping of Track to sequence of Span
-        Of one thread the spans nest, or lie apart.
+        Spans of a thread are nested or disjoint.
     """
     stretches: dict[str, list[Stretch]] = {}
     kernels: dict[str, list[Stretch]] = {}
@@ -61,13 +61,13 @@ def innermost(spans: Iterable[Span]) -> list[tuple[str, int, int]]:
     at = 0
 
     def close_until(until: int) -> None:
-        """Close the spans that end until then, and go on to that moment."""
+        """Close the spans that end by then, and advance to that time."""
         while open_spans and open_spans[-1][1] <= until:
-            go_on_to(open_spans[-1][1])
+            advance_to(open_spans[-1][1])
             open_spans.pop()
-        go_on_to(until)
+        advance_to(until)
 
-    def go_on_to(until: int) -> None:
+    def advance_to(until: int) -> None:
         nonlocal at
         if open_spans and open_spans[-1][0] and until > at:
             found.append((open_spans[-1][0], at, until))
@@ -84,7 +84,7 @@ def innermost(spans: Iterable[Span]) -> list[tuple[str, int, int]]:
 
 
 def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Return stretches of time that lie apart and cover what the given ones cover."""
+    """Return disjoint stretches of time that cover the same as the given ones."""
     found: list[Stretch] = []
     for begin, end in sorted(stretches):
         if found and begin <= found[-1][1]:
@@ -95,6 +95,6 @@ def joined(stretches: Iterable[Stretch]) -> list[Stretch]:
 
 
 def sentence(seconds: Mapping[str, float]) -> str:
-    """Return one line that says where the time went, as in ``8.31 s: kernels 2.10, start 0.62, other 0.11.``"""
+    """Return a line about where the time went, as in ``8.31 s: kernels 2.10, start 0.62, other 0.11.``"""
     parts = [f"{WORDS.get(name, name)} {value:.2f}" for name, value in seconds.items() if value >= 0.005]
     return f"{sum(seconds.values()):.2f} s: {', '.join(parts)}."

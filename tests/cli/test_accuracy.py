@@ -75,15 +75,15 @@ def test_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     [
         (("none", "reference.afa"), ExitCode.UNREADABLE, "does not exist"),
         (("tests", "reference.afa"), ExitCode.INPUT, "is a folder"),
-        (("tests", "references"), ExitCode.UNREADABLE, "no file in this folder"),
+        (("tests", "references"), ExitCode.UNREADABLE, "is empty"),
         (("-", "-"), ExitCode.INPUT, "standard input"),
-        (("reference.afa", "test.afa"), ExitCode.UNREADABLE, '"more" is not in it'),
+        (("reference.afa", "test.afa"), ExitCode.UNREADABLE, '"more"'),
         (("--core", "test.afa", "lower.afa"), ExitCode.UNREADABLE, "no core blocks"),
         (("other.afa", "reference.afa"), ExitCode.UNREADABLE, 'residues of "a" differ'),
         (("unequal.afa", "reference.afa"), ExitCode.UNREADABLE, "differ in length"),
         (("twice.afa", "reference.afa"), ExitCode.UNREADABLE, 'two sequences are named "a"'),
-        (("three", "references"), ExitCode.UNREADABLE, "no reference of this name"),
-        (("two", "both"), ExitCode.UNREADABLE, "2 references of this name"),
+        (("three", "references"), ExitCode.UNREADABLE, "has no reference"),
+        (("two", "both"), ExitCode.UNREADABLE, "has 2 references"),
     ],
 )
 def test_mistakes_are_said(

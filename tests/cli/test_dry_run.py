@@ -198,7 +198,7 @@ def test_of_a_run_that_was_stopped_it_tells_what_is_left(
     assert not list(scratch.iterdir())
     assert main(["resume", "-q", "--tsv", str(output), str(begun)]) == ExitCode.DONE
     assert main(["resume", "--dry-run", str(begun)]) == ExitCode.DONE
-    assert capsys.readouterr().out.startswith("Nothing is left to be computed")
+    assert capsys.readouterr().out.startswith("Nothing is left to compute")
 
 
 @pytest.mark.usefixtures("worker_here")

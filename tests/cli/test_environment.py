@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.cli.environment import NEEDED_FILES, leave_threads_out, log_level
+from clalign.cli.environment import MIN_OPEN_FILES, leave_threads_out, log_level
 from clalign.errors import ExitCode
 from clalign.jobs import QuietContext
 from clalign.system.processes import own_command
@@ -61,7 +61,7 @@ def test_a_worker_takes_an_empty_level(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-@pytest.mark.parametrize("n", [5, 8, 16, NEEDED_FILES - 1])
+@pytest.mark.parametrize("n", [5, 8, 16, MIN_OPEN_FILES - 1])
 def test_too_few_open_files_are_told(n: int) -> None:
     done = limited(f"-n {n}", "devices")
     assert done.returncode == ExitCode.INPUT
@@ -72,7 +72,7 @@ def test_too_few_open_files_are_told(n: int) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 def test_few_open_files_are_enough_where_more_are_allowed() -> None:
-    for limit in ("-S -n 12", f"-n {NEEDED_FILES}"):
+    for limit in ("-S -n 12", f"-n {MIN_OPEN_FILES}"):
         done = limited(limit, "hmmsearch", "-q", "--device", "auto", "--tsv", "-", "-o", os.devnull, PROFILE, TARGETS)
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.count("\n") > 1

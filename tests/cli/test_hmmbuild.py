@@ -121,8 +121,8 @@ def test_standard_input_and_output(
     [
         (fasta({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),
         (stockholm(PROTEINS), ("--hand",), "no line #=GC RF"),
-        (stockholm({"a": "ACGT", "b": "ACGA"}), (), "Say --amino"),
-        (stockholm(PROTEINS), ("--dna",), "no residue of its alphabet"),
+        (stockholm({"a": "ACGT", "b": "ACGA"}), (), "Give --amino"),
+        (stockholm(PROTEINS), ("--dna",), "not in its alphabet"),
         ("HMMER3/f [3.3.2 | Nov 2020]\n", (), "Give an alignment: Stockholm, Clustal"),
         ("LOCUS       X 4 bp DNA\n", (), "not an alignment"),
         (stockholm({"a": "MKVLAAGIVG", "b": "MKV"}), (), "differ in length"),

@@ -390,7 +390,7 @@ def test_a_run_that_somebody_else_makes_at_the_same_time_stays_his(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(sequences.read_bytes())))
     assert main(["hmmsearch", "-q", "--run", str(run), PROFILE, "-"]) == ExitCode.CANNOT_WRITE
     told = capsys.readouterr().err
-    assert f"clalign: {run} exists already." in told
+    assert f"clalign: {run} already exists." in told
     assert told.endswith(f"continue it with: clalign resume {run}\n")
     assert [path.name for path in tmp_path.iterdir()] == [run.name], "no copy of standard input is left"
     assert run.read_text() == "his"
@@ -464,7 +464,7 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
         raise SystemExit(code)
 
     monkeypatch.setattr(os, "_exit", left)
-    monkeypatch.setattr(worker_commands, "BUILD_PATIENCE", 0.0)
+    monkeypatch.setattr(worker_commands, "BUILD_SECONDS", 0.0)
     run = tmp_path / "run.clalign"
     with create_run(run, engine="plan7", state="done"):
         pass

@@ -43,9 +43,9 @@ def test_an_svg_holds_title_and_numbers(qapp: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["-o", "logo.gif"], ExitCode.INPUT, "no ending that is known"),
+        (["-o", "logo.gif"], ExitCode.INPUT, "unknown ending"),
         (["-o", "nowhere/logo.svg"], ExitCode.CANNOT_WRITE, "does not exist"),
-        (["-o", "logo.svg", "--nodes", "9-3"], ExitCode.INPUT, "the nodes 1 to 149"),
+        (["-o", "logo.svg", "--nodes", "9-3"], ExitCode.INPUT, "nodes 1 to 149"),
         (["-o", "logo.svg", "--name", "kinase"], ExitCode.UNREADABLE, 'name or accession "kinase"'),
     ],
 )

@@ -36,9 +36,9 @@ def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Told) ->
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["none", "x"], "none is no hit of the profile motif.\nSee what is: clalign export "),
+        (["none", "x"], "none is not a hit of the profile motif."),
         (["seq1", "x" * 501], "A note has 500 letters at most; this one has 501.\nMake it shorter."),
-        (["--profile", "other", "seq1"], "holds no profile other"),
+        (["--profile", "other", "seq1"], "has no profile other"),
     ],
 )
 def test_what_makes_no_sense_is_told(small_run: Path, capsys: Told, words: list[str], told: str) -> None:
@@ -88,7 +88,7 @@ def pair_run(tmp_path: Path) -> Path:
 def test_comparisons_of_sequences_export_notes_last(pair_run: Path, capsys: Told) -> None:
     before = {flag: exported(pair_run, flag, capsys) for flag in ("--tsv", "--json", "--sam", "-o")}
     assert main(["note", str(pair_run), "both", "x"]) == ExitCode.INPUT
-    assert "holds 2 queries" in capsys.readouterr().err
+    assert "has 2 queries" in capsys.readouterr().err
     assert main(["note", "--query", "two", str(pair_run), "both", "the second half"]) == 0
     assert main(["note", "--query", "2", str(pair_run), "both"]) == 0
     assert capsys.readouterr().out == "the second half\n"

@@ -62,7 +62,7 @@ def test_an_alignment_to_one_of_several_queries(
 ) -> None:
     said = refused([*words, flag, "x.out", *more], capsys)
     noun = "query" if words == PAIRS else "profile"
-    assert said.startswith(f"clalign {words[0]}: {flag} is of one {noun}, but there are several in ")
+    assert said.startswith(f"clalign {words[0]}: {flag} is of one {noun}, ")
     chosen = "--target" if words[0] == "hmmscan" else "--query"
     assert f"`clalign export {chosen} NAME {flag} F RUN`" in said
 
@@ -78,7 +78,7 @@ def test_the_command_that_chooses_one_of_several_can_be_typed(
         run.set_facts(state="stopped")
     assert main(["resume", "my run.clalign", "--afa", "y"]) == ExitCode.USAGE
     said = capsys.readouterr().err
-    assert "is of one profile, but there are several in " in said
+    assert "--afa is of one profile, " in said
     assert "--run" not in said
     words = shlex.split(said.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
     assert words == ["clalign", "export", chosen, "RRM_1", "--afa", "y", "my run.clalign"]
@@ -164,6 +164,17 @@ def test_a_search_is_continued_with_its_flags(shape: Shape, flags: list[str]) ->
     assert flags_of(Outputs(((TEXT, "-"),), shape)) == flags
 
 
+@pytest.mark.parametrize(
+    ("words", "width", "code"),
+    [(PAIRS, "80", ExitCode.DONE), (SEARCH, "80", ExitCode.INPUT), (SEARCH, "120", ExitCode.DONE)],
+)
+def test_lines_are_as_short_as_the_text_of_a_run_can_be(words: list[str], width: str, code: ExitCode) -> None:
+    assert main([*words, "-q", "-o", "text", "--run", "x.clalign"]) == ExitCode.DONE
+    for command in ("export", "resume"):
+        assert main([command, "x.clalign", "-o", "short", "--textw", width]) == code
+        assert Path("short").exists() == (code == ExitCode.DONE)
+
+
 def test_clans_that_cannot_be_had(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--architecture", "x", "--overlaps", "clans"]
     assert "there is no table of them" in refused([*SEARCH, *words], capsys, ExitCode.INPUT)
@@ -238,7 +249,7 @@ def test_no_output_is_proposed_that_a_run_has_not(words: list[str], capsys: pyte
     for command in ("export", "resume"):
         assert main([command, "f.clalign", *words]) == ExitCode.USAGE
         said = capsys.readouterr().err
-        assert said.startswith(f"clalign {command}: {words[0]} has no effect on anything that can be written here: ")
+        assert said.startswith(f"clalign {command}: {words[0]} has no effect ")
         assert "leave it out\n" in said
 
 
@@ -282,7 +293,7 @@ def test_no_output_replaces_what_the_command_reads(words: str, here: Path, capsy
     before = {path: path.read_bytes() for path in here.iterdir()}
     capsys.readouterr()
     assert main(words.split()) == ExitCode.INPUT
-    assert "already.\nGive each output a file of its own.\n" in capsys.readouterr().err
+    assert "Give each output a file of its own.\n" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 

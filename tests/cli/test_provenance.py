@@ -15,7 +15,7 @@ from Bio import AlignIO
 
 import clalign
 from clalign.cli import main
-from clalign.cli.early_outputs import Ahead
+from clalign.cli.early_outputs import EarlyOutputs
 from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs
@@ -197,7 +197,7 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
 ) -> None:
     monkeypatch.chdir(stopped_run.parent)
     outputs = Outputs(((HIT_FILES[0], path),))
-    write_outputs(stopped_run, outputs, True, progress_display("plain"), Ahead(stopped_run, outputs))
+    write_outputs(stopped_run, outputs, True, progress_display("plain"), EarlyOutputs(stopped_run, outputs))
     said = capsys.readouterr()
     assert f"{named} written" in said.err
     assert "has no place to say so." in said.err

@@ -121,22 +121,22 @@ def test_names_with_line_ends_would_be_commands_in_the_comments_of_a_script(
     flag: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["shard", "2", flag, "a\nexit", "--script", "b\nexit", *SEARCH]) == ExitCode.INPUT
-    assert "line end" in capsys.readouterr().err
+    assert "line break" in capsys.readouterr().err
     assert not list(here.iterdir())
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["shard", "3"], "no search after the number of parts"),
+        (["shard", "3"], "hmmsearch, hmmscan, sw"),
         (["shard", "0", *SEARCH], "0"),
-        (["shard", "3", "align", "a.fa"], "needs all of its sequences at once"),
-        (["shard", "3", *SEARCH, "--tblout", "a"], "--tblout is the same for no two parts"),
-        (["shard", "3", *SEARCH, "--shard", "1/2"], "--shard is the same"),
+        (["shard", "3", "align", "a.fa"], "`clalign align`"),
+        (["shard", "3", *SEARCH, "--tblout", "a"], "--tblout"),
+        (["shard", "3", *SEARCH, "--shard", "1/2"], "--shard"),
         (["shard", "3", "hmmsearch", "a.hmm", "-"], "Standard input"),
         (["shard", "3", "sw", "--pairs", "a", "b"], "Given pairs"),
         (["shard", "3", "hmmsearch", "--nonsense", "a", "b"], "unknown option --nonsense"),
-        (["align", "--shard", "1/2", "a.fa"], "only searches are made in parts"),
+        (["align", "--shard", "1/2", "a.fa"], "--shard"),
         (["hmmsearch", "--shard", "5/4", PROFILE, PROTEINS], '--shard is "5/4"'),
         (["merge", "nothing.clalign", "-o", "whole.clalign"], "does not exist"),
         (["merge", "nothing.clalign"], "-o"),

@@ -320,7 +320,7 @@ def test_a_run_is_exported_continued_and_verified(
     assert len(capsys.readouterr().out.splitlines()) == 8
     assert main(["export", run, "--tblout", "-"]) == ExitCode.INPUT
     told = capsys.readouterr().err
-    assert "A run of `clalign sw` has no --tblout.\nChoose among -o, --json, --tsv, -A, --stockholm," in told
+    assert "A run of `clalign sw` has no --tblout.\nChoose from -o, --json, --tsv, -A, --stockholm," in told
     assert told.endswith(", --outfmt.\n")
     assert main(["export", run, "-T", "200", "--tsv", "-"]) == 0
     place = [column.file for column in TABLES["hits"]].index("score")

@@ -83,7 +83,7 @@ def test_profiles_in_memory_give_the_same(tmp_path: Path) -> None:
             tables.append(found.table())
             if given is hmm:
                 found.save(tmp_path / "kept.clalign")
-                with pytest.raises(InputError, match="exists already"):
+                with pytest.raises(InputError, match="already exists"):
                     found.save(tmp_path / "kept.clalign")
     for table in tables[1:]:
         assert len(table) == len(tables[0]) > 0

@@ -231,7 +231,7 @@ class TestRefusals:
 
     def test_a_file_that_is_there(self, parts: list[Path], tmp_path: Path, devices: Devices) -> None:
         before = parts[0].read_bytes()
-        with pytest.raises(OutputError, match="exists already"):
+        with pytest.raises(OutputError, match="already exists"):
             merged(parts, parts[0], devices)
         assert parts[0].read_bytes() == before
 

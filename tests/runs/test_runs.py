@@ -161,7 +161,7 @@ def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         create_run(run.path, engine="plan7")
     with pytest.raises(OutputError, match="could not be made"):
         create_run(tmp_path / "missing" / "x.clalign", engine="plan7")
@@ -369,4 +369,4 @@ def test_a_disk_that_fails_is_not_called_damage(tmp_path: Path, code: int, is_da
         raise error
     assert isinstance(caught.value, DamagedRun) == is_damage
     assert str(caught.value).count(str(path)) == 1
-    assert "who may read" in caught.value.hint or is_damage
+    assert "permissions" in caught.value.hint or is_damage

@@ -55,7 +55,7 @@ _SEARCH = Command(
     inputs=(Input("profiles", "HMMFILE", _PROFILES), Input("targets", "SEQDB", _SEQUENCES)),
     outputs=OUTPUTS,
     found=FOUND["search"],
-    least_width=MIN_TEXT_WIDTH,
+    min_width=MIN_TEXT_WIDTH,
     conflict=conflict,
     has_several=has_several,
 )

@@ -270,7 +270,7 @@ class _Waiting:
 
 
 class _DeviceThread:
-    """Computes with a device, in a thread of its own; unit source and result sink of its executor."""
+    """Computes with a device, in a thread of its own; the access of its executor."""
 
     def __init__(self, job: _Job, device: Device) -> None:
         self._job, self._device = job, device
@@ -318,7 +318,7 @@ class _DeviceThread:
             CpuHelper(session, pick_device, check, plan.has_host) as helper,
         ):
             try:
-                Executor(session, helper, plan, plan.cutter_for(self._device), self, self).compute()
+                Executor(session, helper, plan, plan.cutter_for(self._device), self).compute()
             finally:
                 self._job.add_times(*helper.report())
 

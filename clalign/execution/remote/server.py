@@ -111,7 +111,7 @@ def serve(
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
                 with CpuHelper(session, pick_device, no_check, plan.has_host, helps, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
-                    Executor(session, helper, plan, plan.cutter_for(device), parent, parent).compute()
+                    Executor(session, helper, plan, plan.cutter_for(device), parent).compute()
                     recording = tracing.recorded()
                     spans = {} if recording is None else recording.tracks()
                     file.close()  # the other process closes the run and must not wait: closing a device takes time
@@ -121,7 +121,7 @@ def serve(
 
 
 class _Parent:
-    """The process that writes the run, as unit source and result sink of an executor."""
+    """The process that writes the run, as the access of an executor."""
 
     def __init__(self, pipe: Pipe, plan: Plan, run: RunFile) -> None:
         self._pipe, self._plan, self._run = pipe, plan, run

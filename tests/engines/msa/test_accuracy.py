@@ -133,5 +133,5 @@ def test_files_in_any_order_with_more_sequences(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='residues of "a" differ'):
         compare_files(str(test), str(reference))
     reference.write_text(">a\nACD-\n>c\nACDE\n")
-    with pytest.raises(InputError, match='"c" is not in it'):
+    with pytest.raises(InputError, match='"c"'):
         compare_files(str(test), str(reference))

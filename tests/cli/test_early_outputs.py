@@ -13,7 +13,7 @@ from typing import TextIO
 import pytest
 
 from clalign.cli import main
-from clalign.cli.early_outputs import MAX_HITS, Ahead
+from clalign.cli.early_outputs import MAX_HITS, EarlyOutputs
 from clalign.cli.outputs import Outputs
 from clalign.engines.export import export
 from clalign.engines.lazy_imports import LazyImport
@@ -38,32 +38,32 @@ def search(folder: Path, command: str, profiles: tuple[str, ...], *outputs: str,
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Profiles with few and with many hits, with all that can be written of them ahead."""
+    """Profiles with few and with many hits, with all that can be written of them early."""
     folder = tmp_path_factory.mktemp("run")
     outputs = [word for one in BY_QUERY for word in (one.flag, str(folder / one.name))]
     return search(folder, "hmmsearch", ("globins4", "rrm_1_hmmer3", "globins4"), *outputs)
 
 
 @pytest.fixture
-def ahead(run: Path) -> Iterator[Ahead]:
-    with closing(written_ahead(run)) as found:
+def early(run: Path) -> Iterator[EarlyOutputs]:
+    with closing(early_outputs(run)) as found:
         yield found
 
 
-def written_ahead(run: Path, max_hits: int = MAX_HITS) -> Ahead:
-    """Return what is written ahead in several steps."""
-    found = Ahead(run, Outputs(tuple((one, one.name) for one in (*BY_QUERY, *SEQUENCES))), max_hits)
+def early_outputs(run: Path, max_hits: int = MAX_HITS) -> EarlyOutputs:
+    """Return what is written early in several steps."""
+    found = EarlyOutputs(run, Outputs(tuple((one, one.name) for one in (*BY_QUERY, *SEQUENCES))), max_hits)
     for _ in range(20):
         found.write()
     return found
 
 
-def texts(run: Path, folder: Path, ahead: Ahead | None = None) -> dict[str, str]:
-    """Export what can be written by query, with what was written ahead."""
+def texts(run: Path, folder: Path, early: EarlyOutputs | None = None) -> dict[str, str]:
+    """Export what can be written by query, with what was written early."""
     found = {}
     for one in BY_QUERY:
         path = folder / f"out.{one.name}"
-        export(run, one.name, path, begun=ahead.begun(one.name) if ahead else None)
+        export(run, one.name, path, begun=early.begun(one.name) if early else None)
         found[one.name] = path.read_text()
     return found
 
@@ -74,19 +74,19 @@ def test_a_command_writes_what_an_export_of_its_run_does(run: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(("max_hits", "n_queries"), [(MAX_HITS, 3), (1, 1), (-1, 0)])
-def test_the_rest_follows_what_is_written_ahead(run: Path, tmp_path: Path, max_hits: int, n_queries: int) -> None:
-    with closing(written_ahead(run, max_hits)) as ahead:
-        begun = {one.name: ahead.begun(one.name) for one in EXPORTS}
+def test_the_rest_follows_what_is_early_outputs(run: Path, tmp_path: Path, max_hits: int, n_queries: int) -> None:
+    with closing(early_outputs(run, max_hits)) as early:
+        begun = {one.name: early.begun(one.name) for one in EXPORTS}
         known = {name: one.n_queries for name, one in begun.items() if one is not None}
         assert known == ({one.name: n_queries for one in BY_QUERY} if n_queries else {})
-        assert texts(run, tmp_path, ahead) == texts(run, tmp_path)
+        assert texts(run, tmp_path, early) == texts(run, tmp_path)
 
 
-def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path: Path, ahead: Ahead) -> None:
+def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path: Path, early: EarlyOutputs) -> None:
     with open_run(run, writable=True) as opened:
         device = opened.facts.device
         opened.set_facts(device=replace(device, name="A card"))
-    found = texts(run, tmp_path, ahead)
+    found = texts(run, tmp_path, early)
     assert found == texts(run, tmp_path)
     assert found["text"].count("on A card") == 3
     with open_run(run, writable=True) as opened:
@@ -96,8 +96,8 @@ def test_a_device_that_comes_later_is_named_with_every_query(run: Path, tmp_path
 def test_what_cannot_be_written_ahead_is_written_afterwards(
     run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(written_ahead(tmp_path / "nothing.clalign")) as ahead:
-        assert ahead.begun("text") is None
+    with closing(early_outputs(tmp_path / "nothing.clalign")) as early:
+        assert early.begun("text") is None
 
     def write(source: object, stream: TextIO, query: object, is_first: bool) -> int:
         if is_first:
@@ -106,8 +106,8 @@ def test_what_cannot_be_written_ahead_is_written_afterwards(
 
     get, by_query = LazyImport.get, [one.by_query for one in EXPORTS]
     monkeypatch.setattr(LazyImport, "get", lambda part: write if part in by_query else get(part))
-    with closing(written_ahead(run)) as ahead:
-        assert texts(run, tmp_path, ahead) == texts(run, tmp_path)
+    with closing(early_outputs(run)) as early:
+        assert texts(run, tmp_path, early) == texts(run, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +118,9 @@ def test_scans_and_profiles_of_hmmer2_wait_for_the_end(
     tmp_path: Path, command: str, profile: str, targets: str
 ) -> None:
     run = search(tmp_path, command, (profile,), "-o", str(tmp_path / "text"), targets=targets)
-    with closing(written_ahead(run)) as ahead:
-        assert ahead.has_looked
-        assert ahead.begun("text") is None
+    with closing(early_outputs(run)) as early:
+        assert early.has_looked
+        assert early.begun("text") is None
 
 
 def test_a_query_that_ends_meanwhile_is_written_with_all_its_hits(
@@ -145,17 +145,17 @@ def test_a_query_that_ends_meanwhile_is_written_with_all_its_hits(
         of_query = HitQueries.of_query
         with monkeypatch.context() as patched:
             patched.setattr(HitQueries, "of_query", list_then_store)
-            ahead = written_ahead(path)
+            early = early_outputs(path)
         store(1, best)
-        with closing(ahead):
-            assert texts(path, tmp_path, ahead) == whole
+        with closing(early):
+            assert texts(path, tmp_path, early) == whole
 
 
 def test_an_error_of_the_database_is_left_to_the_end(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*question: object) -> None:
         raise sqlite3.OperationalError("disk I/O error")
 
-    with closing(Ahead(run, Outputs(tuple((one, one.name) for one in BY_QUERY)))) as ahead:
+    with closing(EarlyOutputs(run, Outputs(tuple((one, one.name) for one in BY_QUERY)))) as early:
         monkeypatch.setattr(HitQueries, "of_query", fail)
-        ahead.write()
-        assert ahead.begun("text") is None
+        early.write()
+        assert early.begun("text") is None
