@@ -15,6 +15,8 @@ from clalign.errors import ExitCode
 from clalign.labs.ladder import Ladder
 from clalign.values.devices import Device
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")
