@@ -64,7 +64,8 @@ def test_small_and_odd_sizes(session: Session) -> None:
     check_all(session, batch, PairHmms.same(MODEL, len(batch)))
 
 
-@pytest.mark.thorough(seed=[1])
+@pytest.mark.thorough
+@pytest.mark.exhaustive(seed=[1])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_models_of_all_kinds(session: Session, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Related pairs, proteins and nucleic acids, each pair with a model of its own; rows in several launches."""
@@ -88,7 +89,7 @@ def test_nothing_overflows(session: Session) -> None:
 
 @pytest.mark.thorough
 def test_the_sizes_of_the_ladder(session: Session) -> None:
-    batch = random_pairs(np.random.default_rng(11), [1400], AMINO_LETTERS)
+    batch = random_pairs(np.random.default_rng(11), [700], AMINO_LETTERS)
     check_all(session, batch, PairHmms.same(MODEL, 1), 2 * TOLERANCE)
 
 
