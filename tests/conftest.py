@@ -198,7 +198,9 @@ def reason_to_leave_out(item: pytest.Item) -> str:
         marker = item.get_closest_marker(level)
         if marker is None or is_asked(item.config, level):
             continue
-        is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
+        is_short = bool(marker.kwargs) and all(
+            getattr(values.get(name), "kind", values.get(name)) in short for name, short in marker.kwargs.items()
+        )
         if not is_short:
             return f"{level} tests left out: run.py test --{level}"
     return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import signal
 import sys
@@ -11,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -21,24 +19,20 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import choice
-from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import connection as connections
-from clalign.execution.cluster import finalizers, job, shard_placement, shards, worker, worker_clients
-from clalign.execution.cluster.payloads import unpacked
-from clalign.execution.failures import Failure
+from clalign.execution.cluster import finalizers, job, shards, worker_clients
 from clalign.execution.job import Task
-from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
-from clalign.values.local_profiles import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
-import device_runs
 from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +61,6 @@ def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monke
         for name, value in ("CLALIGN_CACHE_LIMIT", "123 MB"), (connections.CORES, "3"):
             assert connection.asked(os.getenv, name, workers=workers) == dict.fromkeys(workers, value)
     assert connections.CORES not in os.environ
-
-
-def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def gather(keys: Any) -> dict[str, Any]:
-        return {"status": "error", "keys": ["another"]}
-
-    future = cluster.client.submit(abs, -1, pure=False)
-    assert future.result(timeout=WAIT) == 1
-    monkeypatch.setattr(cluster.client.scheduler, "gather", gather, raising=False)
-    assert cluster.gathered({future: next(iter(cluster.workers()))}) == {}
 
 
 def run_on(
@@ -115,6 +97,7 @@ def same_as_one_device(engine: str, found: Path, expected: tuple[Path, dict[str,
     assert written(found, tmp_path / "exports") == of_one[engine][1]
 
 
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_workers_find_what_one_device_finds(
     engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -127,7 +110,6 @@ def address_of(cluster: Any) -> str:
     return str(cluster.client.scheduler.address)
 
 
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
     engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -160,7 +142,6 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_a_worker_that_hangs_holds_nobody_up(
     engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -205,7 +186,6 @@ def run_at_hand(
     return path
 
 
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
 def test_units_for_a_worker_with_little_memory_are_cut_smaller(
     engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
@@ -214,34 +194,6 @@ def test_units_for_a_worker_with_little_memory_are_cut_smaller(
     found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert any("too little free memory" in text for text in context.texts)
-
-
-def test_what_cannot_be_sent_is_kept_until_it_is_seen_who_is_there(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that has just gone would be given the same again and again."""
-    send, look, n_sent, n_looks = (
-        worker_clients.RemoteDevice.send,
-        job.ClusterJob._look_around,
-        list[int](),
-        list[int](),
-    )
-
-    def send_in_vain(self: worker_clients.RemoteDevice, *given: Any) -> None:
-        n_sent.append(len(n_looks))
-        if len(n_sent) < 9:
-            raise ConnectionError
-        send(self, *given)
-
-    def look_around(self: job.ClusterJob) -> None:
-        n_looks.append(1)
-        look(self)
-
-    monkeypatch.setattr(worker_clients.RemoteDevice, "send", send_in_vain)
-    monkeypatch.setattr(job.ClusterJob, "_look_around", look_around)
-    found = run_at_hand("sw", "one", at_hand, expected, tmp_path, Counting())
-    assert len(set(n_sent[:9])) == 9
-    same_as_one_device("sw", found, expected, tmp_path)
 
 
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
@@ -331,97 +283,6 @@ def test_the_last_ends_need_no_worker(
     same_as_one_device(engine, found, expected, tmp_path)
 
 
-def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first end waits for another one to begin, for which all rows of its query must have come."""
-    begin, compute, is_other_begun = finalizers.Finalizers.begin, finalizers.Finalizers._compute, threading.Event()
-
-    def begin_told(self: finalizers.Finalizers, unit: Any, cutter: Any) -> None:
-        if unit.query.number != 0:
-            is_other_begun.set()
-        begin(self, unit, cutter)
-
-    def compute_later(self: finalizers.Finalizers, query: Any) -> Any:
-        if query.number == 0:
-            assert is_other_begun.wait(WAIT), "something of the other queries"
-        return compute(self, query)
-
-    monkeypatch.setattr(finalizers.Finalizers, "begin", begin_told)
-    monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_later)
-    found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
-    same_as_one_device("fitted", found, expected, tmp_path)
-    assert is_other_begun.is_set()
-
-
-@pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> worker.Jobs:
-    """What a worker has, outside of which its tasks are called."""
-    found = worker.Jobs()
-    monkeypatch.setattr(worker, "jobs_of_worker", lambda: found)
-    return found
-
-
-def test_what_comes_for_a_job_after_its_end_is_not_kept(jobs: worker.Jobs) -> None:
-    data = pickle.dumps("a search")
-    assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    jobs.forget("an idle job")
-    assert worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
-    assert "an idle job" in jobs.running
-    assert worker.end("an idle job") == ([], {})
-    assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    assert "an idle job" not in jobs.running
-
-
-class Sent:
-    """The future of something that was sent."""
-
-    status = "finished"
-
-    def release(self) -> None:
-        """Do nothing."""
-
-
-def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_clients, "MAX_SEARCHES", 3)
-    monkeypatch.setattr(worker_clients.Worker, "_scattered", lambda self, data: data)
-    hmms = [hmm for path in device_runs.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
-    library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
-    profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
-    plan = Plan((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
-    payloads = worker_clients.Payloads(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
-    client = worker_clients.Worker("one", "one", None, payloads)  # type: ignore[arg-type]
-    sent, dropped = list[Any](), list[Any]()
-    monkeypatch.setattr(client, "submit", lambda what, function, job, given, *rest: sent.extend(given) or Sent())
-    for number, profile in enumerate(profiles):
-        name = payloads.search_name(number, profile)
-        client.send(name)
-        dropped += client.drop_old([name])
-        payloads.done_with(number)
-        assert len(payloads.packed(name)[0]) < 1000
-        assert unpacked(payloads.packed(name)[0], payloads.register.found.get).match.tolist() == (
-            profile.match.tolist()
-        )
-    names = [name for name, _ in sent]
-    assert len(names) == len(set(names)) == len(profiles) + 2, "each once, and two shelves"
-    shelves = [name for name in names if name[0] == "shared"]
-    assert [name for name, _ in dropped if name[0] == "shared"] == shelves[:1]
-    assert len(dropped) == len(profiles) - 3 + 1
-    assert list(payloads.register.found) == shelves[1:], "at home as well"
-
-
-def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told(jobs: worker.Jobs) -> None:
-    name, data = ("search", 1), pickle.dumps("a search")
-    plan = pickle.dumps("a plan")
-    assert worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
-    found = pickle.loads(worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
-    assert found == [Failure("forgotten")] * 2
-    assert name in jobs.running["a job"].held
-    worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
-    assert name not in jobs.running["a job"].held
-    worker.end("a job")
-
-
 def test_workers_with_another_version_are_refused_and_both_are_named(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -462,27 +323,6 @@ def test_a_scheduler_that_is_not_there_is_told_of(
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)
     with pytest.raises(DeviceNotFound, match=words):
         run_on(address, "sw", tmp_path, tmp_path, monkeypatch)
-
-
-def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:
-    chance = np.random.default_rng(5)
-    given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(1, 99))) for n in range(40)]
-    placement = shard_placement.ShardPlacement(0, shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
-    bounds = placement.outline.rows.tolist()
-    cutter, query = (
-        shard_placement.WorkersCutter(None, "one", placement),
-        Query(0, [(0, bounds[1])], None, 40, 0, None),
-    )  # type: ignore[arg-type]
-    placement.hold(1, "one")
-    assert not cutter.has_some_of(query)
-    query.ranges, query.n_back = [(0, bounds[1] + 1)], 1
-    assert cutter.has_some_of(query)
-    query.ranges = [(0, bounds[1])]
-    assert not cutter.has_some_of(query)
-    placement.hold(0, "one")
-    assert cutter.has_some_of(query)
-    placement.forget("one")
-    assert not cutter.has_some_of(query)
 
 
 def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return tmp_path_factory.mktemp("expected"), {}
 
 
-@pytest.mark.thorough(seed=[0])
+@pytest.mark.thorough(seed=[0], engine=["sw"])
 @pytest.mark.exhaustive(seed=[0, 1, 2])
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
