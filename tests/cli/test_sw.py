@@ -21,7 +21,7 @@ from clalign.cli import main
 from clalign.engines.pairwise.columns import TABLES
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import ExitCode
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.run_file import open_run
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -224,22 +224,6 @@ def test_a_list_that_was_cut_is_told_of(inputs: tuple[str, str], capsys: pytest.
     assert main([*words, "--top", "3"]) == 0
     told = capsys.readouterr()
     assert "--top" not in told.out.partition("\nMatrix:")[2] + told.err
-
-
-def test_only_full_lists_are_asked_whether_they_were_cut(
-    inputs: tuple[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-
-    def histogram(run: RunFile, number: int) -> tuple[np.ndarray, np.ndarray]:
-        asked.append(number)
-        return whole(run, number)
-
-    whole = RunFile.histogram
-    monkeypatch.setattr(RunFile, "histogram", histogram)
-    assert sw("-E", "1e-3", "--top", "3", *inputs) == 0
-    assert "q2" in capsys.readouterr().out
-    assert asked == [0], "counting all scores of a query that has few hits costs more than writing them"
 
 
 def test_the_minus_strand_is_printed_as_blast_does(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
