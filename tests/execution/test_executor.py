@@ -69,12 +69,12 @@ def test_many_profiles_give_what_each_gives_alone(
         assert len(run.finished(0)) > 3
         assert done["n_hits"] == run.n_hits() > 0
     partial = [event.value for event in events if event.kind == "partial"]
-    assert [value["profile"] for value in partial] == sorted(value["profile"] for value in partial)
+    assert [value["query"] for value in partial] == sorted(value["query"] for value in partial)
     for number, path in enumerate(single):
         with create_run(tmp_path / f"{number}.clalign", engine="plan7") as run:
             compute_search(run, SearchSpec(str(path), str(targets)), pick_device, QuietContext())
         assert found(tmp_path / "all.clalign", number) == found(tmp_path / f"{number}.clalign", 0)
-        last = [value for value in partial if value["profile"] == number][-1]
+        last = [value for value in partial if value["query"] == number][-1]
         assert last["n_hits"] == len(found(tmp_path / "all.clalign", number)["hits"])
 
 

@@ -236,6 +236,7 @@ def test_if_all_processes_end_the_job_fails_and_can_go_on(
     assert content(path) == expected("hmmer3")[0]
 
 
+@pytest.mark.thorough
 def test_a_job_that_is_stopped_leaves_no_process(
     folder: Path, started: list[client.DeviceProcess], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

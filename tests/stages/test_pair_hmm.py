@@ -245,7 +245,7 @@ def test_likelihoods_that_floats_do_not_hold(session: Session, seed: int, least:
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_long_sequences(session: Session, n_sets: int) -> None:
     rng = np.random.default_rng(11)
-    batch = random_pairs(rng, [1400, 1201], "ACDEFGHIKLMNPQRSTVWY")
+    batch = random_pairs(rng, [700, 601], "ACDEFGHIKLMNPQRSTVWY")
     models = PairHmms.same(PairHmm(SEED_GAPS[False, n_sets], fixed_emissions(AMINO)), len(batch))
     assert max(Case.of(batch, models).worst(session)) < 2 * TOLERANCE
 
