@@ -30,7 +30,18 @@ from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
-from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from device_runs import (
+    EVERY_ENGINE,
+    WAIT,
+    Counting,
+    Devices,
+    Expected,
+    computed,
+    content,
+    exports,
+    small_units,
+    spec_of,
+)
 
 pytestmark = pytest.mark.thorough
 
@@ -75,34 +86,22 @@ def run_on(
     return path
 
 
-def written(path: Path, folder: Path) -> dict[str, str]:
-    """Return the exports of a run without the options that name devices."""
-    return {name: re.sub(r" --(device|cluster) \S+", "", text) for name, text in exports(path, folder).items()}
+def without_devices(written: dict[str, str]) -> dict[str, str]:
+    """Return exports without the options that name devices."""
+    return {name: re.sub(r" --(device|cluster) \S+", "", text) for name, text in written.items()}
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder for inputs, and what the run of one device holds, with its exports, by engine."""
-    return tmp_path_factory.mktemp("expected"), {}
-
-
-def same_as_one_device(engine: str, found: Path, expected: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, of_one = expected
-    if engine not in of_one:
-        path = folder / f"{engine}.clalign"
-        with pytest.MonkeyPatch.context() as alone:
-            computed(spec_of(engine, folder), path, Devices(alone), ("one",))
-        of_one[engine] = content(path), written(path, folder / f"{engine} exports")
-    assert content(found) == of_one[engine][0]
-    assert written(found, tmp_path / "exports") == of_one[engine][1]
+def same_as_one_device(engine: str, found: Path, expected: Expected, tmp_path: Path) -> None:
+    assert content(found) == expected(engine)[0]
+    assert without_devices(exports(found, tmp_path / "exports")) == without_devices(expected(engine)[1])
 
 
 @pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_workers_find_what_one_device_finds(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch)
+    found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch)
     same_as_one_device(engine, found, expected, tmp_path)
 
 
@@ -112,7 +111,7 @@ def address_of(cluster: Any) -> str:
 
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hand_out, take = job.ClusterJob._hand_out, worker_clients.RemoteDevice.take
     until, before, at_work = time.monotonic() + WAIT, set(cluster.workers()), set[str]()
@@ -135,7 +134,7 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
     monkeypatch.setattr(worker_clients.RemoteDevice, "take", note_and_take)
     monkeypatch.setattr(job, "MAX_TOGETHER", 1)  # or the one that is left could have all the rest in one task
     context = Counting(3, kill)
-    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
+    found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert [text for text in context.texts if "has gone; what it had goes to others" in text]
     assert at_work - before, "the one in its place has computed as well"
@@ -144,7 +143,7 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_a_worker_that_hangs_holds_nobody_up(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is stopped may have shards that the other waits for, and results that were not fetched."""
     stopped = list[int]()
@@ -156,7 +155,7 @@ def test_a_worker_that_hangs_holds_nobody_up(
     monkeypatch.setattr(connections, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(job, "MAX_TOGETHER", 1)
     try:
-        found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, Counting(3, stop))
+        found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch, Counting(3, stop))
     finally:
         for process in stopped:
             os.kill(process, signal.SIGCONT)
@@ -177,31 +176,31 @@ def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
 
 
 def run_at_hand(
-    engine: str, words: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path,
+    engine: str, words: str, at_hand: tuple[str, Devices], folder: Path, tmp_path: Path,
     context: Counting,
 ) -> Path:  # fmt: skip
     path = tmp_path / "run.clalign"
-    spec = spec_of(engine, expected[0]).on(f"{words}@{at_hand[0]}")
+    spec = spec_of(engine, folder).on(f"{words}@{at_hand[0]}")
     computed(spec, path, at_hand[1], (words,), context)
     return path
 
 
 @pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
 def test_units_for_a_worker_with_little_memory_are_cut_smaller(
-    engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+    engine: str, at_hand: tuple[str, Devices], expected: Expected, folder: Path, tmp_path: Path
 ) -> None:
     context = Counting()
-    found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
+    found = run_at_hand(engine, "tight", at_hand, folder, tmp_path, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert any("too little free memory" in text for text in context.texts)
 
 
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+    at_hand: tuple[str, Devices], folder: Path, tmp_path: Path
 ) -> None:
     context = Counting()
     with pytest.raises(DeviceError, match="cable is loose"):
-        run_at_hand("sw", "breaking at 1", at_hand, expected, tmp_path, context)
+        run_at_hand("sw", "breaking at 1", at_hand, folder, tmp_path, context)
     assert [text for text in context.texts if "tried once more" in text]
 
 
@@ -246,7 +245,8 @@ def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: p
 def test_the_last_ends_need_no_worker(
     engine: str,
     at_hand: tuple[str, Devices],
-    expected: tuple[Path, dict[str, Any]],
+    expected: Expected,
+    folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -278,7 +278,7 @@ def test_the_last_ends_need_no_worker(
     monkeypatch.setattr(connections.Connection, "workers", workers)
     monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_alone)
     monkeypatch.setattr(job.ClusterJob, "_see_whether_any_is_left", see_them_gone)
-    found = run_at_hand(engine, "one", at_hand, expected, tmp_path, Counting())
+    found = run_at_hand(engine, "one", at_hand, folder, tmp_path, Counting())
     assert is_seen.is_set()
     same_as_one_device(engine, found, expected, tmp_path)
 
@@ -294,7 +294,7 @@ def test_workers_with_another_version_are_refused_and_both_are_named(
 
 
 def test_a_late_worker_with_another_version_is_left_out(
-    cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, first = connections.Connection.unlike, next(iter(cluster.workers()))
 
@@ -304,7 +304,7 @@ def test_a_late_worker_with_another_version_is_left_out(
     monkeypatch.setattr(connections.Connection, "unlike", unlike)
     monkeypatch.setattr(connections.Connection, "check_versions", lambda self: None)
     context = Counting()
-    found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, context)
+    found = run_on(address_of(cluster), "sw", folder, tmp_path, monkeypatch, context)
     same_as_one_device("sw", found, expected, tmp_path)
     assert [text for text in context.texts if "does not take part: it has clalign 9" in text]
 
