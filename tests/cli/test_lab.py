@@ -162,6 +162,7 @@ def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
 SYNC = ("lab", "sync", "-q", "--runs", "1")
 
 
+@pytest.mark.thorough
 def test_waiting_groups(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "groups.json"
     small = ("--groups", "1,2", "--group-size", "4", "--size", "3000", "--methods", "launch,lbs,ilbs", "--sets", "2")

@@ -298,6 +298,7 @@ def assert_plan_holds(filled: Filled, counted: set[tuple[int, int]]) -> None:
     assert set(kept["kept_columns"].known) <= {m + 1}
 
 
+@pytest.mark.thorough(m=[5_000_000])
 @pytest.mark.parametrize("way", ["diagonal", "early", "upwards", "along"])
 @pytest.mark.parametrize(("m", "n"), [(5_000_000, 5_000_000), (5_000_000, 3), (1, 5_000_000), (20_000_000, 6_000_001)])
 def test_plan_of_millions(m: int, n: int, way: str) -> None:

@@ -88,6 +88,7 @@ def test_random_choices(
     assert differing(chosen, session, batch, profile) == 0
 
 
+@pytest.mark.thorough(group=[33])
 @pytest.mark.parametrize("group", [1, 17, 33, 127])
 @pytest.mark.parametrize("n", [1, 33, 130])
 def test_odd_groups(session: Session, group: int, n: int) -> None:
