@@ -409,11 +409,13 @@ def test_what_is_odd_about_the_files_is_told_with_its_line(
     odd.write_text(">t1\nMKVLAARTEWYG\nHH1KLMN\n>t1\nMKVLAA&TEW\n")
     assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", inputs[0], str(odd)]) == 0
     told = capsys.readouterr().err
-    assert f"{odd}, line 3: Digits among the residues were left out." in told
-    assert f'{odd}, line 5: Characters that are no protein residues: "&" (1).' in told
-    assert f'{odd}, line 4: Sequences with a name that another one had before: 1, for example "t1".' in told
+    (letters,) = [line for line in told.splitlines() if f"{odd}, line 5: " in line]
+    (names,) = [line for line in told.splitlines() if f"{odd}, line 4: " in line]
+    assert told.count(f"{odd}, line 3: ") == 1
+    assert '"&"' in letters
+    assert '"t1"' in names
     assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", str(odd), str(odd)]) == 0
-    assert capsys.readouterr().err.count("Digits among the residues were left out.") == 1
+    assert capsys.readouterr().err.count(f"{odd}, line 3: ") == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
