@@ -194,11 +194,15 @@ def reason_to_leave_out(item: pytest.Item) -> str:
         "team_session" in fixtures and (shape, kind) == ("lanes", "cpu")
     ):
         return "tests of kernels left out for devices that are not given their shape"
-    for level in () if named else LEVELS:
-        marker = item.get_closest_marker(level)
-        if marker is None or is_asked(item.config, level):
+    marks = {level: item.get_closest_marker(level) for level in LEVELS}
+    if "shaped_session" in fixtures and kind == "cpu" and shape in ("item", "lanes"):
+        marks["thorough"] = pytest.mark.thorough.mark  # shapes for GPUs, which a CPU's driver compiles for long
+    for level, mark in () if named else marks.items():
+        if mark is None or is_asked(item.config, level):
             continue
-        is_short = bool(marker.kwargs) and all(values[name] in short for name, short in marker.kwargs.items())
+        is_short = bool(mark.kwargs) and all(
+            getattr(values.get(name), "kind", values.get(name)) in short for name, short in mark.kwargs.items()
+        )
         if not is_short:
             return f"{level} tests left out: run.py test --{level}"
     return ""

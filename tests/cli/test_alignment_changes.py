@@ -11,6 +11,8 @@ from clalign.cli import main
 from clalign.databases.sequence_rows import read_alignment
 from clalign.errors import ExitCode
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 ROWS = {"a": "MKVLATGHEWQRI--PNDFCYSTAAGKL", "b": "MKVLSTGHDWQKI--PNDFCYTA-AGK-", "c": "-KVMAT-HEW-RIPDYFC--WSTKAGKL"}
 NEW = ">d like a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>e\nMKVMATHEWRIPDYFCWSTKAGKL\n"
 

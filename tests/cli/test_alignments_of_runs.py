@@ -11,6 +11,8 @@ from clalign.errors import ExitCode
 from clalign.formats.row_forms import ENDINGS, FORMS
 from clalign.runs.run_file import open_run
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 FAMILY = (
     ">a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>b\nMKVLSTGHDWQKIPNDFCYTAAGK\n>c\nKVMATHEWRIPDYFCWSTKAGKL\n"
     ">d\nMQRRSTVLLGPEDDNGHCWYVVKK\n"

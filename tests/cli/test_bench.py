@@ -10,6 +10,8 @@ import pytest
 from clalign.cli import main
 from clalign.errors import ExitCode
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 SMALL = ("--nodes", "15", "--residues", "30000")
 
 

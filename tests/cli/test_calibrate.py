@@ -25,6 +25,8 @@ sys.path.insert(0, str(GOLDEN))
 
 from hmm2search_output import differences, parse_output  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 
 def calibrate(*words: str, device: str = "reference") -> int:
     return main(["calibrate", "-q", "--device", device, *words])

@@ -139,18 +139,6 @@ def test_numpy_starts_no_threads_where_an_engine_has_nothing_for_them(monkeypatc
     )
 
 
-def test_a_search_ends_without_looking_through_its_objects() -> None:
-    script = (
-        "import atexit, gc\n"
-        "from clalign.cli.environment import end_at_once\n"
-        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
-        "end_at_once()\n"
-        "print(gc.get_freeze_count())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "True"]
-
-
 def test_what_few_searches_need_is_not_loaded_by_all() -> None:
     modules = "{'xopen', 'zstandard', 'clalign.formats.hmmer3_binary', 'clalign.engines.pictures'}"
     script = f"import sys, clalign.engines.pairwise.export; print(sorted({modules} & set(sys.modules)))"

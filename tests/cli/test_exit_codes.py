@@ -153,7 +153,7 @@ def test_a_mistake_has_the_code_of_its_kind(
     check(line, code, folder, capsys)
 
 
-@pytest.mark.thorough(line=[lines[0] for lines in BY_A_WORKER.values()])
+@pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize(("code", "line"), cases(BY_A_WORKER), ids=str)
 def test_a_mistake_that_the_worker_notices_has_the_code_of_its_kind(
     code: ExitCode, line: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

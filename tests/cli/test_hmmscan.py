@@ -153,7 +153,7 @@ def test_progress_is_that_of_a_search(library: str, tmp_path: Path, capfd: pytes
     assert main(["hmmscan", *words, library, SEQUENCES]) == 0
     events = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert events[-1]["kind"] == "finished"
-    assert {e["value"]["profile"] for e in events if e["kind"] == "partial"} == {0, 1, 2}
+    assert {e["value"]["query"] for e in events if e["kind"] == "partial"} == {0, 1, 2}
 
 
 def test_help_speaks_of_what_is_counted(capsys: pytest.CaptureFixture[str]) -> None:

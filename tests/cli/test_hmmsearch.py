@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -111,13 +112,14 @@ def test_no_hits_are_no_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert "The best of 8 sequences was s2 with E = 2.6 (score 1.1)." in capsys.readouterr().out
 
 
-def test_warnings_go_to_standard_error() -> None:
-    words = ("--device", "reference", "--alphabet", "dna", MOTIF, DNA)
-    done = clalign("hmmsearch", *words)
-    assert "No calibration in katdna_ls" in done.stderr
-    quiet = clalign("hmmsearch", "-q", *words)
-    assert quiet.stderr == ""
-    assert quiet.stdout.endswith("# [ok]\n")
+def test_warnings_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--device", "reference", "--alphabet", "dna", MOTIF, DNA]
+    assert main(["hmmsearch", *words]) == 0
+    assert "No calibration in katdna_ls" in capsys.readouterr().err
+    assert main(["hmmsearch", "-q", *words]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == ""
+    assert quiet.out.endswith("# [ok]\n")
 
 
 @pytest.mark.parametrize("command", [["hmmsearch"], ["hmmscan"], ["explain"]], ids=str)
@@ -153,22 +155,25 @@ def test_few_letters_are_taken_for_what_the_profile_is_for(tmp_path: Path, capsy
     assert capsys.readouterr().err.count("Taken for protein, like what it is compared with") == 1
 
 
-def test_progress_as_json() -> None:
-    done = clalign("hmmsearch", "--progress", "json", "--device", "reference", PROFILE, PROTEINS)
-    kinds = [json.loads(line)["kind"] for line in done.stderr.splitlines()]
-    assert kinds[0] == "started"
-    assert kinds[-1] == "finished"
+def events(*words: str, capfd: pytest.CaptureFixture[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Return the exit code of a search on the reference, and its events; nothing else goes to standard error."""
+    code = main(["hmmsearch", "--progress", "json", "--device", "reference", *words])
+    return code, [json.loads(line) for line in capfd.readouterr().err.splitlines()]
+
+
+def test_progress_as_json(capfd: pytest.CaptureFixture[str]) -> None:
+    code, found = events(PROFILE, PROTEINS, capfd=capfd)
+    kinds = [event["kind"] for event in found]
+    assert (code, kinds[0], kinds[-1]) == (ExitCode.DONE, "started", "finished")
     assert {"progress", "partial", "warning"} <= set(kinds)
 
 
-def test_errors_as_json(tmp_path: Path) -> None:
+def test_errors_as_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.fa"
     bad.write_text("this is not a sequence file\n")
-    done = clalign("hmmsearch", "--progress", "json", "--device", "reference", PROFILE, str(bad))
-    last = json.loads(done.stderr.splitlines()[-1])
-    assert last["kind"] == "failed"
-    assert last["value"]["exit_code"] == done.returncode == ExitCode.UNREADABLE
-    assert done.stdout == ""
+    code, found = events(PROFILE, str(bad), capfd=capfd)
+    assert found[-1]["kind"] == "failed"
+    assert found[-1]["value"]["exit_code"] == code == ExitCode.UNREADABLE
 
 
 @pytest.mark.parametrize(

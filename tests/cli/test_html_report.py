@@ -72,6 +72,7 @@ def test_there_is_a_bound(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [row[0] for row in listed(text)].count("second") == 2, "each query has its best before one has others"
 
 
+@pytest.mark.thorough
 def test_the_best_of_a_scan_are_of_each_sequence(tmp_path: Path) -> None:
     profiles = tmp_path / "two.hmm"
     profiles.write_text("".join((EXAMPLES / name).read_text() for name in ("rrm_1_hmmer3.hmm", "globins4.hmm")))

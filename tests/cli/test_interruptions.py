@@ -20,9 +20,7 @@ import pytest
 
 from clalign.cli import engine_command, main, starting, worker_commands
 from clalign.cli.interruptions import Interruptions, endings_raised
-from clalign.cli.outputs import Outputs
 from clalign.cli.processes import WorkerProcess
-from clalign.cli.run_places import continuation
 from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode, WorkerLost
 from clalign.jobs import Job
@@ -282,6 +280,7 @@ if os.name == "posix":
     ENDINGS.append((signal.SIGHUP, ExitCode.HUNG_UP))
 
 
+@pytest.mark.thorough(command=["bench"])
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 @pytest.mark.parametrize("command", ["hmmsearch", "bench"])
@@ -312,6 +311,7 @@ def test_a_second_interruption_ends_a_command_whose_worker_hangs() -> None:
     assert not worker.is_running()
 
 
+@pytest.mark.thorough(with_lock=[True])
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child that lets no thread of Python run")
 @pytest.mark.parametrize("with_lock", [False, True])
 def test_a_worker_that_hangs_ends_with_its_parent(with_lock: bool) -> None:
@@ -327,6 +327,7 @@ def child_of(process: subprocess.Popen[str]) -> psutil.Process:
     return child
 
 
+@pytest.mark.thorough
 def test_the_test_of_a_driver_ends_with_its_parent(tmp_path: Path) -> None:
     hanging = """
 import sys, time
@@ -351,6 +352,7 @@ ask([sys.executable, "-c", {hanging!r}], 1000)
     assert psutil.wait_procs(found, timeout=PATIENCE)[1] == []
 
 
+@pytest.mark.thorough(number=[signal.SIGTERM])
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize(("number", "code"), ENDINGS)
 def test_a_signal_while_an_output_is_written_leaves_nothing(
@@ -474,12 +476,3 @@ def test_a_run_that_is_verified_stays_complete_when_its_compiler_is_left(
         worker_commands.end_while_building(job, str(run))
     with open_run(run) as opened:
         assert opened.state == "done"
-
-
-@pytest.mark.usefixtures("worker_here")
-@pytest.mark.parametrize(("more", "share"), [([], " up to 100 %"), (["--pairs"], "")])
-def test_no_share_of_given_pairs_is_told_as_if_all_were_compared(more: list[str], share: str, tmp_path: Path) -> None:
-    run, proteins = tmp_path / "run.clalign", str(GOLDEN / "sequences" / "built.fa")
-    words = ["-q", "--device", "reference", "-o", str(tmp_path / "out"), "--run", str(run), *more]
-    assert main(["sw", *words, proteins, proteins]) == ExitCode.DONE
-    assert continuation(run, Outputs(())).startswith(f"The results{share} are safe in {run}.")

@@ -266,7 +266,7 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return Workshop(tmp_path_factory.mktemp("kills"))
 
 
-@pytest.mark.thorough
+@pytest.mark.exhaustive
 @pytest.mark.timeout(0)
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_nothing_differs_and_nothing_is_left_over(workshop: Workshop, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,8 @@ from clalign.errors import ExitCode
 from clalign.labs.ladder import Ladder
 from clalign.values.devices import Device
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE = str(GOLDEN / "profiles" / "rrm_ls.hmm")
 PROTEINS = str(GOLDEN / "sequences" / "built.fa")
@@ -78,20 +80,29 @@ def test_a_difference_has_its_exit_code(
     assert json.loads(capsys.readouterr().out)["rows"][0]["name"] == "basic"
 
 
-def test_pairs(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "pairs.json"
-    small = ("--pairs", "9", "--length", "50", "--runs", "1", "--seed", "3", "--variants", "global")
-    assert main([*PAIRS, *small, "--device", opencl_device.id, "--json", str(path)]) == ExitCode.DONE
+@pytest.mark.parametrize(
+    ("lab", "small", "kept", "rung", "told"),
+    [
+        (PAIRS, ("--pairs", "9", "--length", "50"), {"pairs": 9, "length": 50}, "global", "9 pairs of 50 x 50"),
+        (PAIR_HMM, ("--x", "20", "--y", "31", "--pairs", "3"), {"x": 20, "y": 31, "pairs": 3}, "states",
+         "a pair of 20 x 31"),
+    ],
+    ids=["sw", "pairhmm"],
+)  # fmt: skip
+def test_ladders_of_pairs(
+    opencl_device: Device, lab: tuple[str, ...], small: tuple[str, ...], kept: dict[str, int], rung: str, told: str,
+    tmp_path: Path, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    path, device = tmp_path / "pairs.json", ("--device", opencl_device.id)
+    words = ("--runs", "1", "--seed", "3", "--variants", rung, "--json", str(path))
+    assert main([*lab, *small, *words, *device]) == ExitCode.DONE
     document = json.loads(path.read_text())
-    assert (document["pairs"], document["length"], document["seed"]) == (9, 50, 3)
-    assert [row["name"] for row in document["rows"]] == ["sequential", "global"]
+    assert document.items() >= {**kept, "seed": 3}.items()
+    assert [row["name"] for row in document["rows"]] == ["sequential", rung]
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[:3]] == [
-        ["Rung", "Check"],
-        ["sequential", "equal"],
-        ["global", "equal"],
-    ]
-    assert "9 pairs of 50 x 50" in lines[-1]
+    shown = [line.split()[:2] for line in lines[:3]]
+    assert shown == [["Rung", "Check"], ["sequential", "equal"], [rung, "equal"]]
+    assert told in lines[-1]
 
 
 @pytest.mark.parametrize(
@@ -109,21 +120,6 @@ def test_what_is_wrong_with_pairs_is_told(
 ) -> None:
     assert main([*PAIRS, *words]) == code
     assert message in capsys.readouterr().err
-
-
-def test_pair_hmm(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "pair_hmm.json"
-    small = ("--x", "20", "--y", "31", "--pairs", "3", "--runs", "1", "--seed", "3", "--variants", "states")
-    assert main([*PAIR_HMM, *small, "--device", opencl_device.id, "--json", str(path)]) == ExitCode.DONE
-    document = json.loads(path.read_text())
-    assert [document[key] for key in ("x", "y", "pairs", "seed")] == [20, 31, 3, 3]
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[:2] for line in lines[:3]] == [
-        ["Rung", "Check"],
-        ["sequential", "equal"],
-        ["states", "equal"],
-    ]
-    assert "a pair of 20 x 31" in lines[-1]
 
 
 @pytest.mark.parametrize(
@@ -166,6 +162,7 @@ def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
 SYNC = ("lab", "sync", "-q", "--runs", "1")
 
 
+@pytest.mark.thorough
 def test_waiting_groups(opencl_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "groups.json"
     small = ("--groups", "1,2", "--group-size", "4", "--size", "3000", "--methods", "launch,lbs,ilbs", "--sets", "2")

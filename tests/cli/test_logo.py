@@ -15,6 +15,8 @@ from clalign.cli.logo import node_range, profile_named
 from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode, InputError, OptionError
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 EXAMPLES = {example.id: str(example.profiles) for example in load_examples()}
 HEADS = {".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}
 

@@ -11,6 +11,8 @@ from clalign.cli import main
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run, write_note
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 Told = pytest.CaptureFixture[str]
 
 

@@ -32,7 +32,7 @@ CARD = Device(id="0:0", name="Card X", kind="gpu", health="needs linker", proble
 
 
 @pytest.fixture
-def kept_run(tmp_path: Path) -> Path:
+def kept_run(tmp_path: Path, worker_here: None) -> Path:
     run = tmp_path / "x.clalign"
     inputs = [str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")]
     flags = ["-q", "--device", "reference", "-o", str(tmp_path / "x.txt"), "--run", str(run)]

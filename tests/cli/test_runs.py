@@ -16,6 +16,8 @@ from clalign.runs.ownership import is_owned, owned
 from clalign.runs.run_file import create_run, open_run
 from clalign.tools import library
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:

@@ -14,6 +14,8 @@ from clalign.cli import main
 from clalign.databases.loading import load_database
 from clalign.errors import ExitCode
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 PROFILE, PROTEINS = clalign.example("rrm_1.hmm"), clalign.example("swissprot_sample.fasta.gz")
 SEARCH = ["hmmsearch", "-E", "1e-3", PROFILE, PROTEINS]
 

@@ -53,6 +53,7 @@ def test_a_reader_of_standard_error_that_goes_ends_nothing(mode: str, search: li
     assert done.returncode == ExitCode.UNREADABLE
 
 
+@pytest.mark.thorough(closed=[">&- 2>&-"])
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_closed_streams_end_nothing(closed: str, search: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
@@ -74,6 +75,7 @@ def test_a_closed_standard_input_is_told(search: list[str], tmp_path: Path) -> N
 FULL = Path("/dev/full")
 
 
+@pytest.mark.thorough(words=["search"])
 @pytest.mark.skipif(not FULL.exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("words", [["--help"], ["hmmsearch", "--help"], ["cache"], ["devices"], "search"])
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
@@ -93,6 +95,7 @@ def test_a_full_disk_behind_standard_output_is_told(
             assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.thorough(encoding=["utf-16", "undefined"])
 @pytest.mark.parametrize(
     ("encoding", "written"),
     [("utf-16", "utf-16"), ("utf-32", "utf-32"), ("utf-7", "utf-7"), ("cp1252", "cp1252"), ("idna", "utf-8"),

@@ -12,6 +12,8 @@ from clalign.cli import main
 from clalign.errors import ExitCode
 from clalign.tools import guide_trees
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 ROWS = {
     "a": "ACDEFGHIKLMNPQRSTVWY",
     "b": "ACDEFGHIKLMNPQRSTVWW",

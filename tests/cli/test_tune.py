@@ -12,6 +12,8 @@ from clalign.compute.opencl.tunings import read_tunings
 from clalign.errors import ExitCode
 from clalign.values.devices import Device
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 
 @pytest.mark.thorough
 def test_choices_are_found_and_forgotten(

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -335,52 +334,6 @@ def test_intels_processor_driver_is_found_where_pip_puts_it(monkeypatch: pytest.
     (system / "intel.icd").write_text("/opt/intel/libintelocl.so\n")
     register_intel_runtime(str(prefix), system)
     assert "OCL_ICD_VENDORS" not in os.environ, "the system knows it"
-
-
-def test_nobody_waits_twice_for_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(discover, "verdicts_path", lambda: discover.cache_root() / "devices.json")
-    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(discover, "_list_in_child", lambda: ([replace(CARD, health="not tested")], ""))
-    tested = []
-
-    def hang(*words: Any, **more: Any) -> None:
-        tested.append(words)
-        raise subprocess.TimeoutExpired("probe", 1)
-
-    monkeypatch.setattr(discover.subprocess, "run", hang)
-    for _ in range(2):
-        assert discover_devices()[0].health == "not usable"
-    assert len(tested) == 1
-    assert "--refresh" in discover_devices()[0].problem
-    discover_devices(refresh=True)
-    assert len(tested) == 2
-
-
-def test_a_driver_that_takes_long_is_told_of_and_keeps_no_other_waiting(
-    monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path
-) -> None:
-    slow, quick = replace(CARD, id="0:0", health="not tested"), replace(CARD, id="1:0", health="not tested")
-    other_is_tested, is_told, told = threading.Event(), threading.Event(), list[str]()
-
-    def judge(device: Device) -> Device:
-        if device.id == quick.id:
-            other_is_tested.set()
-        else:
-            assert other_is_tested.wait(120)
-            assert is_told.wait(120)
-        return device.judged("ready")
-
-    def tell(text: str) -> None:
-        told.append(text)
-        is_told.set()
-
-    monkeypatch.setattr(discover, "_list_in_child", lambda: ([slow, quick], ""))
-    monkeypatch.setattr(discover, "test_in_child", judge)
-    monkeypatch.setattr(discover, "NEXT_SECONDS", 0.01)
-    monkeypatch.setattr(discover, "TELL_SECONDS", 0.02)
-    found = discover.discover_devices(refresh=True, tell=tell)
-    assert [device.health for device in found[:2]] == ["ready", "ready"]
-    assert slow.name in told[0]
 
 
 def test_an_error_of_a_test_is_not_lost(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:

@@ -251,8 +251,9 @@ def chosen(n: int, is_thorough: bool, few: int) -> Iterator[int]:
     yield from range(1 + n % step, n + 1, step)
 
 
+@pytest.mark.thorough(name=["sw"], is_thorough=[False])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
-@pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
     expected, texts, counts = search(name)
     assert not isinstance(expected, ClalignError)
@@ -271,8 +272,9 @@ def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thoroug
     assert n_again > 0
 
 
+@pytest.mark.thorough(name=["sw"], is_thorough=[False])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
-@pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
     """Whatever was damaged on its way to the device or back, the results are the same in the end."""
     expected, _, counts = search(name, apart=True)
@@ -285,8 +287,9 @@ def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_th
     assert n_told > 0
 
 
+@pytest.mark.thorough(name=["sw"], is_thorough=[False])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
-@pytest.mark.parametrize("is_thorough", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_buffer_that_is_emptied(search: Callable[..., Outcome], opened: Device, name: str, is_thorough: bool) -> None:
     """What a device loses is noticed at once, or `verify` finds it."""
     expected, _, counts = search(name, apart=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import mmap
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,29 +14,20 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 import pytest
-from msgspec import Struct
 
 from clalign.compute.opencl import session as opencl_session
 from clalign.compute.opencl import transfers
 from clalign.compute.opencl.build_reports import parse_log
 from clalign.compute.opencl.choice import all_devices
 from clalign.compute.opencl.session import OpenCLSession
-from clalign.compute.opencl.transfers import SMALL_BYTES, is_over
+from clalign.compute.opencl.transfers import SMALL_BYTES
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import ProgramChoice
 from clalign.errors import DeviceError, OutOfDeviceMemory
-from clalign.jobs import Job, building
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_profile
-
-
-class Held(Struct, frozen=True):
-    """What a stage may keep: buffers among other things."""
-
-    buffers: tuple[Any, ...]
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +46,7 @@ def session(opened: Device, request: pytest.FixtureRequest) -> Iterator[OpenCLSe
         yield session
 
 
+@pytest.mark.thorough(session=["as it is"])
 def test_results_in_any_order_of_collecting(session: OpenCLSession) -> None:
     rng = np.random.default_rng(1)
     profile = random_profile(rng, 25)
@@ -114,6 +105,7 @@ def test_large_arrays_arrive_whole(session: OpenCLSession) -> None:
     assert (session.download(session.zeros(12), (3, 1), np.int32) == 0).all()
 
 
+@pytest.mark.thorough(session=["as it is"])
 def test_read_only_mapped_residues(session: OpenCLSession, tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     profile = random_profile(rng, 12)
@@ -161,34 +153,7 @@ def test_a_cpu_computes_where_the_host_reads(
         assert (session.download(there, 77, np.uint8) == given - 1).all(), "what was uploaded is a copy"
 
 
-def test_what_stays_on_the_device(session: OpenCLSession) -> None:
-    keys = [np.zeros(0) for _ in range(4)]
-    made: list[int] = []
-
-    def ask(i: int) -> Any:
-        return session.cached("table", keys[i], lambda: made.append(i) or [session.upload(np.zeros(1000, np.uint8))])
-
-    first = ask(0)
-    assert ask(0) is first
-    assert session.cached("other", keys[0], lambda: 7) == 7
-    assert made == [0]
-    session._cache.budget = 2500
-    for i in (1, 0, 2):  # 1 was used before 0, so it goes when 2 comes
-        ask(i)
-    assert made == [0, 1, 2]
-    assert ask(0) is first
-    ask(1)
-    assert made == [0, 1, 2, 1]
-    assert session._cache.n_bytes <= 2500
-
-
-def test_buffers_within_values_count(session: OpenCLSession) -> None:
-    key = np.zeros(0)
-    layout = session.cached("layout", key, lambda: Held(("x", session.allocate(5000))))
-    assert layout.buffers[1].size >= 5000
-    assert session._cache.n_bytes >= 5000
-
-
+@pytest.mark.thorough(session=["as it is"])
 def test_short_memory_waits_for_what_runs_beside(session: OpenCLSession) -> None:
     """A session beside this one may be left alone then, and its buffers be given to others."""
     rng = np.random.default_rng(10)
@@ -238,30 +203,6 @@ def test_marks_do_not_overwrite_what_another_queue_writes(session: OpenCLSession
     assert opened.kind != "cpu", "the queue was never busy so long"
 
 
-def test_short_memory_lets_go_what_was_copied_for_a_batch(opened: Device) -> None:
-    record = cl._cl._ErrorRecord(msg="short", code=cl.status_code.MEM_OBJECT_ALLOCATION_FAILURE, routine="a call")
-    with OpenCLSession(replace(opened, kind="gpu", vendor="nobody")) as session:
-        session.upload(np.zeros(SMALL_BYTES + 1, np.uint8))
-        assert session._transfers._unread
-        with pytest.raises(OutOfDeviceMemory), session._translated():
-            raise cl.MemoryError(record)
-        assert not session._transfers._unread
-
-
-def test_scratch_memory_is_kept_for_its_queue(session: OpenCLSession) -> None:
-    kept = session.scratch("edges", 5000)
-    assert kept.size >= 8192
-    assert session.scratch("edges", 8000) is kept
-    assert session.scratch("others", 5000) is not kept
-    with session.second_queue() as beside:
-        assert beside.scratch("edges", 5000) is not kept
-
-
-def test_scratch_memory_is_not_rounded_up_beyond_the_largest_buffer(session: OpenCLSession) -> None:
-    session.device = replace(session.device, max_buffer_bytes=6000)
-    assert 5000 <= session.scratch("edges", 5000).size < 6000
-
-
 def test_what_was_found_out_is_kept_for_a_device_and_its_driver(
     opened: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -292,28 +233,6 @@ def test_another_object_at_the_same_address_is_another_key(session: OpenCLSessio
     assert values == list(range(50))
     batches = (SequenceBatch.from_texts(["A" * (i + 1)]) for i in range(50))
     assert [session.cached("length", b, lambda b=b: int(b.offsets[-1])) for b in batches] == list(range(1, 51))
-
-
-def test_what_belongs_to_a_batch_goes_with_it(session: OpenCLSession) -> None:
-    batch = SequenceBatch.from_texts(["ACD"])
-    session.residues(batch)
-    assert len(session._cache) == 1
-    assert session._cache.n_bytes >= 3 or session.device.kind == "cpu"
-    del batch
-    assert len(session._cache) == session._cache.n_bytes == 0
-
-
-def test_a_batch_used_again_is_not_copied_again(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    profiles = [random_profile(rng, nodes) for nodes in (10, 10, 30)]
-    batch = random_batch(rng, profiles[0], 20, 100)
-    with OpenCLSession(opened) as session:
-        shared: list[int] = []
-        share = session.share
-        monkeypatch.setattr(session, "share", lambda array: shared.append(array.nbytes) or share(array))
-        for profile in profiles:
-            assert (session.run(VITERBI, batch, profile).values == VITERBI.reference(batch, profile).values).all()
-        assert len(shared) == 2
 
 
 def test_too_large_a_buffer(session: OpenCLSession) -> None:
@@ -366,25 +285,6 @@ def test_memory_that_only_the_kernel_missed(session: OpenCLSession) -> None:
     session._launched.clear()
 
 
-def test_collecting_does_not_wait_for_what_was_started_later(opened: Device) -> None:
-    """The host could not work while the device computes if it had to wait for the batch after."""
-    rng = np.random.default_rng(9)
-    profile = random_profile(rng, 150 if opened.kind == "cpu" else 4000)
-    small, large = random_batch(rng, profile, 20, 100), random_batch(rng, profile, 20_000, 400, same_length=True)
-    with OpenCLSession(opened) as session:
-        session.run(VITERBI, small, profile)
-        for _ in range(20):  # another program may take the processor at any moment
-            first, second = session.start(VITERBI, small, profile), session.start(VITERBI, large, profile)
-            later = session._launched[-1][0]
-            first()
-            is_early = not is_over(later)
-            second()
-            assert is_over(later)
-            if is_early:
-                return
-    pytest.fail("the first result never came before the second was computed")
-
-
 def driver_error(code: int) -> cl.Error:
     """Return an error as the driver's binding raises it."""
 
@@ -404,6 +304,7 @@ def driver_error(code: int) -> cl.Error:
     return cl.RuntimeError(Record())
 
 
+@pytest.mark.thorough(session=["as it is"])
 def test_times_are_counted(session: OpenCLSession) -> None:
     rng = np.random.default_rng(7)
     profile = random_profile(rng, 40)
@@ -418,18 +319,6 @@ def test_times_are_counted(session: OpenCLSession) -> None:
         assert beside.kernel_seconds > 0
     assert session.kernel_seconds == after
     assert (session.copy_seconds > 0) == opencl_session.has_own_memory(session.device)
-
-
-def test_a_job_knows_when_its_compiler_is_done(opened: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clalign.compute.opencl.programs.TELL_SECONDS", 0.01)
-    job = Job(lambda event: None)
-    with OpenCLSession(opened, building=partial(building, job)) as session:
-        with session._programs.told_of(ProgramChoice.of("msv_vector", {}), session._building):
-            ends = time.monotonic() + 30
-            while not job.is_building() and time.monotonic() < ends:
-                time.sleep(0.01)
-            assert job.is_building()
-        assert not job.is_building()
 
 
 def test_offset_of_the_first_item(session: OpenCLSession, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def test_files_and_objects_give_the_same() -> None:
 
 
 def test_profiles_in_memory_give_the_same(tmp_path: Path) -> None:
-    profiles, targets = clalign.example("globins4.hmm"), clalign.example("three_proteins.fasta")
+    profiles, targets = clalign.example("motif.hmm"), clalign.example("motif.fasta")
     (hmm,) = clalign.load_profiles(profiles)
     tables = []
     for given in (profiles, hmm, [hmm], iter([hmm])):

@@ -154,6 +154,7 @@ KIN_PAIRS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(device=["gpu", "cpu"])
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_emissions_of_all_pairs(session: Session, n_sets: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "CPU_CELLS", 40_000)  # a few pairs at a time

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import re
 import signal
 import sys
@@ -11,7 +10,6 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import dask
@@ -21,24 +19,31 @@ import pytest
 
 import clalign
 from clalign.compute.opencl import choice
-from clalign.databases.profile_library import load_library
 from clalign.engines.engine import engine_named
 from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import connection as connections
-from clalign.execution.cluster import finalizers, job, shard_placement, shards, worker, worker_clients
-from clalign.execution.cluster.payloads import unpacked
-from clalign.execution.failures import Failure
+from clalign.execution.cluster import finalizers, job, shards, worker_clients
 from clalign.execution.job import Task
-from clalign.execution.units import Plan, Query
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
-from clalign.values.local_profiles import shelf_of
 from clalign.values.sequences import Sequence, SequenceDatabase
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
-import device_runs
-from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from device_runs import (
+    EVERY_ENGINE,
+    WAIT,
+    Counting,
+    Devices,
+    Expected,
+    computed,
+    content,
+    exports,
+    small_units,
+    spec_of,
+)
+
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture(scope="module")
@@ -69,18 +74,6 @@ def test_workers_on_this_machine_have_the_environment_of_now(cluster: Any, monke
     assert connections.CORES not in os.environ
 
 
-def test_answers_that_do_not_say_which_have_gone_are_not_asked_for_ever(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def gather(keys: Any) -> dict[str, Any]:
-        return {"status": "error", "keys": ["another"]}
-
-    future = cluster.client.submit(abs, -1, pure=False)
-    assert future.result(timeout=WAIT) == 1
-    monkeypatch.setattr(cluster.client.scheduler, "gather", gather, raising=False)
-    assert cluster.gathered({future: next(iter(cluster.workers()))}) == {}
-
-
 def run_on(
     address: str, engine: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, context: Any = None
 ) -> Path:
@@ -93,33 +86,22 @@ def run_on(
     return path
 
 
-def written(path: Path, folder: Path) -> dict[str, str]:
-    """Return the exports of a run without the options that name devices."""
-    return {name: re.sub(r" --(device|cluster) \S+", "", text) for name, text in exports(path, folder).items()}
+def without_devices(written: dict[str, str]) -> dict[str, str]:
+    """Return exports without the options that name devices."""
+    return {name: re.sub(r" --(device|cluster) \S+", "", text) for name, text in written.items()}
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder for inputs, and what the run of one device holds, with its exports, by engine."""
-    return tmp_path_factory.mktemp("expected"), {}
+def same_as_one_device(engine: str, found: Path, expected: Expected, tmp_path: Path) -> None:
+    assert content(found) == expected(engine)[0]
+    assert without_devices(exports(found, tmp_path / "exports")) == without_devices(expected(engine)[1])
 
 
-def same_as_one_device(engine: str, found: Path, expected: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, of_one = expected
-    if engine not in of_one:
-        path = folder / f"{engine}.clalign"
-        with pytest.MonkeyPatch.context() as alone:
-            computed(spec_of(engine, folder), path, Devices(alone), ("one",))
-        of_one[engine] = content(path), written(path, folder / f"{engine} exports")
-    assert content(found) == of_one[engine][0]
-    assert written(found, tmp_path / "exports") == of_one[engine][1]
-
-
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_workers_find_what_one_device_finds(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch)
+    found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch)
     same_as_one_device(engine, found, expected, tmp_path)
 
 
@@ -127,10 +109,9 @@ def address_of(cluster: Any) -> str:
     return str(cluster.client.scheduler.address)
 
 
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hand_out, take = job.ClusterJob._hand_out, worker_clients.RemoteDevice.take
     until, before, at_work = time.monotonic() + WAIT, set(cluster.workers()), set[str]()
@@ -153,17 +134,16 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
     monkeypatch.setattr(worker_clients.RemoteDevice, "take", note_and_take)
     monkeypatch.setattr(job, "MAX_TOGETHER", 1)  # or the one that is left could have all the rest in one task
     context = Counting(3, kill)
-    found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, context)
+    found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert [text for text in context.texts if "has gone; what it had goes to others" in text]
     assert at_work - before, "the one in its place has computed as well"
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "fitted"])
 def test_a_worker_that_hangs_holds_nobody_up(
-    engine: str, cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one that is stopped may have shards that the other waits for, and results that were not fetched."""
     stopped = list[int]()
@@ -175,7 +155,7 @@ def test_a_worker_that_hangs_holds_nobody_up(
     monkeypatch.setattr(connections, "SILENT_SECONDS", 3.0)
     monkeypatch.setattr(job, "MAX_TOGETHER", 1)
     try:
-        found = run_on(address_of(cluster), engine, expected[0], tmp_path, monkeypatch, Counting(3, stop))
+        found = run_on(address_of(cluster), engine, folder, tmp_path, monkeypatch, Counting(3, stop))
     finally:
         for process in stopped:
             os.kill(process, signal.SIGCONT)
@@ -196,60 +176,31 @@ def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
 
 
 def run_at_hand(
-    engine: str, words: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path,
+    engine: str, words: str, at_hand: tuple[str, Devices], folder: Path, tmp_path: Path,
     context: Counting,
 ) -> Path:  # fmt: skip
     path = tmp_path / "run.clalign"
-    spec = spec_of(engine, expected[0]).on(f"{words}@{at_hand[0]}")
+    spec = spec_of(engine, folder).on(f"{words}@{at_hand[0]}")
     computed(spec, path, at_hand[1], (words,), context)
     return path
 
 
-@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
 def test_units_for_a_worker_with_little_memory_are_cut_smaller(
-    engine: str, at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+    engine: str, at_hand: tuple[str, Devices], expected: Expected, folder: Path, tmp_path: Path
 ) -> None:
     context = Counting()
-    found = run_at_hand(engine, "tight", at_hand, expected, tmp_path, context)
+    found = run_at_hand(engine, "tight", at_hand, folder, tmp_path, context)
     same_as_one_device(engine, found, expected, tmp_path)
     assert any("too little free memory" in text for text in context.texts)
 
 
-def test_what_cannot_be_sent_is_kept_until_it_is_seen_who_is_there(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A worker that has just gone would be given the same again and again."""
-    send, look, n_sent, n_looks = (
-        worker_clients.RemoteDevice.send,
-        job.ClusterJob._look_around,
-        list[int](),
-        list[int](),
-    )
-
-    def send_in_vain(self: worker_clients.RemoteDevice, *given: Any) -> None:
-        n_sent.append(len(n_looks))
-        if len(n_sent) < 9:
-            raise ConnectionError
-        send(self, *given)
-
-    def look_around(self: job.ClusterJob) -> None:
-        n_looks.append(1)
-        look(self)
-
-    monkeypatch.setattr(worker_clients.RemoteDevice, "send", send_in_vain)
-    monkeypatch.setattr(job.ClusterJob, "_look_around", look_around)
-    found = run_at_hand("sw", "one", at_hand, expected, tmp_path, Counting())
-    assert len(set(n_sent[:9])) == 9
-    same_as_one_device("sw", found, expected, tmp_path)
-
-
 def test_a_device_that_fails_twice_ends_the_job_where_it_is_the_only_one(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path
+    at_hand: tuple[str, Devices], folder: Path, tmp_path: Path
 ) -> None:
     context = Counting()
     with pytest.raises(DeviceError, match="cable is loose"):
-        run_at_hand("sw", "breaking at 1", at_hand, expected, tmp_path, context)
+        run_at_hand("sw", "breaking at 1", at_hand, folder, tmp_path, context)
     assert [text for text in context.texts if "tried once more" in text]
 
 
@@ -294,7 +245,8 @@ def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: p
 def test_the_last_ends_need_no_worker(
     engine: str,
     at_hand: tuple[str, Devices],
-    expected: tuple[Path, dict[str, Any]],
+    expected: Expected,
+    folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -326,100 +278,9 @@ def test_the_last_ends_need_no_worker(
     monkeypatch.setattr(connections.Connection, "workers", workers)
     monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_alone)
     monkeypatch.setattr(job.ClusterJob, "_see_whether_any_is_left", see_them_gone)
-    found = run_at_hand(engine, "one", at_hand, expected, tmp_path, Counting())
+    found = run_at_hand(engine, "one", at_hand, folder, tmp_path, Counting())
     assert is_seen.is_set()
     same_as_one_device(engine, found, expected, tmp_path)
-
-
-def test_workers_go_on_while_the_end_of_a_query_is_computed_at_home(
-    at_hand: tuple[str, Devices], expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first end waits for another one to begin, for which all rows of its query must have come."""
-    begin, compute, is_other_begun = finalizers.Finalizers.begin, finalizers.Finalizers._compute, threading.Event()
-
-    def begin_told(self: finalizers.Finalizers, unit: Any, cutter: Any) -> None:
-        if unit.query.number != 0:
-            is_other_begun.set()
-        begin(self, unit, cutter)
-
-    def compute_later(self: finalizers.Finalizers, query: Any) -> Any:
-        if query.number == 0:
-            assert is_other_begun.wait(WAIT), "something of the other queries"
-        return compute(self, query)
-
-    monkeypatch.setattr(finalizers.Finalizers, "begin", begin_told)
-    monkeypatch.setattr(finalizers.Finalizers, "_compute", compute_later)
-    found = run_at_hand("fitted", "one", at_hand, expected, tmp_path, Counting())
-    same_as_one_device("fitted", found, expected, tmp_path)
-    assert is_other_begun.is_set()
-
-
-@pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> worker.Jobs:
-    """What a worker has, outside of which its tasks are called."""
-    found = worker.Jobs()
-    monkeypatch.setattr(worker, "jobs_of_worker", lambda: found)
-    return found
-
-
-def test_what_comes_for_a_job_after_its_end_is_not_kept(jobs: worker.Jobs) -> None:
-    data = pickle.dumps("a search")
-    assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    jobs.forget("an idle job")
-    assert worker.hold("an idle job", [(("search", 1), 0)], data), "it goes on, and is sent anew"
-    assert "an idle job" in jobs.running
-    assert worker.end("an idle job") == ([], {})
-    assert worker.hold("an idle job", [(("search", 1), 0)], data)
-    assert "an idle job" not in jobs.running
-
-
-class Sent:
-    """The future of something that was sent."""
-
-    status = "finished"
-
-    def release(self) -> None:
-        """Do nothing."""
-
-
-def test_models_of_a_library_travel_once_and_are_forgotten_after_its_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_clients, "MAX_SEARCHES", 3)
-    monkeypatch.setattr(worker_clients.Worker, "_scattered", lambda self, data: data)
-    hmms = [hmm for path in device_runs.LIBRARIES["hmmer3"] for hmm in load_library(str(path))[0]]
-    library = [shelf_of(hmms * 4), shelf_of(hmms * 2)]
-    profiles = [shelf.profile(place) for shelf in library for place in range(len(shelf))]
-    plan = Plan((), 0, 0.0, lambda run, number: None, lambda device: None)  # type: ignore[arg-type, return-value]
-    payloads = worker_clients.Payloads(SimpleNamespace(client=None), plan)  # type: ignore[arg-type]
-    client = worker_clients.Worker("one", "one", None, payloads)  # type: ignore[arg-type]
-    sent, dropped = list[Any](), list[Any]()
-    monkeypatch.setattr(client, "submit", lambda what, function, job, given, *rest: sent.extend(given) or Sent())
-    for number, profile in enumerate(profiles):
-        name = payloads.search_name(number, profile)
-        client.send(name)
-        dropped += client.drop_old([name])
-        payloads.done_with(number)
-        assert len(payloads.packed(name)[0]) < 1000
-        assert unpacked(payloads.packed(name)[0], payloads.register.found.get).match.tolist() == (
-            profile.match.tolist()
-        )
-    names = [name for name, _ in sent]
-    assert len(names) == len(set(names)) == len(profiles) + 2, "each once, and two shelves"
-    shelves = [name for name in names if name[0] == "shared"]
-    assert [name for name, _ in dropped if name[0] == "shared"] == shelves[:1]
-    assert len(dropped) == len(profiles) - 3 + 1
-    assert list(payloads.register.found) == shelves[1:], "at home as well"
-
-
-def test_what_was_sent_once_more_is_not_dropped_and_what_is_missing_is_told(jobs: worker.Jobs) -> None:
-    name, data = ("search", 1), pickle.dumps("a search")
-    plan = pickle.dumps("a plan")
-    assert worker.hold("a job", [(("plan", 0), 0), (name, 1), (name, 2)], plan, data, data, "a task before")
-    found = pickle.loads(worker.compute("a job", {}, [(("search", 2), 0, 0, 1), (name, 0, 0, 1)], [(name, 1)]))
-    assert found == [Failure("forgotten")] * 2
-    assert name in jobs.running["a job"].held
-    worker.compute("a job", {}, [(name, 0, 0, 1)], [(name, 2)])
-    assert name not in jobs.running["a job"].held
-    worker.end("a job")
 
 
 def test_workers_with_another_version_are_refused_and_both_are_named(
@@ -433,7 +294,7 @@ def test_workers_with_another_version_are_refused_and_both_are_named(
 
 
 def test_a_late_worker_with_another_version_is_left_out(
-    cluster: Any, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, first = connections.Connection.unlike, next(iter(cluster.workers()))
 
@@ -443,7 +304,7 @@ def test_a_late_worker_with_another_version_is_left_out(
     monkeypatch.setattr(connections.Connection, "unlike", unlike)
     monkeypatch.setattr(connections.Connection, "check_versions", lambda self: None)
     context = Counting()
-    found = run_on(address_of(cluster), "sw", expected[0], tmp_path, monkeypatch, context)
+    found = run_on(address_of(cluster), "sw", folder, tmp_path, monkeypatch, context)
     same_as_one_device("sw", found, expected, tmp_path)
     assert [text for text in context.texts if "does not take part: it has clalign 9" in text]
 
@@ -462,27 +323,6 @@ def test_a_scheduler_that_is_not_there_is_told_of(
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)
     with pytest.raises(DeviceNotFound, match=words):
         run_on(address, "sw", tmp_path, tmp_path, monkeypatch)
-
-
-def test_rows_of_a_query_are_looked_for_again_when_some_come_back_or_a_shard_comes() -> None:
-    chance = np.random.default_rng(5)
-    given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(1, 99))) for n in range(40)]
-    placement = shard_placement.ShardPlacement(0, shards.Outline.of(SequenceDatabase.from_sequences(given, AMINO)))
-    bounds = placement.outline.rows.tolist()
-    cutter, query = (
-        shard_placement.WorkersCutter(None, "one", placement),
-        Query(0, [(0, bounds[1])], None, 40, 0, None),
-    )  # type: ignore[arg-type]
-    placement.hold(1, "one")
-    assert not cutter.has_some_of(query)
-    query.ranges, query.n_back = [(0, bounds[1] + 1)], 1
-    assert cutter.has_some_of(query)
-    query.ranges = [(0, bounds[1])]
-    assert not cutter.has_some_of(query)
-    placement.hold(0, "one")
-    assert cutter.has_some_of(query)
-    placement.forget("one")
-    assert not cutter.has_some_of(query)
 
 
 def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:

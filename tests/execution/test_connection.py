@@ -83,13 +83,6 @@ def scheduler() -> Iterator[str]:
         yield cluster.scheduler_address
 
 
-class Named:
-    """A future of which only the name matters."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-
-
 class Hanging:
     """A scheduler that answers when it may."""
 
@@ -100,22 +93,6 @@ class Hanging:
         while not self.may_answer:
             await asyncio.sleep(0.01)
         return {"workers": {"tcp://host:1": {"name": "one"}}}
-
-
-def test_a_scheduler_that_hangs_is_told_of_and_waited_for(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SILENT_SECONDS", 0.1)
-    hanging, told = Hanging(), list[str]()
-
-    def hear(text: str) -> None:
-        told.append(text)
-        hanging.may_answer = True
-
-    with connections.Connection(scheduler, warn=hear) as connection:
-        with monkeypatch.context() as patch:
-            patch.setattr(connection.client, "scheduler", hanging)
-            assert connection.workers() == {"tcp://host:1": "one"}
-        assert [" ".join(text.split(") ")[1].split()[:3]) for text in told] == ["does not answer:", "answers again."]
-        assert not connection.is_silent
 
 
 def test_a_job_can_be_stopped_while_the_scheduler_hangs(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,52 +124,6 @@ def test_a_job_can_be_stopped_while_nobody_says_that_it_is_a_scheduler(monkeypat
         connections.Connection(f"tcp://127.0.0.1:{server.getsockname()[1]}", check),
     ):
         pass
-
-
-def test_a_worker_hangs_of_which_its_scheduler_hears_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SILENT_SECONDS", 10.0)
-    now = 0.0
-    heartbeats, found = connections.Heartbeats(lambda: now), list[set[str]]()
-    for now in range(30):
-        found.append(heartbeats.hanging({"stops": min(now, 5), "stays": now} | ({"comes": 9} if now > 8 else {})))
-    assert found[15] == set()
-    assert found[16] == {"stops"}
-    assert found[20] == {"stops", "comes"}
-    assert heartbeats.hanging({"stops": 30, "stays": 30, "comes": 9}) == {"comes"}, "it goes on"
-    now = 1000.0  # the scheduler itself hung
-    assert heartbeats.hanging({"stops": 30, "stays": 30}) == set()
-
-
-def test_an_answer_of_a_worker_that_hangs_is_not_waited_for(scheduler: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "STUCK_SECONDS", 0.1)
-    monkeypatch.setattr(connections, "SILENT_SECONDS", 0.5)
-    asked = list[list[str]]()
-
-    class Scheduler:
-        """It waits for one of its two workers, which hangs."""
-
-        async def identity(self, **_: object) -> dict[str, Any]:
-            return {"workers": {"hangs": {"last_seen": 1.0}, "works": {"last_seen": time.monotonic()}}}
-
-        async def broadcast(self, workers: list[str], **_: object) -> dict[str, Any]:
-            asked.append(workers)
-            while "hangs" in workers:
-                await asyncio.sleep(0.01)
-            return {"works": {"packages": {}}}
-
-        async def gather(self, keys: list[str]) -> dict[str, Any]:
-            asked.append(keys)
-            while "of hangs" in keys:
-                await asyncio.sleep(0.01)
-            return {"status": "OK", "data": {"of works": 1}}
-
-    with connections.Connection(scheduler) as connection, monkeypatch.context() as patch:
-        patch.setattr(connection.client, "scheduler", Scheduler())
-        assert list(connection.unlike(["hangs", "works"])) == ["works"]
-        assert asked.pop() == ["works"]
-        ones = {Named(f"of {name}"): name for name in ("hangs", "works")}
-        assert [(one.key, value) for one, value in connection.gathered(ones).items()] == [("of works", 1)]
-        assert connection.hanging == {"hangs"}
 
 
 def test_what_has_gone_with_its_worker_is_not_waited_for() -> None:

@@ -17,7 +17,6 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, no_check
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import DeviceError
 from clalign.execution import cpu_helper as module
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.jobs import QuietContext
@@ -88,23 +87,6 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
         assert helper.session is processor
 
 
-def test_a_processor_by_itself_builds_what_it_lacks_of_it_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    there, lacking = (ProgramChoice.of(f"{name}_simd4", {"LANES": 4}) for name in ("decoding", "sampling"))
-    processor, is_asked = ReferenceSession(replace(REFERENCE, kind="cpu")), threading.Event()
-
-    def ahead(choices: Any, can_wait: bool = False) -> None:
-        assert (list(choices), can_wait) == ([lacking], True)
-        is_asked.set()
-
-    monkeypatch.setattr(processor, "build_ahead", ahead)
-    monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice == lacking])
-    monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
-    helps = [lambda rehearsal: rehearsal.build_ahead([there, lacking])]
-    with CpuHelper(processor, lambda wish: REFERENCE, no_check, helps=helps) as helper:
-        assert is_asked.wait(60)
-        assert helper.helper_for(processor) is processor
-
-
 def test_what_kernels_took_on_both_devices_is_added() -> None:
     card = ReferenceSession(CARD)
     card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
@@ -113,29 +95,6 @@ def test_what_kernels_took_on_both_devices_is_added() -> None:
         processor: Any = helper.session_for(card)
         processor.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
         assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
-
-
-def test_without_a_driver_for_the_processor_the_card_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its programs are built ahead, after those of the filters."""
-    card, needed, is_asked = (
-        ReferenceSession(CARD),
-        ProgramChoice.of("decoding_simd4", {"LANES": 32}),
-        threading.Event(),
-    )
-
-    def pick(wish: str) -> Device:
-        raise DeviceError("There is no such device.", "Install one.")
-
-    def ahead(choices: Any, can_wait: bool = False) -> None:
-        assert (list(choices), can_wait) == ([needed], True)
-        is_asked.set()
-
-    monkeypatch.setattr(card, "build_ahead", ahead)
-    with CpuHelper(card, pick, no_check, helps=[lambda rehearsal: rehearsal.build_ahead([needed])]) as helper:
-        assert is_asked.wait(60)
-        beside = ReferenceSession(CARD)
-        assert helper.session_for(beside) is beside
-        assert helper.session is None
 
 
 @pytest.mark.parametrize(("profile", "beside"), [("globins4", True), ("rrm_1", False)])

@@ -40,10 +40,11 @@ N_ON_CARD = 1
 """Groups of targets whose domains the card defines before the programs of the processor are there."""
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("simulator")
 def test_domains_of_a_card_and_of_the_processor_are_those_of_one_device(tmp_path: Path) -> None:
     cache = os.environ.get("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
-    done = run_on_simulator(str(tmp_path), tmp_path, Path(__file__), OCLGRIND_DATA_RACES="", CLALIGN_CACHE_DIR=cache)
+    done = run_on_simulator([str(tmp_path)], tmp_path, Path(__file__), OCLGRIND_DATA_RACES="", CLALIGN_CACHE_DIR=cache)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["differing"] == []

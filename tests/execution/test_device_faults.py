@@ -6,7 +6,6 @@ import random
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,18 @@ from clalign.errors import DeviceError
 from clalign.execution import assignments
 
 sys.path.insert(0, str(Path(__file__).parent))
-from device_runs import EVERY_ENGINE, WAIT, Counting, Devices, computed, content, exports, small_units, spec_of
+from device_runs import (
+    EVERY_ENGINE,
+    WAIT,
+    Counting,
+    Devices,
+    Expected,
+    computed,
+    content,
+    exports,
+    small_units,
+    spec_of,
+)
 
 LAST_MOMENT = 12
 
@@ -25,26 +35,13 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assignments, "LOST_SECONDS", 0.5)
 
 
-@pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    """A folder for inputs, whose paths runs tell; what the runs of one device hold, and their exports, by engine."""
-    return tmp_path_factory.mktemp("expected"), {}
-
-
-@pytest.mark.thorough(seed=[0])
+@pytest.mark.thorough(seed=[0], engine=["sw"])
 @pytest.mark.exhaustive(seed=[0, 1, 2])
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_faults_at_random_moments(
-    engine: str, seed: int, expected: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, seed: int, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, of_one = expected
-    spec = spec_of(engine, folder)
-    if engine not in of_one:
-        path = folder / f"{engine}.clalign"
-        with pytest.MonkeyPatch.context() as alone:
-            computed(spec, path, Devices(alone), ("one",))
-        of_one[engine] = content(path), exports(path, folder / f"{engine} exports")
     chance = random.Random(f"{engine} {seed}")
     faults = [
         f"{chance.choice(['breaking', 'freezing', 'lost'])} at {chance.randint(1, LAST_MOMENT)}" for _ in range(2)
@@ -55,13 +52,13 @@ def test_faults_at_random_moments(
     devices, context, path = Devices(monkeypatch), Counting(), tmp_path / "run.clalign"
     before = set(threading.enumerate())
     try:
-        computed(spec, path, devices, tuple(words), context)
+        computed(spec_of(engine, folder), path, devices, tuple(words), context)
     finally:
         devices.is_released.set()
         for thread in set(threading.enumerate()) - before:
             thread.join(WAIT)
-    assert content(path) == of_one[engine][0], words
-    assert exports(path, tmp_path / "exports") == of_one[engine][1], words
+    assert content(path) == expected(engine)[0], words
+    assert exports(path, tmp_path / "exports") == expected(engine)[1], words
     assert len(context.texts) <= 2 * len(faults), "that it is tried again, and that others go on"
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from clalign.compute import opening
-from clalign.compute.batching import MIN_CELLS
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
@@ -21,12 +20,9 @@ from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module
 from clalign.execution import pace as pace_module
 from clalign.execution import units
-from clalign.execution.pace import Pace
 from clalign.jobs import Event, Job, QuietContext
 from clalign.runs.run_file import create_run, open_run
-from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE
-from clalign.values.sequences import Sequence, SequenceDatabase
 from tests.computing import compute_search
 from tests.execution.device_runs import Devices, computed
 
@@ -104,6 +100,7 @@ def sizes_started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
+@pytest.mark.thorough
 def test_of_few_sequences_many_profiles_are_started_together(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +123,7 @@ def test_of_few_sequences_many_profiles_are_started_together(
     assert max(sizes) > 1
 
 
+@pytest.mark.thorough
 def test_of_plenty_each_of_several_devices_starts_many_together(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +148,7 @@ def test_of_plenty_each_of_several_devices_starts_many_together(
     assert most == {(1, 512): 2, (2, 512): 1, (2, 3): 2}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("most_cells", [executor_module.MAX_GATHERED_CELLS, 1e6, 1.0])
 def test_candidates_of_many_profiles_are_traced_together(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_cells: float
@@ -181,6 +180,7 @@ def test_candidates_of_many_profiles_are_traced_together(
     assert (max(groups) > 3) == (most_cells > 1)
 
 
+@pytest.mark.thorough
 def test_too_little_memory_for_many_candidates(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,64 +295,6 @@ def test_the_next_batch_is_started_before_one_is_collected(
             assert notes.index(("collected", number)) < notes.index(("started", number + 2))
     distinct = {id(batch) for batch in sessions[0].batches}
     assert len(distinct) == n_batches, "every profile meets the same batches, which stay on the device"
-
-
-def test_rate_without_the_driver_s_times() -> None:
-    pace = Pace(tiny(), 1e9, 10**9, 100)
-    assert pace.residues == int(1e9 * pace_module.BATCH_SECONDS / 100)
-    pace.measure(MIN_CELLS, MIN_CELLS / 5e8)
-    assert pace.rate == pytest.approx(5e8)
-    pace.measure(9 * MIN_CELLS, 9 * MIN_CELLS / 5e8)
-    assert pace.rate == pytest.approx(5e8)
-
-
-def test_a_patient_pace_forgets() -> None:
-    """Batches may take longer, and their size soon follows a rate that grows."""
-    pace = Pace(tiny(), 1e9, 10**9, 100, patience=2.5, remembered=0.5)
-    assert pace.residues == int(2.5e9 * pace_module.BATCH_SECONDS / 100)
-    for _ in range(9):
-        pace.measure(1e9, 1.0)
-    for _ in range(5):
-        pace.measure(1e9, 0.1)
-    assert 5e9 < pace.rate < 1e10
-
-
-def tiny() -> SequenceDatabase:
-    return SequenceDatabase.from_sequences([Sequence("a", "", encode("ACD"))], AMINO)
-
-
-def test_a_device_without_times_is_measured_by_the_clock(
-    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, targets, single = inputs
-
-    def timeless(device: Any, *watchers: Any) -> Session:
-        return Watching(open_session(device, *watchers), [])
-
-    monkeypatch.setattr(opening, "open_session", timeless)
-    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
-    assert 0 < done["device_seconds"] < 60
-
-
-def test_batches_done_with_the_one_before_are_not_measured_by_the_clock(
-    inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, targets, single = inputs
-    small_batches(monkeypatch)
-
-    class AtOnce(Watching):
-        """Has done everything by the time that the first result is asked for."""
-
-        kernel_seconds = property(  # type: ignore[assignment]
-            lambda self: 0.25 if any(word == "collected" for word, _ in self.notes) else 0.0, lambda self, value: None
-        )
-
-    monkeypatch.setattr(opening, "open_session", lambda *given: AtOnce(open_session(*given), []))
-    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        done = compute_search(run, SearchSpec(str(single[0]), str(targets)), pick_device, QuietContext())
-        assert len(run.finished(0)) > 3
-    assert done["device_seconds"] == 0.25
 
 
 def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Path]], tmp_path: Path) -> None:

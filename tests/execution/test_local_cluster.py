@@ -108,6 +108,7 @@ def visit(cluster: tuple[Any, set[int]], command: list[str], paths: list[str]) -
     return told
 
 
+@pytest.mark.thorough
 def test_nobody_without_the_keys_is_let_in(cluster: tuple[Any, set[int]]) -> None:
     connection, ports = cluster
     schemes = {address.partition("://")[0] for address in connection.workers()}
@@ -120,6 +121,7 @@ def test_nobody_without_the_keys_is_let_in(cluster: tuple[Any, set[int]]) -> Non
         assert stat.S_IMODE(os.stat(Path(path).parent).st_mode) == 0o700
 
 
+@pytest.mark.thorough
 def test_another_user_gets_nothing(cluster: tuple[Any, set[int]], second_user: list[str]) -> None:
     key = Path(cluster[0].client.security.tls_client_key)
     shared = str(key.parent.parent)

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import random
-import sqlite3
 import sys
 import threading
 import time
-from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound
-from clalign.execution import executor, job, local_executors, planner
+from clalign.execution import executor, local_executors, planner
 from clalign.execution.local_executors import LocalExecutors
 from clalign.execution.writer import Writer
 from clalign.runs.run_file import create_run, open_run
 from clalign.stages.pairwise import long_pair_regions
-from clalign.values.devices import REFERENCE, Device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_runs import ENGINES, WAIT, Counting, Devices, Expected, computed, content, exports, small_units, spec_of
@@ -33,6 +29,7 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
 
 
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("words", "told"),
@@ -66,6 +63,7 @@ def test_several_give_what_one_gives(
     assert exports(path, tmp_path / "exports") == expected(engine)[1]
 
 
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_any_order_of_results_gives_the_same(
     engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -113,6 +111,7 @@ def test_any_order_of_results_gives_the_same(
     assert exports(path, tmp_path / "exports") == expected(engine)[1]
 
 
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ["hmmer2", "sw", "pairs"])
 @pytest.mark.parametrize("odd", ["hanging", "stuck"])
 def test_a_stop_is_heard_while_a_device_hangs(
@@ -181,6 +180,7 @@ def test_how_far_a_long_pair_is_stays_when_several_are_stopped(
         assert not run.unfinished.has_any
 
 
+@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_error_of_the_last_one_comes_out_and_what_is_stored_stays(
     engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -231,79 +231,3 @@ def test_a_device_that_cannot_be_opened_matters_no_more_when_all_is_stored(tmp_p
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         LocalExecutors(run, context, context.warn).work(openings, lambda *given: None)
     assert context.texts == ["There is no such device. The other devices have done without it."]
-
-
-def test_what_an_executor_meets_when_all_is_stored_fails_nothing(tmp_path: Path) -> None:
-    """Its run is closed when others are done, perhaps while it reads it."""
-    context, first = Counting(), list[threading.Thread]()
-
-    class Done:
-        def work(self, *given: Any) -> None:
-            first.append(threading.current_thread())
-
-    class Closed:
-        def work(self, *given: Any) -> None:
-            while not first:
-                time.sleep(0.01)
-            first[0].join(WAIT)
-            raise sqlite3.ProgrammingError("Cannot operate on a closed database.")
-
-    openings: Any = [Done(), Closed()]
-    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        LocalExecutors(run, context, context.warn).work(openings, lambda *given: None)
-    assert not context.texts
-
-
-def test_who_rests_is_told_when_all_is_stored(tmp_path: Path) -> None:
-    """Else the job would wait for it in the end."""
-    context, ended = Counting(), threading.Event()
-
-    class Resting:
-        def work(self, *given: Any) -> None:
-            try:
-                executors.rest(100 * WAIT)
-            except Cancelled:
-                ended.set()
-                raise
-
-    class Done:
-        def work(self, *given: Any) -> None:
-            pass
-
-    openings: Any = [Done(), Resting()]
-    with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        executors = LocalExecutors(run, context, context.warn)
-        executors.work(openings, lambda *given: None)
-    assert ended.wait(WAIT)
-    assert not context.texts
-
-
-def test_a_processor_takes_no_part_in_what_cards_do_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its driver would be at its programs while it is to define domains for the cards."""
-    processor = replace(REFERENCE, id="1:0", kind="cpu")
-    card = replace(REFERENCE, id="0:0", kind="gpu")
-    n_left, n_resting = [3], list[int]()
-
-    def end_soon(seconds: float) -> None:
-        n_left[0] -= 1
-        if not n_left[0]:
-            raise Cancelled
-
-    def waits(device: Device, *begun: Device) -> bool:
-        writer: Any = SimpleNamespace(planner=SimpleNamespace(rest=n_resting.append), shares={})
-        writer.shares = {one.id: SimpleNamespace(device=one) for one in begun}
-        try:
-            job.stand_by(device, writer, len(begun), end_soon)
-        except Cancelled:
-            return True
-        return False
-
-    monkeypatch.setattr(job, "HELP_SECONDS", WAIT)
-    assert waits(processor, card, processor)
-    assert n_resting == [1, -1], "meanwhile the card cuts nothing smaller"
-    n_left[0] = 1  # whoever waits now fails
-    assert not waits(card, card, processor)
-    assert not waits(processor, processor)
-    assert not waits(processor, processor, replace(processor, id="2:0"))
-    monkeypatch.setattr(job, "HELP_SECONDS", 0.0)
-    assert not waits(processor, card, processor)

@@ -63,6 +63,7 @@ def merged(paths: list[Path], output: Path, devices: Devices, context: Any = Non
     return merge_runs(paths, output, Merging("auto", devices.pick, context or QuietContext()))
 
 
+@pytest.mark.thorough(kind=["hmmer3", "sw"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_merged_parts_are_the_run_of_the_whole(
     kind: str, tmp_path: Path, devices: Devices, monkeypatch: pytest.MonkeyPatch
@@ -107,6 +108,7 @@ def test_more_parts_than_sequences_are_merged_all_the_same(tmp_path: Path, devic
     assert content(tmp_path / "made.clalign") == content(tmp_path / "whole.clalign")
 
 
+@pytest.mark.thorough
 def test_a_part_says_what_it_is(tmp_path: Path, devices: Devices) -> None:
     for kind in ("hmmer2", "hmmer3", "scan2", "scan3", "sw"):
         folder = tmp_path / kind

@@ -13,13 +13,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from clalign.common.amounts import rate_of_run
 from clalign.execution import planner as module
-from clalign.execution.assignments import LATE, Assignments
 from clalign.execution.planner import Planner
-from clalign.execution.units import Finished, Phase, Plan, Query, Unit
+from clalign.execution.units import Finished, Phase, Plan, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult
@@ -133,83 +131,10 @@ def test_units_were_given_twice_and_several_together() -> None:
     assert n_together[0]
 
 
-def test_as_many_units_are_given_together_as_take_so_long_but_fewer_near_the_end() -> None:
-    run, clock = Begun({}, set()), [0.0]
-    planner, cutter = planner_of(1, 400, 2, lambda: clock[0]), Step(10)
-
-    def done(units: list[Unit]) -> int:
-        clock[0] += 0.1 * len(units)
-        planner.delivered([(unit, 1.0) for unit in units], cutter)
-        for unit in units:
-            planner.stored(unit)
-        return len(units)
-
-    def taken(seconds: float = 0.45) -> list[Unit]:
-        return [unit for unit in planner.take_several(run, cutter, seconds, 8) if not unit.is_end]  # type: ignore[arg-type]
-
-    assert done(taken()) == 1, "nothing is known of it"
-    assert done(taken()) == 4
-    assert done(taken()) == 4, "what comes together took its part of the time"
-    assert done(taken(9.0)) == 8, "no more than may be"
-    sizes = list[int]()
-    while units := taken():
-        rows = sum(unit.last - unit.first for unit in units)
-        sizes.append(rows)
-        done(units)
-    assert sizes[0] == 40
-    assert sizes[-1] == 10, "a single unit"
-    assert sizes == sorted(sizes, reverse=True)
-
-
-def test_who_delivers_several_units_together_is_late_when_none_of_them_comes() -> None:
-    clock = [0.0]
-    assignments, cutter = Assignments(lambda: clock[0]), Step(1)
-    stats, units = assignments.of(cutter), [Unit(Query(0, [], None, 8, 0, None), row, row + 1) for row in range(8)]
-    for unit in units:
-        assignments.assign(unit, stats)
-    clock[0] = 1.6
-    stats.deliver([(unit, 1.0) for unit in units[:4]], 1.6)
-    assert stats.unit_seconds == pytest.approx(0.4)
-    assert not stats.is_late(1.6 + 0.9 * LATE * 1.6)
-    assert stats.is_late(1.6 + 1.1 * LATE * 1.6)
-    assert stats.gain(units[4], stats, 1.6) == stats.gain(units[7], stats, 1.6) == pytest.approx(1.6 - 0.4)
-
-
 def taken_by(planner: Planner, run: Any, cutter: Any) -> Unit:
     unit = planner.take(run, cutter)
     assert unit is not None
     return unit
-
-
-def test_each_has_a_query_of_its_own_as_long_as_there_are_some() -> None:
-    """So that its rows stay in its memory; in the end they share what is left."""
-    run: Any = Begun({}, set())
-    planner, one, two = planner_of(2, 6, 2), Step(2), Step(3)
-    taken: list[tuple[int, int, int]] = []
-    for cutter in (one, two, one, two, two):
-        unit = taken_by(planner, run, cutter)
-        taken.append((unit.query.number, unit.first, unit.last))
-    assert taken == [(0, 0, 2), (1, 0, 3), (0, 2, 4), (1, 3, 6), (0, 4, 5)], "the last ones are smaller"
-
-
-def test_each_stays_with_a_group_of_queries_and_helps_with_the_largest_when_there_is_no_other() -> None:
-    """So that only one makes the tables of its models, of whichever it is."""
-    run: Any = Begun({}, set())
-    planner, cutters = planner_of(16, 1, 3, groups=[0, 3, 6, 12]), [Step(1) for _ in range(3)]
-
-    def taken(who: int, n: int = 1) -> list[int]:
-        return [taken_by(planner, run, cutters[who]).query.number for _ in range(n)]
-
-    assert taken(0) + taken(1) + taken(2) == [0, 3, 6], "each begins with another one"
-    assert taken(0, 2) + taken(1, 2) + taken(2, 2) == [1, 2, 4, 5, 7, 8]
-    assert taken(0, 2) == [12, 13], "one that nobody is at"
-    assert taken(1) == [9], "that with most left"
-    planner.give_back([], cutters[0])
-    assert taken(2) == [10]
-    assert taken(1) == [11]
-    assert taken(2) == [14], "its holder has gone"
-    assert taken(1) == [15]
-    assert planner.take(run, cutters[1]) is None
 
 
 def test_what_comes_back_is_first_and_cut_as_it_suits_who_asks() -> None:
@@ -228,21 +153,6 @@ def test_no_more_is_handed_out_than_is_stored_soon(monkeypatch: pytest.MonkeyPat
     assert planner.take(run, step) is None
     assert planner.wait(), "there is more"
     planner.stored(units[0])
-    assert planner.take(run, step) is not None
-
-
-def test_of_what_starts_together_nothing_is_handed_out_before_half_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else each that is stored would make room for one that is started alone."""
-    monkeypatch.setattr(module, "MAX_OUT", 4)
-    monkeypatch.setattr(module, "MAX_ROWS_OUT", 100)
-    run: Any = Begun({}, set())
-    plan = replace(planner_of(1, 12).plan, start_many=lambda searches, session, batch: list)
-    planner, step = Planner(plan, 1), Step(1)
-    units = [taken_by(planner, run, step) for _ in range(8)]
-    assert planner.wait(), "there is more"
-    for unit in units[:5]:
-        assert planner.take(run, step) is None
-        planner.stored(unit)
     assert planner.take(run, step) is not None
 
 
@@ -360,37 +270,6 @@ def test_a_processor_does_not_wait_for_a_card_that_hangs() -> None:
         planner.delivered([(unit, 1.0)], processor)
         planner.stored(unit)
     assert rows == 12
-
-
-def test_a_processor_does_not_do_twice_what_it_does_at_the_end_of_a_query() -> None:
-    clock, run = [0.0], Begun({}, set())
-    given: Any = run
-    planner, card, processor = planner_of(1, 6, 2, lambda: clock[0]), Step(6), Step(2)
-    planner.let_give_way(processor)
-    unit = taken_by(planner, given, card)
-    planner.delivered([(unit, 6.0)], card)
-    planner.stored(unit)
-    assert taken_by(planner, given, card).is_end
-    planner.lend(1, card)
-    clock[0] += 100.0
-    assert planner.take(given, processor) is None
-
-
-def test_other_cards_do_not_let_a_processor_do_the_end_of_a_query_for_them_too() -> None:
-    """It would be at the same thing for each of them, and all would take longer."""
-    clock, run = [0.0], Begun({}, set())
-    given: Any = run
-    planner, card, others = planner_of(1, 6, 3, lambda: clock[0]), Step(6), [Step(6), Step(6)]
-    unit = taken_by(planner, given, card)
-    planner.delivered([(unit, 6.0)], card)
-    planner.stored(unit)
-    end = taken_by(planner, given, card)
-    planner.lend(1, card)
-    clock[0] += 100.0
-    assert [planner.take(given, other) for other in others] == [None, None]
-    assert planner.wait(), "the end is not stored yet"
-    planner.lend(-1, card)
-    assert taken_by(planner, given, others[0]) == end, "a card that does it by itself may hang"
 
 
 def test_what_a_lost_executor_had_is_cut_anew_for_a_smaller_one() -> None:

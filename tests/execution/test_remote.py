@@ -116,6 +116,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> Devices:
     return devices
 
 
+@pytest.mark.thorough(engine=["hmmer3"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_two_processes_give_what_one_gives(
     engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
@@ -143,6 +144,7 @@ def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeyp
     assert any(span.category == "kernels" for track, spans in tracks.items() if track.kind == "cpu" for span in spans)
 
 
+@pytest.mark.thorough(engine=["hmmer3"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
@@ -172,7 +174,7 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     assert told(path, tmp_path / "exports") == expected(engine)[1]
 
 
-@pytest.mark.thorough(seed=[0])
+@pytest.mark.thorough
 @pytest.mark.exhaustive(seed=range(4))
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("seed", range(20))
@@ -215,6 +217,7 @@ def test_a_process_that_is_killed_at_any_moment_changes_nothing(
     assert {file.name for file in tmp_path.iterdir()} == {"run.clalign", "exports"}
 
 
+@pytest.mark.thorough
 def test_if_all_processes_end_the_job_fails_and_can_go_on(
     expected: Expected,
     folder: Path,
@@ -233,6 +236,7 @@ def test_if_all_processes_end_the_job_fails_and_can_go_on(
     assert content(path) == expected("hmmer3")[0]
 
 
+@pytest.mark.thorough
 def test_a_job_that_is_stopped_leaves_no_process(
     folder: Path, started: list[client.DeviceProcess], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +259,7 @@ def test_a_job_that_is_stopped_leaves_no_process(
         assert run.state == "done"
 
 
+@pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("words", "said"),

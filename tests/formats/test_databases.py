@@ -312,17 +312,6 @@ def test_damage_met_in_the_middle_is_repaired(load, cache_folder: Path, monkeypa
     assert first.codes.tolist() == before
 
 
-def test_what_was_not_asked_for_is_not_read(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checksums, "PIECE", 256)
-    load(EXAMPLE)
-    (entry,) = entries(cache_folder)
-    read = []
-    monkeypatch.setattr(checksums, "crc32", lambda data, before=0: read.append(len(data)) or 0)
-    column = checksums.CheckedArray(np.fromfile(entry / "codes", np.uint8), [0] * 100, lambda: None)
-    column[300:500], column[511], column[-1]
-    assert read == [256, len(column) % 256]
-
-
 def test_damage_of_a_file_that_has_changed_since_is_told(
     load, cache_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,7 +225,7 @@ def test_records_without_residues_are_records(load) -> None:
     assert [database.header(row) for row in range(2)] == [("a", "", ""), ("b", "", "c")]
     assert len(database.batch(0, 2).codes) == 0
     assert [issue.text for issue in report.issues if issue.kind == "empty"] == [
-        "Records without residues: 2. They are kept in the count of records only."
+        "Records without residues: 2. They are only counted."
     ]
 
 
@@ -233,7 +233,7 @@ def test_records_without_residues_are_records(load) -> None:
     ("data", "words"),
     [
         (b">a\n10 20 30\n", "quality values"),
-        (b">a\n@@@@####\n", "are no residues"),
+        (b">a\n@@@@####\n", "not residues"),
         (b"\n\n\n", "blanks"),
         (b"", "empty"),
     ],

@@ -19,6 +19,8 @@ from clalign.formats.profiles import load_profiles, profile_card
 from clalign.formats.recognize import recognize
 from clalign.values.profiles import Hmm
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 TEXT = EXAMPLES / "rrm_1_hmmer3.hmm"
 

@@ -113,6 +113,7 @@ def test_a_pair_takes_posteriors_once_and_counts_four_times(measurable: Device) 
     assert (size["name"], size["equal"], len(size["speedups"])) == ("12 x 9", True, 3)
 
 
+@pytest.mark.thorough
 def test_experiments_of_viterbi(measurable: Device) -> None:
     found = measured(VITERBI, measurable, "granularity", "divergence", "work-group")[0]["experiments"]
     published = [row["published_speedup"] for row in found["granularity"] if row["published_speedup"]]
@@ -193,6 +194,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, ladder: Ladder, name: str, fault: int
     monkeypatch.setattr(kind, "stage", faulty)
 
 
+@pytest.mark.thorough(name=["private-rows", "global", "states"])
 @pytest.mark.parametrize(
     ("ladder", "name", "fault", "reason"),
     [
@@ -220,6 +222,7 @@ def test_planted_fault_is_noticed(
         assert [severity for severity, _ in ladder.verdicts(document)] == ["stop"]
 
 
+@pytest.mark.thorough
 def test_a_wrong_size_of_pairs_is_noticed(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch, PAIR_HMM, "sequential")
     document, _ = measured(PAIR_HMM, measurable, "sizes")

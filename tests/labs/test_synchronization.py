@@ -155,7 +155,7 @@ def run(device: Device, **changes: Any) -> tuple[dict[str, Any], list[dict[str, 
     return run_synchronization(SynchronizationSpec.from_dict(request), job), told
 
 
-@pytest.mark.parametrize(("program", "size"), [("sort", 3000), ("sw", 300), ("relay", 20)])
+@pytest.mark.parametrize(("program", "size"), [("sort", 700), ("sw", 90), ("relay", 20)])
 def test_every_program_on_a_device(opencl_device: Device, program: str, size: int) -> None:
     found, told = run(opencl_device, program=program, size=size, groups="1-2", methods=["launch", "lbs", "ulfs"])
     assert told == found["rows"]

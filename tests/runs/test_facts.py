@@ -20,6 +20,8 @@ from clalign.runs.run_file import create_run, open_run
 from clalign.values.checked import plain
 from tests.search.test_verify_every_column import KINDS
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated"}
 """Facts without which a run is whole."""
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-import sqlite3
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
 from clalign.errors import Cancelled
 from clalign.jobs import QuietContext
-from clalign.runs import connection, pages
+from clalign.runs import connection
 from clalign.runs.pages import ALL_ORDERS, ALL_QUERIES, Condition, HitPages, HitQuery, count_hits
 from clalign.runs.queries import BestOf, HitQueries, is_significant
 from clalign.runs.run_file import create_run, open_run
@@ -41,51 +40,6 @@ CARD = {
 def path(tmp_path: Path) -> Path:
     create_run(tmp_path / "run.clalign", engine="plan7").close()
     return tmp_path / "run.clalign"
-
-
-def plan_of(path: Path, question: str) -> list[str]:
-    plain = sqlite3.connect(path)
-    found = [row[3] for row in plain.execute(f"EXPLAIN QUERY PLAN {question}")]
-    plain.close()
-    return found
-
-
-def watched(monkeypatch: pytest.MonkeyPatch, name: str) -> list[str]:
-    """Return a list that what is asked will stand in, by those who open a run in this way."""
-    asked: list[str] = []
-    opened: Any = getattr(pages, name)
-
-    def watching(path: Path) -> Any:
-        run = opened(path)
-        getattr(run, "connection", run).set_trace_callback(asked.append)
-        return run
-
-    monkeypatch.setattr(pages, name, watching)
-    return asked
-
-
-@pytest.mark.parametrize("least", [None, 20.0])
-def test_the_original_order_is_that_of_an_index(
-    path: Path, monkeypatch: pytest.MonkeyPatch, least: float | None
-) -> None:
-    asked = watched(monkeypatch, "open_connection")
-    HitPages(HitQuery(path, 0, least_score=least)).close()
-    (question,) = (text for text in asked if text.startswith("SELECT group_concat"))
-    plan = plan_of(path, question)
-    assert "SEARCH hits USING COVERING INDEX hits_by_rank (query=?)" in plan
-    assert not any("B-TREE" in step for step in plan), "no sorting"
-
-
-def test_hits_are_counted_with_an_index(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = watched(monkeypatch, "open_run")
-    assert count_hits(HitQuery(path, 0, least_score=1.0), 2.0) == (0, 0)
-    assert count_hits(HitQuery(path, 0), None) == (0, 0)
-    by_rank = "SEARCH hits USING COVERING INDEX hits_by_rank (query=?"
-    by_score, by_other_score, all_of_one, significant = (plan_of(path, text) for text in asked if "count(*)" in text)
-    assert by_score == by_other_score == [f"{by_rank})"]
-    assert all_of_one[0].startswith("SEARCH hits USING COVERING INDEX")
-    assert significant[0] == f"{by_rank} AND sort_key>?)"
-    assert significant[1:] == ["SCALAR SUBQUERY 1", "SEARCH hits USING INDEX hits_by_rank (query=?)"], "no sorting"
 
 
 def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None:

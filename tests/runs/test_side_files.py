@@ -21,6 +21,8 @@ from clalign.runs.run_file import create_run, open_run
 from clalign.runs.side_files import SIDE_FILES, remove_run
 from clalign.tools import library
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 SW = ("sw", "-q", "--device", "reference")
 
 

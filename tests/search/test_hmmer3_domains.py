@@ -20,6 +20,8 @@ from clalign.values.envelopes import TargetDomains
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.sequences import SequenceBatch
 
+pytestmark = pytest.mark.thorough(device=["gpu", "cpu"])
+
 GLOBINS = str(files("clalign.resources").joinpath("examples", "globins4.hmm"))
 
 HBB_HUMAN = (

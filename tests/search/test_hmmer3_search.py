@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import weakref
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from clalign.cli import worker
 from clalign.cli.processes import WorkerProcess
-from clalign.cli.worker import JOBS
 from clalign.compute.opencl.choice import pick_device
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession
@@ -35,19 +32,16 @@ from clalign.engines.plan7.hmmer3.search import _demand_agreement
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _check_random_hmmer3
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import Skipped, Targets
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
 from clalign.execution import executor, pace
 from clalign.formats.profiles import load_profiles
-from clalign.jobs import Job, QuietContext
+from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.stages.hmmer3.filters import FILTERS
-from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.evalues import hmmer3_evalue
 from clalign.values.profiles import IMPOSSIBLE
-from clalign.values.sequences import Sequence, SequenceDatabase
 from tests.computing import compute_search
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -121,6 +115,7 @@ def test_a_mixed_library_gives_what_each_profile_gives(whole: list[dict[str, Any
     assert [stage["stage"] for stage in older["funnel"]] == ["all", "reported"]
 
 
+@pytest.mark.thorough(n_residues=[3000])
 @pytest.mark.parametrize("n_residues", [1, 700, 3000])
 def test_batches_of_any_size_give_the_same(
     n_residues: int, library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -225,20 +220,6 @@ def test_what_is_no_letter_is_named(bad: str, told: str, tmp_path: Path) -> None
         searched(tmp_path / "refused.clalign", SearchSpec(str(RRM), str(targets)))
     assert f'line 5: the record "bad" holds {told}, which HMMER3 does not take' in str(refused.value)
     assert "(2 records hold such)" in str(refused.value)
-
-
-def test_a_batch_goes_when_nobody_needs_it() -> None:
-    database = SequenceDatabase.from_sequences([Sequence(text, "", encode(text)) for text in ("MKV", "W")], AMINO)
-    nothing, first = np.empty(0, np.int64), np.zeros(1, np.int64)
-    for left_out in (nothing, first):
-        targets = Targets(database, nothing, left_out=Skipped(left_out))
-        batch = database.batch(0, 2)
-        reduced = targets.reduced(batch)
-        assert reduced.batch is targets.reduced(batch).batch
-        assert len(reduced.empty) == len(left_out)
-        remembered = weakref.ref(batch)
-        del batch, reduced
-        assert remembered() is None
 
 
 def test_digits_are_left_out_with_a_warning(tmp_path: Path) -> None:
@@ -423,14 +404,6 @@ def test_the_self_test_notices_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     with open_session(pick_device("cpu")) as sound, Faulty(REFERENCE) as faulty:
         assert _check_random_hmmer3(sound, QuietContext())["equal"]
         assert not _check_random_hmmer3(faulty, QuietContext())["equal"]
-
-
-def test_the_self_test_of_the_reference_looks_for_no_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(worker, "all_devices", lambda *_, **more: asked.append("drivers"))
-    monkeypatch.setattr(selftest, "self_test", lambda device, job: {"device": device.id})
-    assert JOBS["selftest"]({"of": "search", "device": "reference"}, Job(lambda event: None)) == {"device": "reference"}
-    assert not asked
 
 
 def test_the_self_test_knows_the_example_of_hmmer3(opencl_device: Device) -> None:

@@ -33,8 +33,6 @@ from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_profile
 from tests.computing import compute_search
 
-KILLS = 20
-
 
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory: pytest.TempPathFactory) -> SearchSpec:
@@ -106,27 +104,29 @@ def run_until_killed(job: dict[str, Any], chance: random.Random) -> bool:
 
 
 @pytest.mark.thorough
-def test_killed_at_random_moments(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path) -> None:
-    """Killed twenty times, runs end with the very result of an undisturbed one."""
+@pytest.mark.exhaustive(n_kills=[6])
+@pytest.mark.parametrize("n_kills", [6, 30])
+def test_killed_at_random_moments(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path, n_kills: int) -> None:
+    """However often they are killed, runs end with the very result of an undisturbed one."""
     chance = random.Random(7)
     killed = killed_halfway = n_runs = 0
     path, job = tmp_path / "0.clalign", {}
-    while killed < KILLS or job:
+    while killed < n_kills or job:
         begun = path.exists() and begins_well(path)
         job = {"job": "resume", "run": str(path)}
         if not begun:
             path.unlink(missing_ok=True)
             job = {"job": "search", "run": str(path), "spec": spec.to_dict()}
-        if killed < KILLS and run_until_killed(job, chance):
+        if killed < n_kills and run_until_killed(job, chance):
             killed += 1
             killed_halfway += bool(path.exists() and begins_well(path) and finished_ranges(path))
             continue
-        if killed >= KILLS:
+        if killed >= n_kills:
             assert last_event(WorkerProcess(job)).kind == "finished"
         assert content(path) == undisturbed
         n_runs += 1
         path, job = tmp_path / f"{n_runs}.clalign", {}
-    assert killed_halfway >= 5, "most kills must strike between the first batch and the last"
+    assert killed_halfway >= n_kills // 4, "most kills must strike between the first batch and the last"
 
 
 def begins_well(path: Path) -> bool:
@@ -153,6 +153,7 @@ def cancelled_after_first_batch(worker: WorkerProcess) -> Iterator[Event]:
                 asked = True
 
 
+@pytest.mark.thorough
 def test_cancelled_at_the_next_batch_and_resumed(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path) -> None:
     path, profiles = tmp_path / "run.clalign", tmp_path / "four.hmm"
     profiles.write_text(4 * Path(spec.profiles).read_text())  # so that much is left when the first results are stored
@@ -259,6 +260,7 @@ def test_sequences_that_changed_since_they_were_opened_are_told_of(tmp_path: Pat
     assert not [text for text in same if "has changed since" in text]
 
 
+@pytest.mark.thorough
 def test_two_workers_do_not_write_one_run(spec: SearchSpec, tmp_path: Path) -> None:
     """The second is refused, and the first one's run ends well."""
     path = tmp_path / "run.clalign"

@@ -38,8 +38,6 @@ from clalign.errors import Cancelled, ClalignError, ExitCode, InputError, Worker
 from clalign.jobs import JobContext, QuietContext
 from clalign.reference import long_pair
 from clalign.runs.batches import pack_scores
-from clalign.runs.contradictions import contradictions
-from clalign.runs.inputs import at_hand
 from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.profiles import IMPOSSIBLE
@@ -145,17 +143,6 @@ class Listening(StopAfter):
         self.told += [done / total] if stage == "verify" and total else []
 
 
-def test_comparing_what_a_run_says_can_be_stopped(run: RunFile) -> None:
-    words = run.connection, 0, run.card(0), 10, False
-    calls: list[int] = []
-    contradictions(*words, lambda: calls.append(1))
-    assert len(calls) == 2 * len(run.finished(0)), "for the histogram and for the hits"
-    with pytest.raises(Cancelled):
-        verify._drawn(run, 0, 5, StopAfter(0))
-    with pytest.raises(Cancelled):
-        contradictions(*words, StopAfter(0).check)
-
-
 def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 10_000)
     text = "ACGGTCATTA" * 30
@@ -169,34 +156,6 @@ def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch
         assert listener.told == sorted(listener.told)
         with pytest.raises(Cancelled):
             verify_pairwise(run, None, 50, REFERENCE, StopAfter(50_000))
-
-
-class AskedOften(QuietContext):
-    """A user who stops the third time that they are asked after the files are read."""
-
-    def __init__(self) -> None:
-        self.left = 3
-
-    def check(self) -> None:
-        self.left -= 1
-        if not self.left:
-            raise Cancelled
-
-
-def test_drawing_of_many_queries_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [f">{number}\n{'ACGGTCATTA' * 6}\n" for number in range(5)]
-    (tmp_path / "a.fa").write_text("".join(rows))
-    drawn: list[int] = []
-    monkeypatch.setattr(pairwise_verify, "load_inputs", lambda run, spec, _: load_inputs(run, spec, QuietContext()))
-    monkeypatch.setattr(pairwise_verify, "at_hand", lambda run, spec, _: at_hand(run, spec, QuietContext()))
-    monkeypatch.setattr(pairwise_verify, "_drawn", lambda run, number, sample: drawn.append(number) or [])
-    files = tmp_path / "a.fa", tmp_path / "a.fa"
-    with clalign.sw(*files, tmp_path / "run", device="cpu", score=10_000) as found:
-        run = found.run
-        assert run.n_hits() == 0
-        with pytest.raises(Cancelled):
-            verify_pairwise(run, None, 50, REFERENCE, AskedOften())
-    assert drawn == [0, 1]
 
 
 def test_the_command_says_that_the_user_stopped_it(

@@ -121,6 +121,7 @@ def unnoticed(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.thorough(kind=["hmmer2", "sw", "align"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_change_of_any_column_is_noticed(kind: str, tmp_path: Path) -> None:
     KINDS[kind](tmp_path)

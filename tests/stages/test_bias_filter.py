@@ -11,10 +11,9 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.bias_filter import BIAS_FILTER, BiasFilterStage
-from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.sequences import SequenceBatch
-from clalign.values.synthetic import random_batch, random_codes, random_local_profile, swissprot_batch
+from clalign.values.synthetic import random_batch, random_codes, random_local_profile
 
 TOLERANCE = 1e-4
 
@@ -52,17 +51,6 @@ def test_long_stretches_of_one_letter(any_session: Session) -> None:
     found = any_session.run(BIAS_FILTER, batch, profile)
     assert np.allclose(found, scores, rtol=1e-6, atol=TOLERANCE, equal_nan=True)
     assert len(any_session.run(BIAS_FILTER, SequenceBatch.from_texts([]), profile)) == 0
-
-
-def test_chosen_rows(session: Session) -> None:
-    rng = np.random.default_rng(8)
-    profile = random_local_profile(rng, 33)
-    batch = swissprot_batch(rng, 12)
-    rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
-    scores = BIAS_FILTER.enqueue(session, batch, [profile], chosen, length_buffers(session, batch))
-    found = session.download(scores, 7, np.float32)[:5]
-    assert np.abs(found - BIAS_FILTER.reference(batch, profile)[rows[:5]]).max() < TOLERANCE
 
 
 def test_planted_fault_is_noticed(session: Session) -> None:

@@ -41,6 +41,7 @@ def test_as_the_plain_filters(session: Session, n_nodes: int, limits: FilterLimi
     assert_same(session.run(FILTERS, batch, [model])[0], expected)
 
 
+@pytest.mark.thorough(n_copies=[1])
 @pytest.mark.parametrize("n_copies", [1, 5], ids=["later filters for some", "all for all"])
 @pytest.mark.parametrize("limits", [FilterLimits(), FilterLimits(0.5, 0.3, 0.1, bias=False)])
 def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterLimits, n_copies: int) -> None:

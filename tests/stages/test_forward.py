@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.forward import FORWARD, ForwardStage
-from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.values.local_profiles import LocalProfile, to_local_profile
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
-from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
 
 TOLERANCE = 1e-4 * math.log(2)
 
@@ -90,17 +89,6 @@ def test_nasty_sequences(session: Session) -> None:
     nasty = ["", "A", "X" * 50, "*", "-" * 9, "J", "UOBZ", "~._", "Q" * 300, "*A*", profile.hmm.consensus * 3]
     assert largest_difference(FORWARD, session, SequenceBatch.from_texts(nasty), profile) < TOLERANCE
     assert len(session.run(FORWARD, SequenceBatch.from_texts([]), profile)) == 0
-
-
-def test_chosen_rows(session: Session) -> None:
-    rng = np.random.default_rng(8)
-    profile = random_local_profile(rng, 33)
-    batch = swissprot_batch(rng, 12)
-    rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
-    scores = FORWARD.enqueue(session, batch, [profile], chosen, length_buffers(session, batch))
-    found = session.download(scores, 7, np.float32)[:5]
-    assert np.abs(found - FORWARD.reference(batch, profile)[rows[:5]]).max() < TOLERANCE
 
 
 @pytest.mark.parametrize("shape", ["vector", "lanes"])

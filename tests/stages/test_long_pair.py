@@ -18,8 +18,6 @@ from clalign.errors import OptionError
 from clalign.stages.pairwise import long_pair_regions
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, LongPairStage
 from clalign.stages.pairwise.long_pair_regions import Filled, fill
-from clalign.stages.pairwise.long_pair_rows import rows_of_lane
-from clalign.stages.pairwise.long_pair_sequences import Sequences
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.alphabets import encode
 from clalign.values.devices import Device, DeviceKind
@@ -164,19 +162,6 @@ def test_strips_that_follow_each_other(
     assert all(one == found[10**9, "launch"] for one in found.values())
 
 
-def test_a_device_is_given_what_it_computes_in_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_pair_regions, "LAUNCH_SECONDS", 0.5)
-    card, processor = (long_pair_regions.Pace(Device("0:0", "any", kind)) for kind in ("gpu", "cpu"))
-    for pace in (card, processor):
-        pace.took(4 * long_pair_regions.GPU_CELLS, 0.1)
-    assert card.cells == 20 * long_pair_regions.GPU_CELLS
-    assert processor.cells == long_pair_regions.CPU_CELLS
-    card.took(1, 100.0)
-    assert card.cells == long_pair_regions.GPU_CELLS
-    known = Device("0:0", "any", "gpu", vendor="NVIDIA Corporation", n_compute_units=100, clock_mhz=2000)
-    assert long_pair_regions.Pace(known).cells == 100 * 2_000_000_000 // 2
-
-
 @pytest.mark.parametrize(("scores", "gaps", "mode", "width"), [
     ((2, -3), GapCosts(7, 2), "local", 16), ((2, -3), GapCosts(7, 2), "global", 16),
     ((30, -3), GapCosts(40, 10), "local", 32),
@@ -203,28 +188,6 @@ def test_what_a_stopped_pair_needs_on_a_processor_is_kept_within_a_second(length
     assert_plan_holds(filled, set())
     for n_diagonals in (1, filled.n_diagonals // 2, filled.n_diagonals):
         assert sum(part.n_bytes for part in filled.parts(n_diagonals)) < BYTES_A_SECOND * MAX_STOP_SECONDS
-
-
-def test_launches_go_to_a_device_only_as_far_as_it_is_not_looked_whether_to_go_on() -> None:
-    """Where a job is stopped between two launches of a portion, nothing would be kept of what went before."""
-    session: Any = Sizes("cpu")
-    codes = [encode("ACGT")[np.arange(length) % 4] for length in (300_000, 300)]
-    filled = Filled.begun(LongPairStage("vector").matrix(session, *codes, Scoring(DNA, GAPS[0])))
-    portions = list(
-        long_pair_regions._portions(filled, 0, filled.strip * filled.columns, long_pair_regions.Pace(session.device))
-    )
-    assert len(portions) > 1
-    assert max(last - first for first, last, _ in portions) <= group_barriers.LAUNCHES_BETWEEN_CHECKS
-    assert portions[-1][1] == filled.n_diagonals
-
-
-def test_longer_pairs_have_more_rows_a_lane() -> None:
-    session: Any = Sizes()
-    lengths = (1000, 20_000, 100_000, 300_000, 1_000_000, 5_000_000)
-    pair = Sequences.of(session, *[encode("ACGT")] * 2, Scoring(DNA, GAPS[0]), {"LANES": 32})
-    rows = [rows_of_lane(n, n, pair, 4, 16) for n in lengths]
-    assert rows == sorted(rows)
-    assert (rows[0], rows[-1]) == (4, 16)
 
 
 def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,6 +298,7 @@ def assert_plan_holds(filled: Filled, counted: set[tuple[int, int]]) -> None:
     assert set(kept["kept_columns"].known) <= {m + 1}
 
 
+@pytest.mark.thorough(m=[5_000_000])
 @pytest.mark.parametrize("way", ["diagonal", "early", "upwards", "along"])
 @pytest.mark.parametrize(("m", "n"), [(5_000_000, 5_000_000), (5_000_000, 3), (1, 5_000_000), (20_000_000, 6_000_001)])
 def test_plan_of_millions(m: int, n: int, way: str) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.errors import OptionError
 from clalign.stages.pairwise import smith_waterman_ladder
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
 from clalign.values.alphabets import encode
@@ -93,44 +91,6 @@ def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(session, "device", replace(session.device, max_buffer_bytes=4 * 31 * 31 * 4))
     monkeypatch.setattr(smith_waterman_ladder, "CELLS_PER_LAUNCH", 2000)
     check_all(session, random_pairs(np.random.default_rng(2), 7, 30))
-
-
-def test_what_cannot_run_says_why(session: Session) -> None:
-    device = replace(session.device, local_bytes=4096, max_work_group=256)
-    large = PairLadderStage(PairLadderChoices(group=512))
-    assert "A work-group has 512 work-items" in (large.obstacle(device, 10) or "")
-    local = PairLadderStage(PairLadderChoices("local", "device", group=256))
-    assert "needs 8,204 bytes of local memory" in (local.obstacle(device, 513) or "")
-    assert local.obstacle(device, 129) is None
-    too_large = PairLadderStage(PairLadderChoices(group=2 * session.device.max_work_group))
-    with pytest.raises(OptionError, match="work-items"):
-        session.run(too_large, random_pairs(np.random.default_rng(3), 2, 9), SCORING)
-
-
-def test_unknown_choices_are_refused() -> None:
-    with pytest.raises(OptionError, match="no choice for scores"):
-        PairLadderChoices(scores="texture")
-    with pytest.raises(OptionError, match="at least one"):
-        PairLadderChoices(group=0)
-    for choice in ({"scores": "local"}, {"path": "device"}):
-        with pytest.raises(OptionError, match="whole matrices"):
-            PairLadderChoices(**choice)
-
-
-@pytest.mark.parametrize(
-    "scoring",
-    [msgspec.structs.replace(SCORING, mode="global"), msgspec.structs.replace(SCORING, gaps=GapCosts(3, 1))],
-    ids=["global", "affine"],
-)
-def test_other_scorings_are_refused(scoring: Scoring) -> None:
-    with pytest.raises(OptionError, match="linear gaps"):
-        SequentialLadderStage().start(None, random_pairs(np.random.default_rng(4), 2, 9), scoring)
-
-
-def test_letters_that_are_not_only_equal_or_not_are_refused() -> None:
-    batch = PairBatch.in_step(SequenceBatch.from_texts(["ACN"]), SequenceBatch.from_texts(["ACN"]))
-    with pytest.raises(OptionError, match="A, C, G and T"):
-        SequentialLadderStage().start(None, batch, SCORING)
 
 
 def test_planted_fault_is_noticed(session: Session) -> None:

@@ -80,6 +80,7 @@ def gaining(profile: IntegerProfile, gain: int) -> IntegerProfile:
     return msgspec.structs.replace(profile, insert=insert)
 
 
+@pytest.mark.thorough(gain=[0])
 @pytest.mark.parametrize(("gain", "entry"), [(0, "viterbi_score_skewed"), (1, "viterbi_score")])
 def test_sequences_longer_than_is_exact(gpu: OpenCLSession, launches: Launches, gain: int, entry: str) -> None:
     profile = gaining(random_profile(np.random.default_rng(2), 9), gain)

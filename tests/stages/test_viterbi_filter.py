@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.row_lists import RowList, length_buffers
 from clalign.stages.hmmer3.viterbi_filter import MIN_PIECE, VITERBI_FILTER, ViterbiFilterStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MAX_ABOVE, PairSteps, pair_steps
 from clalign.stages.hmmer3.viterbi_filter_tables import mergeable
@@ -18,7 +17,7 @@ from clalign.values.local_profiles import LocalProfile, to_local_profile, word_s
 from clalign.values.local_scores import LOOP_COST, WORD_E_MOVE, WORD_SCALE, length_terms
 from clalign.values.profiles import DD, DM, MD, MI, MM
 from clalign.values.sequences import SequenceBatch
-from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile, swissprot_batch
+from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile
 
 LANES = {"LANE_BACKEND": 0}
 SHAPES = [
@@ -239,18 +238,6 @@ def test_longer_sequences_than_the_packed_form_takes(session: Session) -> None:
     profile = random_local_profile(rng, 20)
     stage = ViterbiFilterStage("lanes", LONGEST=30)
     assert n_differing(stage, session, random_batch(rng, profile, 9, 60), profile) == 0
-
-
-def test_chosen_rows(session: Session) -> None:
-    """Only the listed rows are scored, in the order of the list, whatever room there is."""
-    rng = np.random.default_rng(8)
-    profile = random_local_profile(rng, 33)
-    batch = swissprot_batch(rng, 12)
-    rows = np.array([7, 3, 3, 11, 0, 99, 99], np.int32)
-    chosen = RowList(session.upload(rows), session.upload(np.array([5], np.uint32)), 7)
-    scores = VITERBI_FILTER.enqueue(session, batch, [profile], chosen, length_buffers(session, batch))
-    found = session.download(scores, 7, np.float32)[:5]
-    assert (found == VITERBI_FILTER.reference(batch, profile)[rows[:5]]).all()
 
 
 @pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", {}), ("lanes", {"PLAIN": 1})])

@@ -138,6 +138,7 @@ def test_many_nodes_a_lane(session: Session) -> None:
     assert differing(stage, session, random_batch(rng, profile, 3, 40), profile) == 0
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.integers(1, 40), lanes=st.sampled_from([4, 32]))
 @settings(max_examples=25, deadline=None)
 def test_lanes_at_random(session: Session, seed: int, n_nodes: int, lanes: int) -> None:

@@ -98,6 +98,7 @@ def whole(kin: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     return exports(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small_units")
 def test_stopped_in_every_phase_it_ends_the_same(kin: Path, whole: dict[str, str], tmp_path: Path) -> None:
     path, spec, stages = tmp_path / "run.clalign", AlignmentSpec((str(kin),), device="cpu"), set[str]()

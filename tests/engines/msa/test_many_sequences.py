@@ -65,6 +65,7 @@ def test_rows_of_similarities_are_shares_of_words() -> None:
         assert rows[i, :][j] == rows[j, :][i] == rows[i, slice(i + 1, None)][j - i - 1] == expected
 
 
+@pytest.mark.thorough
 def test_memory_grows_with_the_chosen_pairs() -> None:
     """The table of all similarities would take eight times as much."""
     n = 2000

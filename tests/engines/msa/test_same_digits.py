@@ -47,6 +47,7 @@ def digest(session: Session, case: str) -> str:
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("simulator")
 @pytest.mark.parametrize("case", CASES)
 def test_every_device_finds_the_same(opencl_device: Device, case: str, tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_every_device_finds_the_same(opencl_device: Device, case: str, tmp_path:
 
     with open_session(opencl_device) as session:
         found = digest(session, case)
-    done = run_on_simulator(case, tmp_path, Path(__file__), OCLGRIND_DATA_RACES="")
+    done = run_on_simulator([case], tmp_path, Path(__file__), OCLGRIND_DATA_RACES="")
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [found]
 
