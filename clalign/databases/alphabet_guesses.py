@@ -104,7 +104,7 @@ def refusal(queries: Guess, targets: Guess, where: str) -> str:
 def caution(taken: Guess) -> str:
     """Return the caution about a guess that yielded."""
     return (
-        f"Taken for {taken.alphabet.label}, like the other side: there are too few letters, or too few"
+        f"Taken for {taken.alphabet.label}, like the other input: there are too few letters, or too few"
         f" different ones, for a reliable guess ({taken.reason})."
     )
 

@@ -131,7 +131,7 @@ def check(line: str, code: ExitCode, folder: Path, capsys: pytest.CaptureFixture
     [
         ("export circle.clalign", "a link in a circle"),
         ("export /dev/null", "a device or a pipe"),
-        ("hmmsearch --tsv none/ p.hmm s.fa", "none/ is the name of a folder, and there is none"),
+        ("hmmsearch --tsv none/ p.hmm s.fa", "none/ is the name of a folder"),
         ("hmmsearch --tblout= p.hmm s.fa", "name of an output file is empty"),
     ],
 )

@@ -114,7 +114,7 @@ def test_the_text_says_all_of_it() -> None:
     made["experiments"]["sets"] = [{"n_groups": 9, "seconds": [3e-3, 2e-3, 1e-3], "best": 3, "root": 3.0}]
     told = below(made)
     assert "all 188 results are right" in told
-    assert "LFS of 33 to 60 groups: LFS watches no more" in told
+    assert "LFS of 33 to 60 groups: LFS" in told
     assert "52 to 60" in told
     assert "1.83 s" in told
     assert "9 groups: ILBS is fastest with 3 sets (1 ms); the root of their number is 3.0 (1 ms)." in told

@@ -420,7 +420,7 @@ def test_what_does_not_fit_together_is_told(
         assert [text for _, _, text in run.messages()] == context.texts
     texts = "\n".join(context.texts)
     assert "O (1), U (2)" in texts
-    assert 'a name that another one had before: 1, for example "x"' in texts
+    assert 'a repeated name: 1, for example "x"' in texts
     assert f"{odd}, line 5: Queries without residues were left out: 1." in texts
 
 
