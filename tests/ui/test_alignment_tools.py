@@ -152,7 +152,7 @@ def test_selected_columns_are_aligned_anew(qtbot: Any, real_window: MainWindow, 
     width = made.view.n_columns
     qtbot.waitUntil(lambda: made.view.selection is not None)
     assert made.view.selection == Selection(range(4), range(3, width - 15))
-    assert said(real_window, "Columns 4 to 10 aligned anew")
+    assert said(real_window, "Columns 4 to 10 realigned")
 
 
 def test_a_tree_stands_beside_its_rows(
