@@ -121,7 +121,7 @@ def test_a_reader_of_standard_output_has_read_enough(buffering: list[str]) -> No
 def test_another_pipe_that_breaks_is_no_success(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(words: list[str]) -> int:
+    def broken(*_: object) -> int:
         raise BrokenPipeError
 
     monkeypatch.setattr(program, "_run", broken)

@@ -264,7 +264,7 @@ def test_blast_gap_costs_and_ours_say_the_same(
         (["-E", "0"], "Give a number above 0"),
         (["--top", "0"], "Give a whole number above 0"),
         (["--top", "99999999999999999999"], "at most 1,000,000,000"),
-        (["--run", "same", "--tsv", "./same"], "./same is the run already"),
+        (["--run", "same", "--tsv", "./same"], "./same is already the run"),
         (["--statistics", "published", "--mode", "global"], "no statistics of global alignments"),
         (["--pairs", "--pair-list", "x"], "either in step or from a list"),
         (["--pairs"], "holds 2"),

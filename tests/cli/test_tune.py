@@ -33,7 +33,7 @@ def test_choices_are_found_and_forgotten(
     assert (told["device"], told["rows"]) == (device.name, [])
     assert read_tunings() == {}
     assert main(["tune", "-q", "--device", device.id, "--reset"]) == ExitCode.DONE
-    assert capsys.readouterr().out == f"{device.name} has the built-in choices again.\n"
+    assert capsys.readouterr().out == f"{device.name} has the built-in settings again.\n"
 
 
 @pytest.mark.parametrize(

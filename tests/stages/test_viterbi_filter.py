@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.viterbi_filter import MIN_PIECE, VITERBI_FILTER, ViterbiFilterStage
-from clalign.stages.hmmer3.viterbi_filter_pairs import LONGEST, MAX_ABOVE, PairSteps, pair_steps
+from clalign.stages.hmmer3.viterbi_filter_pairs import MAX_ABOVE, MAX_RESIDUES, PairSteps, pair_steps
 from clalign.stages.hmmer3.viterbi_filter_tables import mergeable
 from clalign.values.alphabets import AMINO
 from clalign.values.local_profiles import LocalProfile, to_local_profile, word_scores
@@ -233,7 +233,7 @@ def test_nasty_sequences(session: Session) -> None:
 
 
 def test_longer_sequences_than_the_packed_form_takes(session: Session) -> None:
-    assert int(length_terms(np.array([LONGEST])).word_move[0]) == 12500 - 12000 - MAX_ABOVE
+    assert int(length_terms(np.array([MAX_RESIDUES])).word_move[0]) == 12500 - 12000 - MAX_ABOVE
     rng = np.random.default_rng(7)
     profile = random_local_profile(rng, 20)
     stage = ViterbiFilterStage("lanes", LONGEST=30)

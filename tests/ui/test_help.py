@@ -86,7 +86,7 @@ def test_a_report_holds_versions_doctor_messages_and_log(
     monkeypatch.setattr(help_controller, "own_command", lambda *_: answer)
     target = tmp_path / "report.txt"
     monkeypatch.setattr("PySide6.QtWidgets.QFileDialog.getSaveFileName", lambda *_: (str(target), ""))
-    window.controller.show_text("caution", "Something odd happened.")
+    window.controller.notify("caution", "Something odd happened.")
     window.controller.help.report_problem()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ReportSheet)
@@ -106,7 +106,7 @@ def test_a_report_holds_versions_doctor_messages_and_log(
 
 @pytest.mark.thorough
 def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
-    window.controller.show_text("good", "This was written.")
+    window.controller.notify("good", "This was written.")
     window.messages.close_all()
     window.controller.help.messages()
     sheet = window.sheets.sheet
@@ -159,8 +159,8 @@ def test_safe_mode_looks_for_nothing_and_opens_nothing_by_itself(
     assert window.controller.inspector.is_idle
     assert [device.kind for device in window.controller.workspace.devices] == ["reference"]
     assert not window.controller.workspace.sources
-    assert "not looked for" in window.devices.words.text()
-    assert "not looked for" in window.device_words.text()
+    assert "not searched for" in window.devices.words.text()
+    assert "not searched for" in window.device_words.text()
     window.close()
     assert settings.layout.value("geometry") is None
     window.deleteLater()

@@ -419,7 +419,7 @@ def test_the_search_sheet_offers_to_calibrate(
     for field, text, why in (
         (sheet.number, "3", "Give a number of sequences"),
         (sheet.seed, "x", "A seed is a whole number"),
-        (sheet.output, files["bare.hmm"], "The original stays as it is"),
+        (sheet.output, files["bare.hmm"], "The original is not changed"),
     ):
         before = field.text()
         field.setText(text)

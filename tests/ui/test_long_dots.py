@@ -183,7 +183,7 @@ def test_nothing_alike_is_said(qtbot: Any) -> None:
     view = DotPlotView()
     qtbot.addWidget(view)
     view.show_plot(plot)
-    assert "more alike than chance" in view.place.text()
+    assert "No windows of 25 bases" in view.place.text()
 
 
 def test_a_picture_of_a_part_has_its_dots(plot: DotPlot, tmp_path: Path, qapp: Any) -> None:

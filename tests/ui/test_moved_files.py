@@ -96,8 +96,8 @@ def test_a_moved_file_of_a_run_is_located(
     press(window.messages, "1 more")
     chosen[:] = [str(new)]
     press(window.messages, "Locate file…")
-    qtbot.waitUntil(lambda: any("remembers" in text for text in texts()))
-    assert texts() == [f"The run remembers where old.fasta lies now: {new}."], "what no longer holds is taken back"
+    qtbot.waitUntil(lambda: any(text.startswith("Located") for text in texts()))
+    assert texts() == [f"Located old.fasta: {new}."], "what no longer holds is taken back"
     with open_run(path) as run:
         assert input_of(run, "targets") == str(new)
 

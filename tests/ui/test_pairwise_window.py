@@ -357,7 +357,7 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
     page.hits.table.choose_row(0)
     window.actions_.update()
     for name, reason in (
-        ("show_tab:profile", "neither"), ("show_tab:funnel", "neither"),
+        ("show_tab:profile", "no filters"), ("show_tab:funnel", "neither"),
         ("hits.sort_hits:bias", "no such column"),
     ):  # fmt: skip
         action = window.actions_.by_id[name]

@@ -335,17 +335,17 @@ def test_hits_that_lie_far_apart_are_listed_alone(
     assert page.run.hits.n_shown == 3
     assert view.picked.text() == "3 hits listed alone in the table, and selected"
     view.show_them.click()
-    assert page.hits.all_again.isVisible()
+    assert page.hits.list_all.isVisible()
     page.run.hits.set_order("name", False)
     qtbot.waitUntil(lambda: not page.run.hits.is_busy)
     assert page.run.hits.n_shown == 3
-    page.hits.all_again.click()
+    page.hits.list_all.click()
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5)
-    assert not page.hits.all_again.isVisible()
+    assert not page.hits.list_all.isVisible()
     window.controller.pictures.choose_hits(page, view, np.array(wanted))
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 3)
     page.run.set_profile(0)
-    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.all_again.isVisible())
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 5 and not page.hits.list_all.isVisible())
 
 
 @pytest.mark.thorough

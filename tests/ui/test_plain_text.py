@@ -113,7 +113,7 @@ def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
     bar, line = MessageBar(), ElidedLabel("a\u202eb")
     qtbot.addWidget(bar)
     qtbot.addWidget(line)
-    bar.show_text("stop", "fa\u202eke\x1b[31m")
+    bar.notify("stop", "fa\u202eke\x1b[31m")
     table = TextTable((TextColumn("Name", "", lambda row: row["name"]),))
     table.set_rows([{"name": "x\x1b[2J"}])
     shown = [found.text() for found in bar.findChildren(QLabel)]

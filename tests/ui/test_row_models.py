@@ -165,7 +165,7 @@ def test_prosite_patterns_as_expressions() -> None:
 
 @pytest.mark.parametrize(
     ("text", "mode", "message"),
-    [("C-[", "prosite", "no element"), ("A(", "regex", "no regular"), ("(A+)+B", "regex", "for ever")],
+    [("C-[", "prosite", "not an element"), ("A(", "regex", "regular expression"), ("(A+)+B", "regex", "forever")],
 )
 def test_what_cannot_be_looked_for_is_said(text: str, mode: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):

@@ -226,7 +226,7 @@ def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, dropped:
     dropped.modes.setCurrentIndex(dropped.modes.findData("regex"))
     QTest.keyClicks(dropped.field, "A(")
     QTest.keyClick(dropped.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: said(window, "no regular expression"))
+    qtbot.waitUntil(lambda: said(window, "Invalid regular expression"))
     assert dropped.found.text() == "Nothing found"
 
 
@@ -352,7 +352,7 @@ def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, dropp
     sheet = window.sheets.sheet
     assert isinstance(sheet, RowsPictureSheet)
     assert not sheet.export_button.isEnabled()
-    assert "too many letters for SVG" in sheet.problem.text()
+    assert "Too many letters for SVG" in sheet.problem.text()
     sheet.formats.button(2).click()
     assert sheet.export_button.isEnabled()
 

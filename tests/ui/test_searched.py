@@ -90,7 +90,7 @@ def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: Sear
 def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: SearchPage) -> None:
     page.run.set_profile(2)
     words: Any = page._small._nothing
-    qtbot.waitUntil(lambda: words.text().startswith("Not searched yet. The search ended before it came to this"))
+    qtbot.waitUntil(lambda: words.text().startswith("Not searched yet. The search ended before this"))
     assert not words.isHidden()
     page.run.set_profile(0)
     qtbot.waitUntil(words.isHidden)

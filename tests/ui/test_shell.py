@@ -176,7 +176,7 @@ def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, 
     space.devices, space.devices_known = [], False
     space.devices_changed.emit()
     sheet = loaded.controller.search.sheet
-    assert "still being looked for" in sheet.devices.itemText(0)
+    assert "looking for devices" in sheet.devices.itemText(0)
     said = [words.text() for words in sheet.findChildren(QLabel) if words.isVisible()]
     assert not [text for text in said if "Reference" in text or "slow" in text]
 

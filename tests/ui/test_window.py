@@ -61,7 +61,7 @@ def test_a_refused_file_is_told_and_listed(
 @pytest.mark.thorough
 def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
     window.controller.sources.open_paths([str(tmp_path / "gone.fasta")])
-    assert "is not there" in window.messages.messages[0].text
+    assert "does not exist" in window.messages.messages[0].text
 
 
 @pytest.mark.thorough
@@ -359,7 +359,7 @@ def test_an_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_
         path = tmp_path / f"out{number}" / f"hits{form.ending}"
         sheet.path.setText(str(path))
         assert not sheet.export_button.isEnabled()
-        assert "is not there" in sheet.export_button.toolTip()
+        assert "does not exist" in sheet.export_button.toolTip()
         path.parent.mkdir()
         sheet.path.setText(str(path) + " ")
         press(sheet, "Export")

@@ -9,7 +9,7 @@ import pytest
 
 from clalign.tools import distances as module
 from clalign.tools.distances import (
-    FARTHEST,
+    MAX_DISTANCE,
     difference_distances,
     kimura_distances,
     posterior_distances,
@@ -37,8 +37,8 @@ def test_shares_of_proteins() -> None:
 def test_kimura_of_proteins() -> None:
     found = kimura_distances(PROTEINS)
     assert found[0, 1] == pytest.approx(-math.log(1 - 0.2 - 0.2**2 / 5))
-    assert found[3].tolist() == [FARTHEST] * 3 + [0, FARTHEST]
-    assert kimura_distances([b"WWWWWWWWWW", b"ACDEFGHIKL"])[0, 1] == FARTHEST
+    assert found[3].tolist() == [MAX_DISTANCE] * 3 + [0, MAX_DISTANCE]
+    assert kimura_distances([b"WWWWWWWWWW", b"ACDEFGHIKL"])[0, 1] == MAX_DISTANCE
 
 
 @pytest.mark.parametrize("letters", ["ACGT", "ACGU", "acgu"])
