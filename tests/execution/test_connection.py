@@ -71,7 +71,7 @@ def test_no_workers_and_too_many_are_refused_before_any_is_started(
 @pytest.mark.parametrize("address", ["", "local", "local:x", "local:-1", "local:1.5", "host:8786", "http://host:8786"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     """An empty variable of a script as well: the search would run here."""
-    with pytest.raises(OptionError, match="no address of a scheduler"):
+    with pytest.raises(OptionError, match="not an address of a scheduler"):
         device_of(SimpleNamespace(device=None, cluster=address))  # type: ignore[arg-type]
 
 

@@ -145,7 +145,7 @@ def test_how_far_a_long_pair_is_stays_when_several_are_stopped(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The executor gives the pair back before the writer hears what is to be kept of it."""
-    small = {"CPU_CELLS": 20_000, "GPU_CELLS": 20_000, "SECONDS_AT_ONCE": 0.0, "VECTOR_COLUMNS": 16}
+    small = {"CPU_CELLS": 20_000, "GPU_CELLS": 20_000, "LAUNCH_SECONDS": 0.0, "VECTOR_COLUMNS": 16}
     for name, value in small.items():
         monkeypatch.setattr(long_pair_regions, name, value)
     text = "".join(random.Random(5).choices("ACGT", k=900))

@@ -314,6 +314,7 @@ def test_keys_zoom_and_move_the_dot_plot(qtbot: Any, opened: Callable[[str], Pai
     assert canvas.shown == whole
     said: list[str] = []
     canvas.hovered.connect(said.append)
+    QTest.mouseMove(canvas, QPoint(1, 1))  # or nothing moves, if the mouse is there already
     QTest.mouseMove(canvas, canvas.frame.center().toPoint())
     qtbot.waitUntil(lambda: bool(said))
     assert said[-1].startswith("query ")
@@ -357,7 +358,7 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
     page.hits.table.choose_row(0)
     window.actions_.update()
     for name, reason in (
-        ("show_tab:profile", "no filters"), ("show_tab:funnel", "neither"),
+        ("show_tab:profile", "no filters"), ("show_tab:funnel", "no filters"),
         ("hits.sort_hits:bias", "no such column"),
     ):  # fmt: skip
         action = window.actions_.by_id[name]

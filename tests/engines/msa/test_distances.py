@@ -54,7 +54,7 @@ def test_kimura_of_nucleic_acids(letters: str) -> None:
 
 
 def test_letter_by_letter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "CELLS", 50)
+    monkeypatch.setattr(module, "MAX_CHARACTERS", 50)
     rng = np.random.default_rng(1)
     letters = [*AMINO.canonical.encode(), *b"-.x"]
     rows = [bytes(rng.choice(letters, 33).tolist()) for _ in range(7)]
