@@ -131,7 +131,9 @@ class DamagedRun(InputError):
     """A run file with content that clalign does not write: it is damaged, or made to do harm."""
 
     def __init__(self, path: str | Path, reason: str) -> None:
-        super().__init__(path, f"this run file is damaged ({reason}).", "Search again, or use a copy of it.")
+        super().__init__(
+            path, f"this run file is damaged ({reason}).", "Search again, or restore the file from a backup."
+        )
 
 
 class OutputError(ClalignError):

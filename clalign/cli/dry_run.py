@@ -67,7 +67,7 @@ def lines_of(found: JobResult, files: list[tuple[str, str]]) -> Iterator[str]:
     """
     from clalign.common.amounts import rate_text, size_text
 
-    yield "Nothing was computed (--dry-run). A run would be:"
+    yield "Nothing was computed (--dry-run). A run would compute:"
     yield f"queries:   {found['queries']}"
     yield f"targets:   {found['n_sequences']:,} sequences of {found['n_residues']:,} residues"
     yield f"cells:     {found['cells']:.3g}"
@@ -97,7 +97,7 @@ def _time(found: JobResult) -> str:
     seconds, building = found["seconds"], found["build_seconds"]
     if seconds is None:
         which = "this device was" if len(found["devices"]) == 1 else "one of these devices was"
-        text = f"unknown, since {which} never measured: clalign selftest does it"
+        text = f"unknown: {which} never measured (run: clalign selftest)"
     else:
         text = f"about {duration(seconds)}"
     devices = found["devices"]

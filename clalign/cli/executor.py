@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
 from clalign.cli.parser import Commands
+from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_loop import Ahead
 from clalign.errors import ExitCode
@@ -62,4 +63,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _leave(code: int) -> NoReturn:
     """End at once: everything is sent, or nobody reads it, and drivers take time to end."""
+    forget_mark(os.getpid())
     os._exit(code)

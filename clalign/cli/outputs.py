@@ -118,7 +118,9 @@ class Outputs(Struct, frozen=True):
             return []
         found = [f"{path}{PROVENANCE_ENDING}" for _, path in self.files if has_neighbors(path)]
         if not found:
-            raise OptionError("--with-provenance writes files beside outputs, and none goes to a file.", "Name one.")
+            raise OptionError(
+                "--with-provenance writes files beside outputs, but no output is a file.", "Give an output a file name."
+            )
         return found
 
 

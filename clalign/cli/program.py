@@ -186,6 +186,7 @@ def _overview() -> str:
         "Usage: clalign COMMAND [options]\n\n"
         "Profile HMM search, Smith-Waterman and multiple alignment on any OpenCL device.\n\n"
         f"{EXAMPLES}\ncommands:\n{commands}\n\n"
-        "  clalign COMMAND -h       short help\n  clalign COMMAND --help   all options, as clalign help COMMAND\n"
+        "  clalign COMMAND -h       short help\n"
+        "  clalign COMMAND --help   all options (same as: clalign help COMMAND)\n"
         f"  clalign --version [-v]   versions\n\n{EXIT_CODES}"
     )

@@ -85,8 +85,8 @@ class WorkerAhead(contextlib.AbstractContextManager["WorkerAhead"]):
 
 def forget_mark(process: int) -> None:
     """Let nobody distrust the drivers because of a worker that is ended on purpose."""
-    from clalign.compute.opencl import driver_marks
     from clalign.databases.cache_root import cache_root
+    from clalign.system import driver_marks
 
     driver_marks.forget(cache_root(), process)
 

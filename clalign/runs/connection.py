@@ -167,8 +167,11 @@ class RunConnection(sqlite3.Connection):
         try:
             msgspec.convert(row, expected)
         except msgspec.ValidationError as error:
-            place = int(re.findall(r"\$\[(\d+)\]", str(error))[0])
-            raise DamagedRun(self.path, f"its {described[place][0]} is {_shown(row[place])}") from None
+            place = re.search(r"\$\[(\d+)\]", str(error))
+            if place is None:
+                raise DamagedRun(self.path, one_line(error)) from None
+            n = int(place[1])
+            raise DamagedRun(self.path, f"its {described[n][0]} is {_shown(row[n])}") from None
         return row
 
     def _kinds(self, described: Sequence[SqlRow]) -> SqlRow:

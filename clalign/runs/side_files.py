@@ -78,7 +78,9 @@ def check_beside(run: Path) -> None:
             continue
         if not is_own:
             raise InputError(
-                run, f"this run could not be read: {path}, where SQLite keeps its own file, is another one.", MOVE
+                run,
+                f"this run could not be read: {path}, reserved for SQLite by its name, is another file.",
+                MOVE,
             )
 
 
@@ -95,9 +97,9 @@ def check_free(run: Path) -> None:
     if os.path.exists(run):
         raise RunExists(run)
     for path, _ in side_files(run):
-        raise OutputError(f"{path} already exists, where SQLite keeps its own file of the run {run}.", MOVE)
+        raise OutputError(f"{path} already exists, and its name is reserved for SQLite's file of the run {run}.", MOVE)
     if (other := database_beside(run)) is not None:
-        raise OutputError(f"{run} is the name of a file that SQLite keeps of {other}.", "Choose another name.")
+        raise OutputError(f"{run} is a name reserved for SQLite's file of {other}.", "Choose another name.")
 
 
 def database_beside(path: str | Path) -> Path | None:
@@ -137,12 +139,12 @@ def check_output(path: str | Path, run: str | None = None) -> None:
 
 def _is_database(path: Path) -> bool:
     """Tell whether a file is a database; SQLite is asked, which keeps the locks of other connections to it."""
-    if not path.is_file() or path.stat().st_size == 0:  # SQLite takes an empty file for an empty database
-        return False
     try:
+        if not path.is_file() or path.stat().st_size == 0:  # SQLite takes an empty file for an empty database
+            return False
         with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
             database.execute("PRAGMA schema_version")
-    except sqlite3.Error:
+    except (OSError, sqlite3.Error):
         return False
     return True
 

@@ -13,12 +13,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from clalign.compute.opencl import discover, driver_marks, register_intel_runtime, tunings
+from clalign.compute.opencl import (
+    discover,
+    register_intel_runtime,
+    tunings,
+)
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.formats.checksums import checked_json
+from clalign.system import driver_marks
 from clalign.values.devices import REFERENCE, Device, choose_device, choose_devices
 
 CARD = Device("0:0", "Radeon", "gpu", vendor="AMD", platform="ROCm", bus="03:00.0", health="ready", gcups=90.0)
@@ -284,7 +289,6 @@ def test_after_a_lost_listing_a_child_lists(monkeypatch: pytest.MonkeyPatch, hom
     )
     with subprocess.Popen([sys.executable, "-c", script, str(discover.verdicts_path())]) as process:
         assert process.wait(60) != 0
-    monkeypatch.setattr(driver_marks, "MAX_MARK_SECONDS", 0.0)
     assert discover.familiar_devices() == []
     assert discover.familiar_devices() == [], "until a child has listed the devices"
     devices = discover_devices()

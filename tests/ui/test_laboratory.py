@@ -463,7 +463,7 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None
     press(window.messages, "Forget it")
     assert window.controller.queue.current.spec["reset"]
     wait_for_end(qtbot, window)
-    assert "built-in choices again" in window.messages.messages[0].text
+    assert "built-in settings again" in window.messages.messages[0].text
 
 
 def test_the_reference_has_nothing_to_tune(window: MainWindow) -> None:

@@ -92,7 +92,7 @@ class DeviceController(Controller):
         self._submit_tuning(self._app.workspace.device.id, False)
 
     def forget_tuning(self) -> None:
-        """Restore the built-in choices for the chosen device."""
+        """Restore the built-in settings for the chosen device."""
         self._submit_tuning(self._app.workspace.device.id, True)
 
     def _submit_tuning(self, number: str, reset: bool) -> None:
@@ -115,7 +115,7 @@ class DeviceController(Controller):
             return
         value = item.result
         if item.spec["reset"]:
-            self._app.notify("good", f"{value['device']} uses the built-in choices again.")
+            self._app.notify("good", f"{value['device']} uses the built-in settings again.")
             return
         undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
         self._app.notify("good", device_words.tuning(value), undo)

@@ -147,7 +147,7 @@ _COMMANDS = (
     Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
             "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
     Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
-            "Restores the built-in choices"),
+            "Restores the built-in settings"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
             tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),

@@ -26,8 +26,10 @@ log = logging.getLogger(__name__)
 
 DIGEST_BYTES = 32
 
-# Of programs that are well. Errors come as exceptions.
-warnings.filterwarnings("ignore", category=cl.CompilerWarning)
+
+def ignore_remarks() -> None:
+    """Ignore what compilers remark on valid programs, before each build: a caller may have changed the filters."""
+    warnings.filterwarnings("ignore", category=cl.CompilerWarning)
 
 
 @lru_cache(64)
@@ -61,6 +63,7 @@ def find(context: cl.Context, place: Path, options: Sequence[str]) -> cl.Program
     if hashlib.sha256(binary).digest() != digest:
         return None
     try:
+        ignore_remarks()
         program: cl.Program = cl.Program(context, context.devices, [binary]).build(options=list(options))
     except cl.Error as error:
         log.debug("%s was not taken: %s", place.name, error)

@@ -116,6 +116,7 @@ class Devices:
     def __init__(self) -> None:
         self._ahead: Future[list[Device]] | None = None
         self._looking: threading.Thread | None = None
+        self._opening: _Key | None = None
         self._open: dict[_Key, tuple[OpenDevice, int]] = {}  # and the jobs that have ended since it was left
         self._ends: list[Callable[[], None]] = []  # each ends the children that build for a device that was left
         self._changing = threading.Lock()
@@ -123,33 +124,37 @@ class Devices:
     def look_ahead(self, wish: str) -> None:
         """List the devices in the background, and make a context of the one that the user's words mean."""
         self._ahead = found = Future[list[Device]]()
+        before = self._looking
 
         def look() -> None:
+            if before is not None:
+                before.join()
             try:
-                found.set_result(self._listed_and_opened(wish))
+                with tracing.span("look for devices", "start"):
+                    devices = familiar_devices()
+                device = _one_of(devices, wish)
             except BaseException as error:  # raised where a device is picked
                 found.set_exception(error)
+                return
+            self._opening = None if device is None else _key(device)
+            found.set_result(devices)
+            if device is not None and not self.is_open(device):
+                self._open_ahead(device)
 
         self._looking = threading.Thread(target=look, name="looks for devices", daemon=True)
         self._looking.start()
 
-    def _listed_and_opened(self, wish: str) -> list[Device]:
-        with tracing.span("look for devices", "start"):
-            devices = familiar_devices()
-        device = _one_of(devices, wish)
-        if device is None or self.is_open(device):
-            return devices
-        with tracing.span("load the drivers", "start"):
-            from clalign.compute.opencl.session import opened
+    def _open_ahead(self, device: Device) -> None:
         try:
+            with tracing.span("load the drivers", "start"):
+                from clalign.compute.opencl.session import opened
             with tracing.span("make a context ahead", "start"):
                 left = opened(device)
         except Exception:  # the session that wants it says why
             log.debug("no context of %s could be made ahead", device.name, exc_info=True)
-            return devices
+            return
         with self._changing:
             self._open[_key(device)] = left, 0
-        return devices
 
     def settle(self) -> None:
         """Wait until nothing is done ahead any more."""
@@ -175,7 +180,8 @@ class Devices:
 
             return ReferenceSession(device, check)
         self.end_builders()
-        self.settle()
+        if self._opening == _key(device):
+            self.settle()
         with self._changing:
             left, _ = self._open.pop(_key(device), (None, 0))
         with tracing.span("load the drivers", "start"):

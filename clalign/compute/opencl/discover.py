@@ -20,11 +20,12 @@ from typing import Any, get_args
 
 import pyopencl as cl
 
-from clalign.compute.opencl import driver_marks, processor_target
+from clalign.compute.opencl import processor_target
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceError, DeviceNotFound
+from clalign.system import driver_marks
 from clalign.system.processes import (
     ProcessNotStarted,
     ask,

@@ -120,6 +120,7 @@ def _built(
     if kept is not None:
         return kept
     program = cl.Program(context, source)
+    binaries.ignore_remarks()
     try:
         with tracing.span("compile", "building"):
             program.build(options=words)

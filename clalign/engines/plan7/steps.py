@@ -83,6 +83,13 @@ def counted(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
+LEFT_OUT = "Not run in the search"
+"""Beginning of the text of a step that the search skips."""
+
+NOT_REACHED = "The search does not reach this step. "
+"""Beginning of the text of a step that the search does not reach."""
+
+
 def unless_reached(came: bool) -> str:
-    """Return in words that the search does not come to a step; nothing if it does."""
-    return "" if came else "The search does not come to it. "
+    """Return in words that the search does not reach a step; nothing if it does."""
+    return "" if came else NOT_REACHED

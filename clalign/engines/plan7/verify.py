@@ -225,7 +225,7 @@ def _difference(hit: Hit, search: AnySearch, session: Session) -> str:
         return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
     again = search.start_hits(session, scored)()
     if not again:
-        return f"{hit.name}: is a hit, computed again it is none."
+        return f"{hit.name}: was a hit, but is not when recomputed."
     return (
         "" if search.agrees(hit, again[0]) else f"{hit.name}: the domains or their scores differ when computed again."
     )
@@ -243,7 +243,7 @@ def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, 
     ]
     texts += search.passages_otherwise(run, number, scored)
     texts += [
-        f"{hit.name}: is no hit, computed again it is one (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
+        f"{hit.name}: was not a hit, but is when recomputed (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
         for hit in search.start_hits(session, scored)()
     ]
     return texts

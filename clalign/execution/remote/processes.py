@@ -7,6 +7,8 @@ import threading
 from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 
+from clalign.databases.cache_root import cache_root
+from clalign.system import driver_marks
 from clalign.system.processes import own_command
 
 END_SECONDS = 5.0
@@ -40,6 +42,7 @@ class Processes(AbstractContextManager["Processes"]):
         process.kill()
         with suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)
+        driver_marks.forget(cache_root(), process.pid)
         with suppress(OSError):  # a message that it did not read any more
             assert process.stdin is not None
             process.stdin.close()

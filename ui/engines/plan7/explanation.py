@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.engines.plan7.steps import Step
+from clalign.engines.plan7.steps import LEFT_OUT, NOT_REACHED, Step
 from clalign.values.documents import Explanation
 from clalign.values.evalues import distinguishing_decimals
 
@@ -10,11 +10,6 @@ from ... import formatting
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
 """Steps that numbers describe completely."""
-
-LEFT_OUT = "Not run in the search"
-"""Beginning of the text of a step that the search skips."""
-
-NOT_REACHED = "The search does not come to it. "
 
 MARKS = {True: "good", False: "stop", None: "note"}
 RESULTS = {True: "passes", False: "is stopped here", None: ""}

@@ -166,7 +166,7 @@ class DeviceSheet(Sheet):
         ask = self.tune_requested.emit
         self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
                            " fastest; results do not depend on it")  # fmt: skip
-        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Restore the built-in choices")
+        self.forget = button("Forget tuning", lambda: ask(device.id, True), tip="Restore the built-in settings")
         self.foot.addLayout(row(self.tune, self.forget, None, button("Close", self.close_sheet), self.test))
         self.setFocusProxy(self.test)
         self.show_device(device)

@@ -8,7 +8,7 @@ import numpy as np
 
 from clalign.engines.plan7.hmmer3.funnel import STAGES
 from clalign.engines.plan7.hmmer3.thresholds import Hmmer3Thresholds
-from clalign.engines.plan7.steps import Step, in_words, step, unless_reached
+from clalign.engines.plan7.steps import LEFT_OUT, Step, in_words, step, unless_reached
 from clalign.stages.hmmer3.filters import FilterModel
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.filters import Passage, pvalue
@@ -47,7 +47,7 @@ def filter_steps(model: FilterModel, found: Passage, null: float) -> list[Step]:
         one["ran"] = came and used
         if not used:
             why = "its P-value so far is low enough already" if limits.f2 < 1.0 and stage == "viterbi" else "left out"
-            one["text"] = f"Not run in the search ({why}). {one['text']}"
+            one["text"] = f"{LEFT_OUT} ({why}). {one['text']}"
         elif not came:
             one["text"] = unless_reached(came) + one["text"]
         steps.append(one)

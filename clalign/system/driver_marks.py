@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-MAX_MARK_SECONDS = 5.0
-"""Age up to which a mark may be that of a process whose drivers are at work (s)."""
+MAX_MARK_SECONDS = 20.0
+"""Age up to which the drivers of a running process count as at work (s); beyond it, they hang."""
 
 _PREFIX = "listing-"
 
@@ -30,12 +30,25 @@ def marked(folder: Path) -> Iterator[None]:
 
 
 def is_driver_lost(folder: Path) -> bool:
-    """Return whether a process did not come back from listing the devices since `forget_all` was called last."""
+    """Return whether a process ended or hangs while it listed the devices, since `forget_all` was called last."""
     latest = time.time() - MAX_MARK_SECONDS
     for mark in folder.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):  # its process was done in the meantime
-            if mark.stat().st_mtime < latest:
+            if mark.stat().st_mtime < latest or (_has_ended(mark.name.removeprefix(_PREFIX)) and mark.exists()):
                 return True
+    return False
+
+
+def _has_ended(process: str) -> bool:
+    """Return whether a process, by its number, runs no more; False where the system has no way to ask."""
+    if os.name != "posix" or not process.isdecimal():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        return False
     return False
 
 
