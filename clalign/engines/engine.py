@@ -268,7 +268,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         self, spec: Spec, query: int, target: int | str, pick_device: Picker, context: JobContext
     ) -> Explanation:
         """Return how a target fares with a query of the files of a spec, step by step."""
-        explain = self._present(self.parts.explain_files, "explained before they are made").get()
+        explain = self._present(self.parts.explain_files, "explained from their files").get()
         return explain(spec, query, target, pick_device, context)
 
     def explanation_lines(self, value: Explanation) -> Iterable[str]:

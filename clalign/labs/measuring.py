@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
-from clalign.errors import ClalignError, DeviceError, OptionError, OutOfDeviceMemory
+from clalign.errors import ClalignError, DeviceError, KernelBuildError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext
 from clalign.labs.occupancy import occupancy
 from clalign.values.devices import Device
@@ -197,5 +197,5 @@ class Bench:
 
 
 def _first_line(error: ClalignError) -> str:
-    said = error.hint.partition("The compiler said: ")[2].strip().splitlines()
-    return f"{error.message} {said[0][:200] if said else ''}".strip()
+    lines = error.log.strip().splitlines() if isinstance(error, KernelBuildError) else []
+    return f"{error.message} {lines[0][:200] if lines else ''}".strip()

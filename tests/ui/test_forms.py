@@ -360,3 +360,9 @@ def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> N
     looks = {Source(f"/a/{name}").kind_by_name for name in ("a.hmm", "b.HMM.gz", "c.h3m", "d.hmm2.zst")}
     assert looks == {"profiles"}
     assert {Source(f"/a/{name}").kind_by_name for name in ("a.fa", "b.hmm.fasta", "c.gz", "hmm")} == {"sequences"}
+
+
+def test_the_tab_key_goes_from_the_cutoff_to_the_presets(qtbot: Any) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    assert form.editors["cutoff"].nextInFocusChain() is form.presets

@@ -114,7 +114,7 @@ def tuning(value: JobResult) -> str:
         if found != before[name]
     ]
     tried = formatting.plural(len(value["rows"]), "trial")
-    what = ", ".join(changed) if changed else "the present choices were the fastest"
+    what = ", ".join(changed) if changed else "the present settings were the fastest"
     return f"{value['device']} is tuned after {tried}: {what}."
 
 

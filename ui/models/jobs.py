@@ -225,7 +225,7 @@ def _stopped(item: JobItem) -> str:
     if item.kind == "locate":
         return "Stopped; files of the run are missing"
     if item.kind == "tune":
-        return "Stopped; the choices are unchanged"
+        return "Stopped; the settings are unchanged"
     if not item.is_search:
         return "Stopped; nothing was written"
     return f"Stopped at {formatting.percent(item.fraction)}; the results so far are kept and marked as partial."

@@ -25,7 +25,7 @@ class Command:
         The method that it calls, from the `AppContext` on, with an argument after a colon.
     menu : str
         Its menu; empty: only in the command palette.
-    why_not : callable
+    objection : callable
         Returns why it cannot be used now; empty if it can.
     before : str
         The id of the command after an engine's one.

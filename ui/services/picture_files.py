@@ -28,7 +28,7 @@ def export_picture_file(
         The name that the file is proposed to have, without its ending.
     make : callable
         Returns the picture.
-    why_not : callable
+    objection : callable
         Returns why a picture cannot be written to a path; empty if it can.
     """
     from ..views.charts.pictures import save_picture

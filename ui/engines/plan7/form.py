@@ -33,6 +33,7 @@ class SearchForm(OptionForm):
     def _preset_box(self) -> QComboBox:
         made, place = NarrowBox(), self.first.grid.rowCount()
         self.first.add(place, "How thorough", made)
+        self.setTabOrder(self.editors["cutoff"], made)
         made.setAccessibleName("How thorough the search is")
         self.first.grid.addWidget(label("--max --F1 --F2", "muted"), place, 2)
         for key, (text, _) in PRESETS.items():

@@ -21,7 +21,7 @@ class SizedPictureSheet(PictureSheet):
     ----------
     heading, stem, folder
         As of `PictureSheet`.
-    why_not : callable
+    objection : callable
         Returns why a picture cannot be written to a path; empty if it can.
     """
 
