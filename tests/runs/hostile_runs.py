@@ -1,6 +1,6 @@
 """Run files that are damaged in known ways, and all that is done with run files.
 
-``python tests/runs/hostile_runs.py [--seed N] [--count N]`` tries many, and prints what was neither answered nor
+``python -m tests.runs.hostile_runs [--seed N] [--count N]`` tries many, and prints what was neither answered nor
 refused.
 """
 
