@@ -1,4 +1,4 @@
-"""``clalign lab``: measure published experiments on a device: ladders of kernels, and groups that wait."""
+"""``clalign lab``: measure published experiments: ladders of kernels, groups that wait, tables by their numbers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,21 @@ from clalign.values.documents import JobRequest
 from clalign.values.typed_numbers import count
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from clalign.labs.laboratory import Document
     from clalign.values.text_columns import Row
 
 OF_WAITING_GROUPS = ("program", "groups", "group_size", "methods", "sets", "size")
 """Options that the ladders do not have."""
 
+OF_ITEMS = ("table", "figure", "item")
+"""Words before the number of what is repeated."""
+
 EXAMPLES = (
+    "clalign lab list 004",
+    "clalign lab table 004:8.6 --device gpu",
+    "clalign lab all --device gpu --output repeated",
     "clalign lab ladder viterbi",
     "clalign lab ladder viterbi --device gpu --json ladder.json",
     "clalign lab ladder viterbi --variants private-rows,1+2+3+4,work-group --hmm globins.hmm --db proteins.fasta",
@@ -39,17 +47,22 @@ def add_parser(subparsers: Commands) -> None:
     parser = subparsers.add_parser(
         "lab",
         examples=EXAMPLES,
-        description="Measure a published experiment on a device: a ladder of kernels, or work-groups that wait for each"
-        " other in every known way. Each result is compared with the reference, then timed. The exit code is 8 if any"
-        " differs.",
+        description="Measure a published experiment on a device: a ladder of kernels, work-groups that wait for each"
+        " other in every known way, or any table and figure of the four sources by its number, beside the published"
+        " figures. Each result is compared with the reference, then timed. The exit code is 8 if any differs.",
     )
-    parser.add_argument("laboratory", choices=("ladder", "sync"), metavar="ladder|sync", help="the laboratory")
     parser.add_argument(
-        "engine",
+        "laboratory",
+        choices=("ladder", "sync", "list", *OF_ITEMS, "all"),
+        metavar="ladder|sync|list|table|figure|item|all",
+        help="a ladder; waiting groups; the list of tables and figures; one of these; or all of them",
+    )
+    parser.add_argument(
+        "what",
         nargs="?",
-        choices=("viterbi", "sw", "pairhmm"),
-        metavar="viterbi|sw|pairhmm",
-        help="the ladder: Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment",
+        metavar="viterbi|sw|pairhmm|SOURCE:NUMBER",
+        help="the ladder: Plan7 Viterbi, Smith-Waterman of many pairs, or the pair HMM of statistical alignment; of"
+        " list and all a source, 001 to 004 [every one]; of table, figure and item a source and a number: 004:8.6",
     )
     what = parser.add_argument_group("Measuring")
     what.add_argument(
@@ -81,8 +94,15 @@ def add_parser(subparsers: Commands) -> None:
     pairs.add_argument("--x", type=count, metavar="N", help="pair HMM: residues of the first sequences [1417]")
     pairs.add_argument("--y", type=count, metavar="N", help="pair HMM: residues of the second sequences [1460]")
     _add_waiting_groups(parser)
-    parser.add_argument_group("Output").add_argument(
+    output = parser.add_argument_group("Output")
+    output.add_argument(
         "--json", metavar="F", help="write everything as JSON to F; - is standard output, which replaces the table"
+    )
+    output.add_argument(
+        "--output", metavar="DIR", help="of all: write report.md, report.html and pictures to the folder DIR"
+    )
+    output.add_argument(
+        "--small", action="store_true", help="of tables and figures: everything as small as can be, to try it out"
     )
     add_device_option(parser)
     add_progress_options(parser)
@@ -116,28 +136,103 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure in the chosen laboratory."""
     from clalign.labs.register import LADDERS
 
-    is_ladder = arguments.laboratory == "ladder"
-    if is_ladder != (arguments.engine is not None):
-        raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}" if is_ladder else "too many arguments")
-    others = {"variants", *(name for ladder in LADDERS.values() for name in ladder.options)}
-    for name in OF_WAITING_GROUPS if is_ladder else sorted(others):
-        if getattr(arguments, name) is not None:
-            other = "sync" if is_ladder else "ladder"
-            raise OptionError(
-                f"The laboratory {arguments.laboratory} has no --{name.replace('_', '-')}.", f"It is for {other}."
-            )
-    return _run_ladder(arguments) if is_ladder else _run_waiting_groups(arguments)
+    asked = arguments.laboratory
+    of_ladders = {"variants": "ladder", **{name: "ladder" for one in LADDERS.values() for name in one.options}}
+    of_others = {**dict.fromkeys(OF_WAITING_GROUPS, "sync"), "output": "all"}
+    for name, other in {**of_ladders, **of_others}.items():
+        if other != asked and getattr(arguments, name) is not None:
+            raise OptionError(f"The laboratory {asked} has no --{name.replace('_', '-')}.", f"It is for {other}.")
+    if asked == "ladder":
+        if arguments.what not in LADDERS:
+            raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}")
+        return _run_ladder(arguments)
+    if asked == "sync":
+        if arguments.what is not None:
+            raise UsageError("clalign lab", "too many arguments")
+        return _run_waiting_groups(arguments)
+    return _list(arguments) if asked == "list" else _repeat(arguments)
+
+
+def _sources(arguments: argparse.Namespace) -> list[str]:
+    """Return the numbers of the sources that are asked for."""
+    from clalign.labs.register import PUBLICATIONS
+
+    if arguments.what not in (None, *PUBLICATIONS):
+        raise OptionError(f'"{arguments.what[:40]}" names no source.', f"Give one of {', '.join(PUBLICATIONS)}.")
+    return [arguments.what] if arguments.what else list(PUBLICATIONS)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """List the tables and figures of the sources, and what repeats them."""
+    from clalign.labs.register import PUBLICATIONS
+
+    for key in _sources(arguments):
+        laboratory = PUBLICATIONS[key]
+        show(f"{key}: {laboratory.source.title}. {laboratory.source.about}\n")
+        for row in laboratory.known:
+            show(f"  {row['name']}: {row['text']} ({row['kind']}; {row['by'] or row['reason'].rstrip('.')})")
+        show("")
+    return ExitCode.DONE
+
+
+def _repeat(arguments: argparse.Namespace) -> int:
+    """Repeat one table or figure, or all of them, source after source."""
+    from clalign.labs.publications import found_item
+    from clalign.labs.register import PUBLICATIONS
+
+    if arguments.laboratory == "all":
+        asked: dict[str, list[str] | None] = dict.fromkeys(_sources(arguments))
+    elif arguments.what is None:
+        raise UsageError("clalign lab", "missing: SOURCE:NUMBER, as in 004:8.6")
+    else:
+        source, item = found_item(arguments.what, "" if arguments.laboratory == "item" else arguments.laboratory)
+        asked = {source.key: [item.name]}
+    if arguments.output:
+        from pathlib import Path
+
+        folder = Path(arguments.output)
+        _check_folder(folder)
+    documents = []
+    for key, names in asked.items():
+        laboratory = PUBLICATIONS[key]
+        named = {"runs": arguments.runs, "seed": arguments.seed, "is_small": arguments.small}
+        job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
+        documents.append((laboratory, _measured(job, arguments, laboratory.printed)))
+    if arguments.output:
+        from clalign.labs.publication_report import write_report
+
+        write_report(folder, documents)
+    of_sources = {laboratory.source.key: document for laboratory, document in documents}
+    document = next(iter(of_sources.values())) if len(of_sources) == 1 else {"sources": of_sources}
+    _finish(document, arguments.json, [laboratory.summary(found) for laboratory, found in documents])
+    return ExitCode.DIFFERENT if any(laboratory.wrong(found) for laboratory, found in documents) else ExitCode.DONE
+
+
+def _check_folder(folder: Path) -> None:
+    """Make a folder for a report before anything is measured.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made, or is a file.
+    """
+    from clalign.errors import OutputError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} cannot hold the report: {error.strerror}.", "Name another folder.") from error
 
 
 def _run_ladder(arguments: argparse.Namespace) -> int:
     from clalign.labs.laboratory import row_text
     from clalign.labs.register import LADDERS
 
-    ladder = LADDERS[arguments.engine]
+    ladder = LADDERS[arguments.what]
     for engine, other in LADDERS.items():
         for name in other.options:
             if name not in ladder.options and getattr(arguments, name) is not None:
-                raise OptionError(f"The ladder of {arguments.engine} has no --{name}.", f"It is for that of {engine}.")
+                raise OptionError(f"The ladder of {arguments.what} has no --{name}.", f"It is for that of {engine}.")
     variants = _split(arguments.variants)
     ladder.chosen(variants)  # a wrong name is refused before a worker starts
     named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}

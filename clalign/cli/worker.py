@@ -316,6 +316,13 @@ def _synchronization(request: JobRequest, job: Job) -> JobResult:
     return {"synchronization": run_synchronization(SynchronizationSpec.from_dict(request), job)}
 
 
+def _publication(request: JobRequest, job: Job) -> JobResult:
+    from clalign.labs.publication_lab import PublicationSpec, run_publication
+
+    name = request["job"]
+    return {name: run_publication(PublicationSpec.from_dict({**request, "source": name.rpartition("_")[2]}), job)}
+
+
 def _ladder(request: JobRequest, job: Job) -> JobResult:
     from clalign.labs.register import LADDERS
 
@@ -404,6 +411,7 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "smith_waterman_ladder": _ladder,
     "pair_hmm_ladder": _ladder,
     "synchronization": _synchronization,
+    **dict.fromkeys(("publication_001", "publication_002", "publication_003", "publication_004"), _publication),
     "tune": _tune,
     "add": _change,
     "realign": _change,

@@ -84,11 +84,14 @@ class PairHmmLadderSpec(LadderSpec, frozen=True):
         Residues of both sequences of a pair.
     pairs : int
         How many the rungs compute that compute all at once.
+    sizes : tuple
+        Residues of both sequences of the pairs of the experiment with sizes.
     """
 
     x: int = X
     y: int = Y
     pairs: int = PAIRS
+    sizes: tuple[tuple[int, int], ...] = SIZES
 
 
 def random_pairs(n: int, x: int, y: int, seed: int) -> PairBatch:
@@ -128,7 +131,7 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
         context, len(experiments),
     )  # fmt: skip
     if experiments:
-        document["experiments"]["sizes"] = [_size(spec, size, device, context) for size in SIZES]
+        document["experiments"]["sizes"] = [_size(spec, size, device, context) for size in spec.sizes]
         context.progress("ladder", len(rungs) + 1, len(rungs) + 1, "rungs")
     return document
 

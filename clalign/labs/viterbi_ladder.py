@@ -64,6 +64,8 @@ class ViterbiLadderSpec(LadderSpec, frozen=True):
         Size of the job; by default what suits the device, and the published family's length.
     seconds : float
         Where no size is given, the basic rung gets a job of about this time.
+    launches : int or None
+        About so many the finest granularity may take; by default what suits the kind of device.
     """
 
     hmm: str | None = None
@@ -71,6 +73,7 @@ class ViterbiLadderSpec(LadderSpec, frozen=True):
     sequences: int | None = None
     nodes: int | None = None
     seconds: float = BASIC_SECONDS
+    launches: int | None = None
 
 
 def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
@@ -95,7 +98,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
         expected = expected_scores(bench, job)
         climb(document, rungs, lambda rung: _rung(bench, rung, job, expected), _compared, context, len(experiments))
         for number, name in enumerate(experiments, 1):
-            document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec.seed)
+            document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec)
             context.progress("ladder", len(rungs) + number, len(rungs) + len(experiments), "rungs")
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         return document
@@ -199,20 +202,20 @@ def _compared(row: Row) -> str:
     return "total_seconds" if row["choices"].get("copies") == "overlapped" else "kernel_seconds"
 
 
-def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, seed: int) -> Row:
+def _experiment(name: str, bench: Bench, job: data.LadderData, n_cells: float, spec: ViterbiLadderSpec) -> Row:
     if name == "granularity":
-        return {"granularity": _granularity(bench, job)}
+        return {"granularity": _granularity(bench, job, spec.launches)}
     if name == "divergence":
-        return {"divergence": _divergence(bench, job, n_cells / job.model.length, seed)}
+        return {"divergence": _divergence(bench, job, n_cells / job.model.length, spec.seed)}
     return {"work_group": _work_groups(bench, job)}
 
 
-def _granularity(bench: Bench, job: data.LadderData) -> list[Row]:
+def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> list[Row]:
     """Time whole sequences, some rows, one row and one node a launch, on sequences cut short.
 
     Launches cost the host and the driver time between the kernels, so whole times count here.
     """
-    launches = GPU_LAUNCHES if bench.device.kind == "gpu" else OTHER_LAUNCHES
+    launches = launches or (GPU_LAUNCHES if bench.device.kind == "gpu" else OTHER_LAUNCHES)
     length = max(4, launches // job.model.length)
     short = replace(job, batch=data.shortened(job.batch, length))
     expected = bench.session.run(VITERBI, short.batch, short.model).values
@@ -295,7 +298,6 @@ def _copy_shares(rows: list[Row]) -> list[Row]:
 
 
 EQUAL = of_rungs.check_column("Whether every score equals the reference")
-SPEED_AXIS = "of_rungs.GCUPS (10⁹ cells a second)"
 
 
 def _speeds(title: str) -> Callable[[Row, list[Row]], Chart]:

@@ -78,6 +78,8 @@ def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> byte
 
 def unpacked(blob: bytes, most: int, path: Path) -> bytes:
     """Return the content of a blob, which has at most `most` bytes; raise `DamagedRun` if it has more."""
+    if not isinstance(blob, bytes):  # SQLite keeps whatever was put into a column
+        raise DamagedRun(path, "packed numbers that are none")
     most, unpacking = min(most, max(MAX_UNPACKED, MAX_RATIO * len(blob))), zlib.decompressobj()
     try:
         data = unpacking.decompress(blob, most + 1)

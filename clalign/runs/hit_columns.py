@@ -87,6 +87,7 @@ def read_hit_columns(hits: HitQueries, number: int | None, check: Callable[[], N
     inside = of[counted]
     with np.errstate(invalid="ignore", divide="ignore"):
         identity = 100.0 * _sums(inside, parts[7, counted], len(ids)) / _sums(inside, parts[6, counted], len(ids))
+    identity[~np.isfinite(identity)] = np.nan  # of alignments without columns, as damaged runs have them
     return HitColumns(
         ids, queries, rows, lengths, found[4], found[5], found[6], found[7] > 0,
         _share(inside, starts[counted], ends[counted], _query_lengths(connection, queries)),

@@ -13,6 +13,7 @@ import pytest
 from clalign.cli import main
 from clalign.errors import ExitCode
 from clalign.labs.ladder import Ladder
+from clalign.labs.register import PUBLICATIONS
 from clalign.values.devices import Device
 
 pytestmark = pytest.mark.usefixtures("worker_here")
@@ -200,3 +201,17 @@ def test_what_is_wrong_with_waiting_groups_is_told(
 def test_a_ladder_has_no_options_of_waiting_groups(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*LADDER, "--group-size", "32"]) == ExitCode.INPUT
     assert "no --group-size" in capsys.readouterr().err
+
+
+def test_tables_by_their_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["lab", "list", "004"]) == ExitCode.DONE
+    listed = capsys.readouterr().out
+    assert all(f"  {row['name']}: " in listed for row in PUBLICATIONS["004"].known)
+    assert main(["lab", "table", "004:3.4", "-q", "--json", "-"]) == ExitCode.DONE
+    assert json.loads(capsys.readouterr().out)["rows"][0]["name"] == "table 3.4"
+    for words in (["table", "004:3.44"], ["table", "005:1"], ["list", "5"], ["table", "004:3.4", "--output", "x"]):
+        assert main(["lab", *words]) == ExitCode.INPUT
+    (tmp_path / "file").touch()
+    assert main(["lab", "all", "001", "--output", str(tmp_path / "file")]) == ExitCode.CANNOT_WRITE
+    for words in (["table"], ["ladder"], ["sync", "sort"]):
+        assert main(["lab", *words]) == ExitCode.USAGE

@@ -32,9 +32,9 @@ from clalign.values.synthetic import random_batch, random_profile
 VITERBI, PAIRS, PAIR_HMM = LADDERS.values()
 
 SMALL = {
-    "viterbi": {"sequences": 40, "nodes": 12, "seconds": 0.005},
+    "viterbi": {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60},
     "sw": {"pairs": 12, "length": 40, "reports": False},
-    "pairhmm": {"x": 30, "y": 25, "pairs": 5, "reports": False},
+    "pairhmm": {"x": 30, "y": 25, "pairs": 5, "sizes": ((12, 9),), "reports": False},
 }
 
 SWEEPS = ("forward_seconds", "backward_seconds", "baum_welch_seconds")
@@ -50,10 +50,7 @@ def ladder(request: pytest.FixtureRequest) -> Ladder:
 @pytest.fixture
 def measurable(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
     """A device, and experiments small enough for a test."""
-    monkeypatch.setattr(viterbi_ladder, "GPU_LAUNCHES", 60)
-    monkeypatch.setattr(viterbi_ladder, "OTHER_LAUNCHES", 60)
     monkeypatch.setattr(viterbi_ladder, "WORK_GROUPS", (32, 100, 2**20))
-    monkeypatch.setattr(pair_hmm_ladder, "SIZES", ((12, 9),))
     return opencl_device
 
 

@@ -13,9 +13,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.errors import InputError, OptionError
+from clalign.jobs import QuietContext
 from clalign.labs.comparison_results import COLUMNS, COMPARISON, height_of
 from clalign.labs.ladder import Ladder
-from clalign.labs.register import LADDERS
+from clalign.labs.publication_lab import PublicationSpec, run_publication
+from clalign.labs.register import LADDERS, PUBLICATIONS
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
 from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
@@ -30,6 +32,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
 from clalign.ui.views.laboratory.comparison_page import ComparisonPage
 from clalign.ui.views.laboratory.lab_page import LabPage
+from clalign.ui.views.laboratory.publication_page import PublicationPage
 from clalign.ui.views.laboratory.rung_page import RungPage
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
@@ -106,7 +109,7 @@ CELLS = {
                            "Local memory": f"0{formatting.THIN}B", "Occupancy": f"50{formatting.THIN}%"}),
     "smith_waterman_ladder": ("rows", 1, {"Rung": "global", "Speed-up": "4.00×", "Host": formatting.seconds(0.125),
                                           "Published kernel": formatting.seconds(0.2736)}),
-    "pair_hmm_ladder": ("rows", 1, {"Rung": "states", "Speed-up": "5.00×", "Forward": formatting.seconds(0.1),
+    "pair_hmm_ladder": ("rows", 3, {"Rung": "states", "Speed-up": "5.00×", "Forward": formatting.seconds(0.1),
                                     "Published Forward": formatting.seconds(0.395), "Of each sweep": "0.2 · 0.2 · 0.2",
                                     "Published run": f"57.8{formatting.THIN}min"}),
 }  # fmt: skip
@@ -232,8 +235,9 @@ def test_a_rung_that_differs_is_told(
     }
     assert ladder.wrong(page.view.document) == wrong[ladder.name]
     assert all(name in texts(page) for name in wrong[ladder.name])
-    assert [cells(page, "rows", row)["Check"] for row in range(2)] == ["equal", "differs"]
-    bar = page.in_view.figure.chart.bars[1]
+    place = next(i for i, row in enumerate(page.view.rows) if row["name"] == wrong[ladder.name][0])
+    assert [cells(page, "rows", row)["Check"] for row in (0, place)] == ["equal", "differs"]
+    bar = page.in_view.figure.chart.bars[place]
     assert bar.value is None
     reason = page.view.rows[1]["reason"]
     assert reason in bar.tip
@@ -549,3 +553,29 @@ def test_the_fit_is_drawn_over_all_scores() -> None:
     highest = max(chart.curve, key=lambda point: point[1])
     assert highest[0] == pytest.approx(1.0, abs=0.02)
     assert fit_words(fit).endswith("Fit is good.")
+
+
+def test_tables_of_a_source_are_ticked_and_repeated(
+    window: MainWindow, press: Press, qtbot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.actions_.by_id["labs.open:publication_004"].trigger()
+    page = window.controller.labs.page
+    assert isinstance(page, PublicationPage)
+    assert len(page.view.rows) == len(PUBLICATIONS["004"].source.items)
+    qtbot.waitUntil(page.run_button.isEnabled)
+    press(page, "Tick none")
+    assert not page.run_button.isEnabled()
+    place = next(i for i, row in enumerate(page.view.rows) if row["name"] == "table 3.4")
+    model = page.view.tables["rows"]
+    assert model.setData(model.index(place, 0), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
+    assert page.job_request()[0]["variants"] == ["table 3.4"]
+    document = run_publication(PublicationSpec(source="004", variants=("table 3.4",)), QuietContext())
+    page.view.take(document, kept=False)
+    assert [row["name"] for row in page.view.rows if row["status"] == "done"] == ["table 3.4"]
+    assert cells(page, "values", 0)["Row"] == "sequence"
+    page.row_chosen.emit(page.view.rows[place])
+    assert "total, mean" in texts(window.details)
+    path = tmp_path / "report.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), ""))
+    page.tools["save"].click()
+    assert "table 3.4" in path.read_text("utf-8")

@@ -25,6 +25,7 @@ from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
 from ..services.picture_files import export_picture_file
 from ..services.source_controller import SourceController
+from ..settings import write_whole
 
 if TYPE_CHECKING:
     from clalign.labs.laboratory import Laboratory
@@ -81,6 +82,7 @@ class LabController(Controller):
     def _new(self, kind: str) -> tuple[LabView, LabPage]:
         """Create a view and its page."""
         from clalign.labs.ladder import Ladder
+        from clalign.labs.publication_lab import PublicationLab
 
         from ..models.laboratory.lab_view import LabView
 
@@ -92,6 +94,12 @@ class LabController(Controller):
             ladder = RungPage(view, space)
             ladder.ladder_requested.connect(self.open)
             return view, ladder
+        if isinstance(laboratory, PublicationLab):
+            from ..views.laboratory.publication_page import PublicationPage
+
+            source = PublicationPage(view, space)
+            source.source_requested.connect(self.open)
+            return view, source
         if kind == COMPARISON:
             from ..views.laboratory.comparison_page import ComparisonPage
 
@@ -238,11 +246,20 @@ class LabController(Controller):
             self.open_document(path)
 
     def _save_file(self, kind: str) -> None:
+        from clalign.labs.publication_lab import PublicationLab
+        from clalign.labs.publication_report import html_report
+
         window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
-        title = f"Save: {_laboratory(kind).title}"
-        path, _ = QFileDialog.getSaveFileName(window, title, proposed, "Results (*.json)")
-        if path:
-            self._write(lambda: write_document(self.views[kind].document, Path(path)), path)
+        laboratory, document = _laboratory(kind), self.views[kind].document
+        title, forms = f"Save: {laboratory.title}", "Results (*.json)"
+        is_report = isinstance(laboratory, PublicationLab)
+        path, _ = QFileDialog.getSaveFileName(
+            window, title, proposed, f"{forms};;Report (*.html)" if is_report else forms
+        )
+        if path.endswith(".html") and isinstance(laboratory, PublicationLab):
+            self._write(lambda: write_whole(Path(path), html_report([(laboratory, document)])), path)
+        elif path:
+            self._write(lambda: write_document(document, Path(path)), path)
 
     def _save_picture(self, kind: str) -> None:
         from ..views.charts.figure_view import chart_picture

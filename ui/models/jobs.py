@@ -91,7 +91,7 @@ class JobItem:
     @property
     def is_lab(self) -> bool:
         """Whether it belongs to the laboratory, whose job names end alike."""
-        return self.kind in ("bench", "synchronization") or self.kind.endswith("ladder")
+        return self.kind in ("bench", "synchronization") or self.kind.endswith("ladder") or "publication" in self.kind
 
     @property
     def is_measured(self) -> bool:

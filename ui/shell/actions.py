@@ -151,6 +151,8 @@ _COMMANDS = (
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
             tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
+    Command("labs.open:publication_004", "Published experiments", "Laboratory", "", "book-open-page-variant-outline",
+            tip="Every table and figure of the published systems by its number, repeated on your device"),
     Command("labs.open:comparison", "Device comparison", "Laboratory", "F8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("set_theme:light", "Light", "Window", "", "white-balance-sunny", is_on=partial(has_theme, name="light")),

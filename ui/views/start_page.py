@@ -204,7 +204,9 @@ class StartPage(QScrollArea):
         compare.setToolTip("The same job on each device: equal scores, speed, break-even")
         ladder = button("Run the ladder", lambda: self.lab_requested.emit("ladder"))
         ladder.setToolTip("Every step of a published optimization, run and checked on your device")
-        return Flow(label("What can my device do?", "heading"), compare, ladder)
+        published = button("Repeat published tables", lambda: self.lab_requested.emit("publication_004"))
+        published.setToolTip("Every table and figure of the published systems by its number, on your device")
+        return Flow(label("What can my device do?", "heading"), compare, ladder, published)
 
     def _examples(self) -> QVBoxLayout:
         box = QVBoxLayout()

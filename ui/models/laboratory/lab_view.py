@@ -89,7 +89,10 @@ class LabView(QObject):
     def take(self, document: Document, kept: bool) -> None:
         """Show a whole document; `kept` tells whether the user already has it in a file."""
         self.document, self.is_live, self.is_kept = document, False, kept
-        self._show(self._ticked(document[self.main.key]))
+        rows = {self.main.row_key(row): row for row in document[self.main.key]}
+        known = {self.main.row_key(row): row for row in self.of.known}
+        # Another version may have measured others; then only these are shown.
+        self._show(self._ticked(({**known, **rows} if rows.keys() <= known.keys() else rows).values()))
 
     def end(self) -> None:
         """Keep the rows of a job that ended early."""

@@ -1,0 +1,273 @@
+"""The laboratories of the published experiments: one a source, with a row for each of its tables and figures.
+
+What several items need is measured once. A row is done when its figures stand beside the published ones.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Iterable
+
+from clalign.errors import DeviceError, DeviceNotFound, OptionError
+from clalign.jobs import JobContext
+from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict, number, text_of, times
+from clalign.labs.ladder import LadderSpec, new_document
+from clalign.labs.publications import KINDS, Item, Publication, publications
+from clalign.labs.repetitions import REPETITIONS, Asked, Found, values_of
+from clalign.labs.rung_columns import check_column, why_no_bar
+from clalign.values.charts import Bar, BarChart, Chart
+from clalign.values.devices import REFERENCE
+from clalign.values.text_columns import Row, TextColumn, text_lines
+
+NOT_MEASURED = "not measured"
+"""Status of a row that nothing repeats."""
+
+
+class PublicationSpec(LadderSpec, frozen=True):
+    """What to repeat: `variants` are the names of items.
+
+    Attributes
+    ----------
+    source : str
+        Number of the publication.
+    is_small : bool
+        Whether everything is as small as can be, to see that it works: figures then mean nothing.
+    """
+
+    source: str = ""
+    is_small: bool = False
+
+
+def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
+    """Repeat items of a source and return the document; each is sent as a ``partial`` event when it is done.
+
+    Raises
+    ------
+    OptionError
+        If an item is not known.
+    """
+    from clalign.compute.opencl.choice import pick_device
+
+    source = publications()[spec.source]
+    items = source.items if spec.variants is None else tuple(source.item(name) for name in spec.variants)
+    try:
+        device = pick_device(spec.device)
+    except DeviceNotFound:
+        if any(item.measured for item in items):
+            raise
+        device = REFERENCE
+    document = new_document(
+        kind_of(source), spec, device, source=source.key, is_small=spec.is_small, values=[], measured={}
+    )
+    groups: dict[str, list[Item]] = {}
+    for item in items:
+        groups.setdefault(item.measured, []).append(item)
+    for place, (name, group) in enumerate(groups.items()):
+        context.progress("lab", place, len(groups), "repetitions")
+        began = time.perf_counter()
+        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small)
+        found = _repeated(name, asked, context)
+        seconds = time.perf_counter() - began
+        if isinstance(found, Found):
+            document["measured"][name] = {"seconds": seconds, "text": found.text, "wrong": list(found.wrong)}
+        for item in group:
+            row = _row(source, item, found)
+            document["rows"].append(row)
+            document["values"] += row["values"]
+            context.partial(row=row)
+    context.progress("lab", len(groups), len(groups), "repetitions")
+    order = {item.name: place for place, item in enumerate(source.items)}
+    document["rows"].sort(key=lambda row: order[row["name"]])
+    return document
+
+
+def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
+    """Return what a repetition found, or why it found nothing."""
+    if not name:
+        return ""
+    try:
+        return REPETITIONS[name][1](asked, context)
+    except (OptionError, DeviceError, DeviceNotFound) as error:
+        return error.message
+
+
+def _row(source: Publication, item: Item, found: Found | str) -> Row:
+    known = known_row(source, item)
+    if isinstance(found, str):
+        return {**known, "status": "not run" if found else NOT_MEASURED, "reason": found or item.why}
+    values = values_of(item, found.tables.get(item.table, {}))
+    if not any(value["here"] is not None or value["text"] for value in values):
+        return {**known, "status": "not run", "reason": "This device or this size gives no figure for it."}
+    ratios = [value["ratio"] for value in values if value["ratio"]]
+    return {
+        **known,
+        "status": DONE,
+        "reason": "",
+        "equal": not found.wrong,
+        "ratio": math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None,
+        "values": values,
+    }
+
+
+def known_row(source: Publication, item: Item) -> Row:
+    """Return the row of an item before it was repeated."""
+    return {
+        "name": item.name,
+        "text": item.title,
+        "kind": KINDS[item.kind],
+        "by": REPETITIONS[item.measured][0] if item.measured else "",
+        "machine": source.machine(item),
+        "remark": item.remark,
+        "status": NOT_YET if item.measured else NOT_MEASURED,
+        "reason": item.why,
+        "equal": False,
+        "ratio": None,
+        "values": [],
+    }
+
+
+def kind_of(source: Publication) -> str:
+    """Return the kind of the documents of a source, which is the name of its job as well."""
+    return f"publication_{source.key}"
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+ITEM = TextColumn("Item", "As the source calls it; a tick: it is repeated next time", text_of("name"), width=190)
+CHECK = check_column("Whether all results equal the expected ones")
+ITEMS = (
+    ITEM,
+    TextColumn("What it shows", "", text_of("text"), width=300, stretch=True),
+    TextColumn("Kind", "What is measured there", text_of("kind"), width=90),
+    TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
+    CHECK,
+    TextColumn("Ratio", "Here over there, of what is alike: the geometric mean over its rows", number("ratio", ".3g"),
+               True, 70),
+    TextColumn("There", "The machine of the source", text_of("machine"), width=180, in_text=False),
+)  # fmt: skip
+VALUES = (
+    TextColumn("Item", "As the source calls it", text_of("item"), width=150),
+    TextColumn("Row", "", text_of("row"), width=170),
+    TextColumn("Of", "What the figure is of", lambda row: row["quantity"].replace("_", " "), width=120),
+    TextColumn("Here", "On this device", lambda row: _figure(row["here"]) or row["text"], True, 90),
+    TextColumn("Published", "", lambda row: _figure(row["there"]), True, 90),
+    TextColumn("Unit", "", text_of("unit"), width=70),
+    TextColumn("Gain here", "Times over the first row of the item", lambda row: times(row["gain_here"]), True, 80),
+    TextColumn("Gain there", "Times over the first row of the item", lambda row: times(row["gain_there"]), True, 80),
+    TextColumn("Ratio", "Of the gains, or of the figures where these are alike", number("ratio", ".3g"), True, 70),
+    TextColumn("", "", lambda row: "", width=20, stretch=True),
+)
+
+
+def _ratios(document: Document, rows: list[Row]) -> Chart:
+    """Return the ratios of the items."""
+    del document
+    bars = (
+        Bar(row["name"], row.get("ratio"), text=number("ratio", ".3g")(row), note=_why_none(row), tip=row["text"])
+        for row in rows
+        if row.get("by")
+    )
+    return BarChart("Here over there, of what is alike", "ratio (logarithmic)", tuple(bars), log=True)
+
+
+def _why_none(row: Row) -> str:
+    return why_no_bar(row) or ("" if row.get("ratio") else "figures are not alike, or have none beside them")
+
+
+def _gains(document: Document, rows: list[Row]) -> Chart:
+    """Return the gains, here as bars and there as marks."""
+    del document
+    bars = (
+        Bar(f"{row['item']}: {row['row']}", row["gain_here"], row["gain_there"], times(row["gain_here"]))
+        for row in rows
+        if row["gain_here"]
+    )
+    return BarChart(
+        "Gains over the first row of each item", "times as fast (logarithmic)", tuple(bars), "this device",
+        "published", log=True,
+    )  # fmt: skip
+
+
+class ItemsExperiment(Experiment, frozen=True):
+    """An experiment with a row for each item of a source."""
+
+    def facts(self, row: Row) -> list[tuple[str, str]]:
+        """Return the figures of an item, and what must be known of them."""
+        figures = []
+        for value in row.get("values") or ():
+            there = f"published {_figure(value['there'])}" if value["there"] is not None else ""
+            here = _figure(value["here"]) or value["text"]
+            title = f"{value['row']}, {value['quantity'].replace('_', ' ')}"
+            figures.append((title, " · ".join(filter(None, (here, there)))))
+        known = {"Why there is no figure": "reason", "Repeated by": "by", "There": "machine", "Remark": "remark"}
+        return [*((title, str(row[key])) for title, key in known.items() if row[key]), *figures]
+
+    def tip(self, row: Row) -> str:
+        """Return what an item shows, and why it has no figure or what must be known of it."""
+        return "\n".join(filter(None, (row["text"], row.get("reason"), row.get("remark"))))
+
+
+class PublicationLab(Laboratory, frozen=True, kw_only=True):
+    """The tables and figures of a source."""
+
+    source: Publication
+
+    def summary(self, document: Document) -> str:
+        """Return the device, and how many items have figures now, in a line."""
+        done = sum(row["status"] == DONE for row in document["rows"])
+        small = ", at the smallest size: the figures mean nothing" * bool(document["is_small"])
+        return f"{document['device']['name']} · {done:,} of {len(document['rows']):,} items repeated{small}"
+
+    def verdicts(self, document: Document) -> list[Verdict]:
+        """Return which repetitions gave other results than expected."""
+        measured = document.get("measured") or {}
+        return [
+            ("stop", f"{REPETITIONS[name][0]}: {', '.join(found['wrong'])} gave other results. Please report this.")
+            for name, found in measured.items()
+            if found["wrong"]
+        ]
+
+    def wrong(self, document: Document) -> list[str]:
+        """Return what computed other results than expected."""
+        return [name for found in document["measured"].values() for name in found["wrong"]]
+
+    def printed(self, row: Row | None) -> str:
+        """Return an item for a terminal: its title, its figures, and what must be known of them; None: nothing."""
+        if row is None:
+            return ""
+        title = f"{self.source.key}, {row['name']}: {row['text']}"
+        rest = [f"  {line}" for line in (row["reason"], row["remark"]) if line]
+        shown = [column for column in VALUES[1:] if any(column.text(value) for value in row["values"])]
+        return "\n".join([title, *(text_lines(shown, row["values"]) if row["values"] else ()), *rest, ""])
+
+
+def _laboratory(source: Publication) -> PublicationLab:
+    return PublicationLab(
+        kind=kind_of(source),
+        job=kind_of(source),
+        title=f"Published: {source.title}",
+        promise=f"{source.about} Every table and figure, repeated on your device beside the published numbers",
+        noun="item",
+        nouns="items",
+        needed=("device", "source", "rows", "values", "measured", "is_small"),
+        known=tuple(known_row(source, item) for item in source.items),
+        source=source,
+        experiments=(
+            ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
+            Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
+        ),
+    )
+
+
+def _values(document: Document) -> list[Row]:
+    """Return the figures of all rows, also of a document that is not whole yet."""
+    return [{"name": value["item"], **value} for row in document["rows"] for value in row.get("values") or ()]
+
+
+def publication_labs() -> Iterable[PublicationLab]:
+    """Return the laboratories of the four sources."""
+    return map(_laboratory, publications().values())

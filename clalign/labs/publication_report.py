@@ -1,0 +1,113 @@
+"""What was repeated of the published experiments as one report, in Markdown and HTML, with pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+
+from clalign.engines.pictures.charts import chart_drawing
+from clalign.engines.report import STYLE
+from clalign.formats.drawing_svg import drawing_svg
+from clalign.formats.writers import whole_file
+from clalign.labs.laboratory import DONE, Document
+from clalign.labs.publication_lab import VALUES, PublicationLab
+from clalign.values.text_columns import Row, TextColumn, in_text, markdown
+
+CHART_WIDTH = 900.0
+"""Pixels."""
+
+
+def write_report(folder: Path, measured: Sequence[tuple[PublicationLab, Document]]) -> list[Path]:
+    """Write ``report.md``, ``report.html`` and the pictures to a folder; return the files.
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written.
+    """
+    charts = {f"{laboratory.source.key}.svg": _chart(laboratory, document) for laboratory, document in measured}
+    pages = {"report.md": "\n".join(_markdown(measured)), "report.html": html_report(measured), **charts}
+    for name, text in pages.items():
+        with whole_file(str(folder / name)) as stream:
+            stream.write(text)
+    return [folder / name for name in pages]
+
+
+def html_report(measured: Sequence[tuple[PublicationLab, Document]]) -> str:
+    """Return the report as one HTML page, its pictures within it."""
+    return "\n".join(_html(measured))
+
+
+def _chart(laboratory: PublicationLab, document: Document) -> str:
+    """Return the chart of the gains of a source as SVG."""
+    gains = laboratory.experiments[1]
+    return drawing_svg(chart_drawing(gains.chart(document, gains.rows_of(document)), CHART_WIDTH, 0.0))
+
+
+def _machine(document: Document) -> str:
+    device = document["device"]
+    return f"{device['name']} ({device['platform']}, {device['driver']}), {document['created']}"
+
+
+def _head(measured: Iterable[tuple[PublicationLab, Document]]) -> Iterator[str]:
+    for laboratory, document in measured:
+        title = f"{laboratory.source.key}, {laboratory.source.title}"
+        yield f"{title}: {laboratory.summary(document)}; {_machine(document)}."
+
+
+def _columns(row: Row) -> list[TextColumn]:
+    """Return the columns of the figures of an item that say something."""
+    return [column for column in in_text(VALUES[1:]) if any(column.text(value) for value in row["values"])]
+
+
+def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
+    yield "# Published experiments, repeated\n"
+    yield from (f"- {line}" for line in _head(measured))
+    for laboratory, document in measured:
+        yield f"\n## {laboratory.source.key}: {laboratory.source.title}\n\n{laboratory.source.about}\n"
+        yield f"![Gains]({laboratory.source.key}.svg)"
+        for row in document["rows"]:
+            yield f"\n### {row['name']}: {row['text']}\n"
+            if row["status"] == DONE:
+                yield markdown(_columns(row), row["values"])
+            yield from (f"\n{text}" for text in _remarks(row))
+
+
+def _remarks(row: Row) -> Iterator[str]:
+    if row["status"] != DONE:
+        yield row["reason"]
+    elif not row["equal"]:
+        yield "**Other results than expected: please report this.**"
+    if row["machine"] and row["status"] == DONE:
+        yield f"There: {row['machine']}."
+    if row["remark"]:
+        yield row["remark"]
+
+
+def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
+    title = "Published experiments, repeated"
+    yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+    yield f"<style>{STYLE}</style></head><body>\n<h1>{title}</h1>"
+    yield from (f'<p class="muted">{escape(line)}</p>' for line in _head(measured))
+    for laboratory, document in measured:
+        yield f"<h2>{laboratory.source.key}: {escape(laboratory.source.title)}</h2>"
+        yield f"<p>{escape(laboratory.source.about)}</p>{_chart(laboratory, document)}"
+        for row in document["rows"]:
+            yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>"
+            if row["status"] == DONE:
+                yield from _table(row)
+            yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row))
+    yield "</body></html>\n"
+
+
+def _table(row: Row) -> Iterator[str]:
+    columns = _columns(row)
+    aligned = ['<{0} class="n">{1}</{0}>' if column.right else "<{0}>{1}</{0}>" for column in columns]
+    lines = [[column.title for column in columns], *([c.printed(value) for c in columns] for value in row["values"])]
+    yield '<div class="wide"><table>'
+    for place, line in enumerate(lines):
+        tag = "td" if place else "th"
+        cells = (cell.format(tag, escape(text)) for cell, text in zip(aligned, line, strict=True))
+        yield f"<tr>{''.join(cells)}</tr>"
+    yield "</table></div>"

@@ -1,0 +1,318 @@
+"""What repeats the published experiments: the ladders, groups that wait, and figures that are only computed.
+
+Each returns tables: rows by their names, and figures of a row by what they are of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from clalign.jobs import JobContext
+from clalign.labs.laboratory import DONE
+from clalign.labs.ladder import Ladder, measurable_device
+from clalign.labs.occupancy import occupancy
+from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
+from clalign.labs.publications import Item
+from clalign.labs.published_ladder import FAMILIES
+from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
+from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
+from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
+from clalign.labs.viterbi_ladder import LADDER as VITERBI
+from clalign.values.text_columns import Row
+
+Table = dict[str, Row]
+
+SEGMENT, WARP = 128, 32
+"""Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
+
+FERMI = 21
+"""Compute capability of the source's card."""
+
+
+class Asked(Struct, frozen=True):
+    """What is to be repeated, and how.
+
+    Attributes
+    ----------
+    items : tuple of Item
+        All are of the repetition.
+    device : str
+        In a user's words.
+    runs : int
+        How often each kernel is timed.
+    seed : int
+        Of what is random.
+    is_small : bool
+        Whether everything is as small as can be: figures then mean nothing.
+    """
+
+    items: tuple[Item, ...]
+    device: str
+    runs: int
+    seed: int
+    is_small: bool = False
+
+
+class Found(Struct, frozen=True):
+    """What a repetition found.
+
+    Attributes
+    ----------
+    tables : dict
+        By their names.
+    text : str
+        What was measured, in words.
+    wrong : tuple of str
+        What computed other results than expected.
+    """
+
+    tables: dict[str, Table]
+    text: str = ""
+    wrong: tuple[str, ...] = ()
+
+
+class _Within:
+    """The context of a laboratory whose rows are not those of the job."""
+
+    def __init__(self, context: JobContext) -> None:
+        self.progress, self.warn, self.check = context.progress, context.warn, context.check
+
+    def partial(self, **facts: Any) -> None:
+        """Ignore the row."""
+
+
+def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext) -> Found:
+    rungs = {rung.name for rung in ladder.rungs}
+    variants = {name for item in asked.items if item.table in ("rows", "copies") for name in item.shown_rows}
+    variants |= {item.table.replace("_", "-") for item in asked.items} & set(ladder.experiment_names)
+    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants)}
+    assert variants <= rungs | set(ladder.experiment_names), variants - rungs
+    document = ladder.run(ladder.spec.from_dict(request | (small if asked.is_small else {})), _Within(context))
+    tables = {
+        one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
+        for one in ladder.experiments
+    }
+    for row in tables.get("sizes", {}).values():
+        speedups = row["speedups"] or (None, None, None)
+        row |= dict(zip(("forward_speedup", "backward_speedup", "baum_welch_speedup"), speedups, strict=True))
+    return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
+
+
+def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
+    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "program": program}
+    small = {"groups": "1-2", "size": 2 if program == "sw" else 1, "group_size": 4}
+    spec = SynchronizationSpec.from_dict(request | (small if asked.is_small else {}))
+    document = run_synchronization(spec, _Within(context))
+    cells = {str(row["n_groups"]): row["cells"] for row in document["rows"]}
+    costs = document["model"]["costs"] if document["model"] else {}
+    reasons = {way: cell["reason"] for row in cells.values() for way, cell in row.items() if cell["reason"]}
+    return Found(
+        {
+            "bands": {f"{band['first']} to {band['last']}": band for band in document["bands"]},
+            "times": {n: {way: cell["seconds"] for way, cell in row.items()} for n, row in cells.items()},
+            "levels": {str(level["n_groups"]): level for level in document["levels"]},
+            "sets": {str(row["n_groups"]): row for row in document["experiments"]["sets"]},
+            "costs": {name: {"seconds": value} for name, value in costs.items()},
+            "reasons": {way: {"text": reason} for way, reason in reasons.items()},
+        },
+        f"{document['device']['name']}, {document['size']:,} {document['unit']}, groups of {spec.group_size}.",
+        tuple(f"{way} of {n} groups" for n, way in wrong_cells(document)),
+    )
+
+
+def _device(asked: Asked, context: JobContext) -> Found:
+    """Return what OpenCL tells of the device."""
+    del context
+    device = measurable_device(asked.device)
+    numbers = {
+        "multiprocessors": device.n_compute_units,
+        "global memory, GiB": device.memory_bytes / 2**30,
+        "local memory, KiB": device.local_bytes / 2**10,
+        "largest work-group": device.max_work_group,
+    }
+    texts = {
+        "name": device.name,
+        "multiprocessors": f"{device.n_compute_units:,}",
+        "global memory": f"{device.memory_bytes / 2**30:.3g} GiB",
+        "local memory": f"{device.local_bytes / 2**10:.3g} KiB",
+        "largest work-group": f"{device.max_work_group:,} work-items",
+    }
+    return Found({"rows": {
+        name: {"number": numbers.get(name), "text": texts.get(name)} for name in (*numbers, *texts)
+    }})  # fmt: skip
+
+
+def _families(asked: Asked, context: JobContext) -> Found:
+    del asked, context
+    return Found({"rows": {name: {"nodes": nodes} for name, nodes in FAMILIES.items()}})
+
+
+N_SEQUENCES, N_RESIDUES, MEAN, MAX = 530_264, 189_891_553, 354, 32_513
+"""Of the Swiss-Prot of 004: sequences, residues, and those of a mean and the longest sequence."""
+
+MEAN_NODES, MAX_NODES = 173, 488
+
+N_SUBSET, COLUMNS_OF_LONGEST = 70_000, MAX_NODES + 1
+
+SPECIAL_TRANSITIONS = 32
+"""Bytes."""
+
+
+def memory_bytes(n_rows: int, n_matrix_rows: int, nodes: int) -> dict[str, int]:
+    """Return the bytes of each structure of Plan7 Viterbi (004, section 3.4).
+
+    Parameters
+    ----------
+    n_rows : int
+        Residues of the sequences that are kept.
+    n_matrix_rows : int
+        Rows of the matrices that are kept at a time.
+    nodes : int
+        Of the model.
+    """
+    parts = {
+        "sequence": n_rows,
+        "regular transitions": 4 * 9 * nodes,
+        "special transitions": SPECIAL_TRANSITIONS,
+        "match emissions": 4 * 20 * nodes,
+        "insert emissions": 4 * 20 * nodes,
+        "M, I, D": 4 * 3 * n_matrix_rows * nodes,
+        "N, B, E, C, J": 4 * 5 * n_matrix_rows,
+    }
+    return parts | {"total": sum(parts.values())}
+
+
+def _memory(asked: Asked, context: JobContext) -> Found:
+    """Return the formulas of 004 for its own database and models, in kilobytes of 1,024."""
+    del asked, context
+    cases = {
+        "one sequence": ((MEAN, MEAN), (MAX, MAX)),
+        "filter": ((MEAN, 2), (MAX, 2)),
+        "sequential": ((MAX, MAX), (MAX, MAX)),
+        "at once": ((N_RESIDUES, N_RESIDUES),) * 2,
+        "filter at once": ((N_RESIDUES, 2 * N_SEQUENCES),) * 2,
+    }
+    tables: dict[str, Table] = {}
+    for name, (mean, largest) in cases.items():
+        both = memory_bytes(*mean, MEAN_NODES), memory_bytes(*largest, MAX_NODES)
+        tables[name] = {part: {"mean": both[0][part] / 1024, "largest": both[1][part] / 1024} for part in both[0]}
+    accelerator = memory_bytes(0, 2 * N_SUBSET, COLUMNS_OF_LONGEST)
+    accelerator["emissions"] = accelerator["match emissions"] + accelerator["insert emissions"]
+    accelerator["final scores"] = 4 * N_SUBSET
+    tables["accelerator"] = {part: {"mean": value / 1024} for part, value in accelerator.items()}
+    return Found(tables)
+
+
+def _memory_of_pairs(asked: Asked, context: JobContext) -> Found:
+    """Return the formulas of 001 for its pairs, in MiB."""
+    del asked, context
+    cells = PAIRS * (LENGTH + 1) ** 2
+    parts = {"scores": 4 * cells, "directions": 2 * cells, "sequences": 2 * PAIRS * LENGTH}
+    return Found({"rows": {name: {"bytes": value / 2**20} for name, value in parts.items()}})
+
+
+def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:
+    """Return how many segments of memory work-items touch that read at the same time, and the bytes moved in vain.
+
+    Parameters
+    ----------
+    addresses : iterable of int
+        Of what each of them reads, in bytes.
+    n_bytes : int
+        That each of them reads.
+    """
+    touched = {place for address in addresses for place in range(address, address + n_bytes)}
+    segments = len({place // SEGMENT for place in touched})
+    return segments, SEGMENT * segments - len(touched)
+
+
+def _transactions(asked: Asked, context: JobContext) -> Found:
+    """Return the transactions of 004's examples, from the addresses that a warp reads."""
+    del asked, context
+    lanes, fewer = range(WARP), range(WARP - 1)
+    cases: dict[str, tuple[list[int], int]] = {
+        "a byte each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 1),
+        "a byte each, side by side": (list(lanes), 1),
+        "a word each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 4),
+        "a word each, side by side": ([4 * lane for lane in lanes], 4),
+        "a word each, over two segments": ([64 + 4 * lane for lane in lanes], 4),
+        "31 words, second element": ([4 * (len(fewer) + lane) for lane in fewer], 4),
+        "31 words, second element, padded": ([4 * (WARP + lane) for lane in fewer], 4),
+        "one word for all": ([0] * WARP, 4),
+    }
+    found = {name: transactions(*case) for name, case in cases.items()}
+    return Found({"rows": {name: {"transactions": n, "wasted": wasted} for name, (n, wasted) in found.items()}})
+
+
+def _occupancy(asked: Asked, context: JobContext) -> Found:
+    """Return the occupancy of 004's kernels on its card by the rules of its maker."""
+    del context
+    rows = {}
+    for name in dict.fromkeys(name for item in asked.items for name in item.shown_rows):
+        registers, _, local = name.partition(" registers")
+        n_bytes = int(local.strip(", bytes") or 0)
+        rows[name] = {"occupancy": occupancy(FERMI, 256, int(registers), n_bytes)}
+    return Found({"rows": rows})
+
+
+Repeat = Callable[[Asked, JobContext], Found]
+
+REPETITIONS: dict[str, tuple[str, Repeat]] = {
+    "sw": ("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16})),
+    "viterbi": (
+        "the ladder of Plan7 Viterbi",
+        partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
+    ),
+    "pairhmm": (
+        "the ladder of the pair HMM",
+        partial(_ladder, PAIR_HMM, {"x": 12, "y": 9, "pairs": 2, "sizes": [[12, 9]]}),
+    ),
+    "sort": ("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
+    "long-pair": ("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
+    "device": ("what OpenCL tells of the device", _device),
+    "families": ("the list of families", _families),
+    "memory": ("formulas", _memory),
+    "memory-of-pairs": ("formulas", _memory_of_pairs),
+    "transactions": ("the addresses of a warp", _transactions),
+    "occupancy": ("the maker's rules", _occupancy),
+}
+"""What each is in words, and what does it."""
+
+
+def values_of(item: Item, table: Table) -> list[Row]:
+    """Return the figures of an item, here and there, a row for each.
+
+    Gains are times over the first row that has the quantity; the ratio is of gains or of the figures themselves, as the
+    item says.
+    """
+    names = [name for name in item.shown_rows if name in table] or list(table)
+    found, quantities, units = [], item.shown_quantities, item.unit.split(", ")
+    for place, quantity in enumerate(quantities):
+        unit = units[place] if len(units) == len(quantities) else item.unit
+        if not any(quantity in item.there(name) or table[name].get(quantity) is not None for name in names):
+            continue  # such as the occupancy of a processor
+        first: tuple[float, float] | None = None
+        for name in names:
+            row = table[name]
+            here = row.get(quantity) if row.get("status", DONE) == DONE else None
+            there = item.there(name).get(quantity)
+            if isinstance(here, bool | str):
+                number, text = None, here if isinstance(here, str) else "equal" if here else "differs"
+            else:
+                number, text = here, row.get("reason") or ""
+            value: Row = {
+                "item": item.name, "row": name, "quantity": quantity, "here": number, "there": there,
+                "text": text, "unit": unit, "gain_here": None, "gain_there": None, "ratio": None,
+            }  # fmt: skip
+            if number and there and item.compare == "value":
+                value["ratio"] = number / there
+            if number and there and item.compare == "gain":
+                first = first or (number, there)
+                value |= {"gain_here": first[0] / number, "gain_there": first[1] / there}
+                value["ratio"] = value["gain_here"] / value["gain_there"]
+            found.append(value)
+    return found
