@@ -137,16 +137,14 @@ def _figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-ITEM = TextColumn("Item", "As the source calls it; a tick: it is repeated next time", text_of("name"), width=190)
-CHECK = check_column("Whether all results equal the expected ones")
 ITEMS = (
-    ITEM,
-    TextColumn("What it shows", "", text_of("text"), width=300, stretch=True),
-    TextColumn("Kind", "What is measured there", text_of("kind"), width=90),
-    TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
-    CHECK,
+    TextColumn("Item", "As the source calls it; a tick: it is repeated next time", text_of("name"), width=150),
+    TextColumn("What it shows", "", text_of("text"), width=260, stretch=True),
+    check_column("Whether all results equal the expected ones"),
     TextColumn("Ratio", "Here over there, of what is alike: the geometric mean over its rows", number("ratio", ".3g"),
-               True, 70),
+               True, 64),
+    TextColumn("Kind", "What is measured there", text_of("kind"), width=80),
+    TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
     TextColumn("There", "The machine of the source", text_of("machine"), width=180, in_text=False),
 )  # fmt: skip
 VALUES = (
@@ -164,12 +162,12 @@ VALUES = (
 
 
 def _ratios(document: Document, rows: list[Row]) -> Chart:
-    """Return the ratios of the items."""
+    """Return the ratios of the items that were repeated; before that, which can be."""
     del document
+    shown = [row for row in rows if row.get("status") == DONE] or [row for row in rows if row.get("by")]
     bars = (
         Bar(row["name"], row.get("ratio"), text=number("ratio", ".3g")(row), note=_why_none(row), tip=row["text"])
-        for row in rows
-        if row.get("by")
+        for row in shown
     )
     return BarChart("Here over there, of what is alike", "ratio (logarithmic)", tuple(bars), log=True)
 
@@ -220,7 +218,7 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         """Return the device, and how many items have figures now, in a line."""
         done = sum(row["status"] == DONE for row in document["rows"])
         small = ", at the smallest size: the figures mean nothing" * bool(document["is_small"])
-        return f"{document['device']['name']} · {done:,} of {len(document['rows']):,} items repeated{small}"
+        return f"{document['device']['name']} · {done:,} of {len(document['rows']):,} repeated{small}"
 
     def verdicts(self, document: Document) -> list[Verdict]:
         """Return which repetitions gave other results than expected."""
@@ -249,10 +247,10 @@ def _laboratory(source: Publication) -> PublicationLab:
     return PublicationLab(
         kind=kind_of(source),
         job=kind_of(source),
-        title=f"Published: {source.title}",
+        title=source.title,
         promise=f"{source.about} Every table and figure, repeated on your device beside the published numbers",
-        noun="item",
-        nouns="items",
+        noun="table or figure",
+        nouns="tables and figures",
         needed=("device", "source", "rows", "values", "measured", "is_small"),
         known=tuple(known_row(source, item) for item in source.items),
         source=source,

@@ -239,9 +239,9 @@ def test_a_rung_that_differs_is_told(
     assert [cells(page, "rows", row)["Check"] for row in (0, place)] == ["equal", "differs"]
     bar = page.in_view.figure.chart.bars[place]
     assert bar.value is None
-    reason = page.view.rows[1]["reason"]
+    reason = page.view.rows[place]["reason"]
     assert reason in bar.tip
-    page.in_view.table.selectRow(1)
+    page.in_view.table.selectRow(place)
     assert reason in texts(window.details)
     assert "What differs" in texts(window.details)
     assert "Why it was not run" not in texts(window.details)
