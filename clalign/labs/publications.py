@@ -41,8 +41,8 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         What else is shown of each row.
     unit : str
     compare : str
-        ``gain``: times over the first row, here and there; ``value``: the figures themselves; empty: nothing, since
-        they are not alike.
+        ``gain``: times over the first row, here and there; ``across``: times over the first quantity of the same row;
+        ``value``: the figures themselves; empty: nothing, since they are not alike.
     machine : str
         Of the publication's machines.
     rows : tuple of str
@@ -63,7 +63,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     quantity: str = ""
     quantities: tuple[str, ...] = ()
     unit: str = ""
-    compare: Literal["", "gain", "value"] = ""
+    compare: Literal["", "gain", "across", "value"] = ""
     machine: str = ""
     rows: tuple[str, ...] = ()
     published: dict[str, float | Figures] = {}

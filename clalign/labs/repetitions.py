@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from clalign.jobs import JobContext
@@ -22,12 +23,19 @@ from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
+from clalign.reference.viterbi import viterbi_rows
+from clalign.values.alphabets import N_CODES, encode
+from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, SpecialScores
+from clalign.values.synthetic import random_profile
 from clalign.values.text_columns import Row
 
 Table = dict[str, Row]
 
 SEGMENT, WARP = 128, 32
 """Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
+
+WHOLE = ", whole"
+"""Follows the name of a rung whose time has its copies."""
 
 FERMI = 21
 """Compute capability of the source's card."""
@@ -102,6 +110,32 @@ def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext) -> Fo
     return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
 
 
+def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
+    """Run the ladder of Plan7 Viterbi with a random model of each family's length."""
+    names = {name for item in asked.items for name in item.shown_quantities if item.table == "rungs"}
+    variants = {name.removesuffix(WHOLE) for name in names} | {"basic"}
+    if any(item.table == "divergence" for item in asked.items):
+        variants.add("divergence")
+    families = list(FAMILIES.items())[: 2 if asked.is_small else None]
+    tables: dict[str, Table] = {"rungs": {}, "shares": {}, "divergence": {}}
+    wrong = []
+    for place, (family, nodes) in enumerate(families):
+        context.progress("lab", place, len(families), "families")
+        request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
+        small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if asked.is_small else {}
+        spec = VITERBI.spec.from_dict(request | small | {"variants": sorted(variants)})
+        document = VITERBI.run(spec, _Within(context))
+        done = [row for row in document["rows"] if row["status"] == DONE]
+        kernels = {row["name"]: row["kernel_seconds"] for row in done}
+        tables["rungs"][family] = kernels | {f"{row['name']}{WHOLE}": row["total_seconds"] for row in done}
+        for row in document["experiments"].get("divergence", ()):
+            tables["divergence"].setdefault(family, {})[row["name"]] = row["kernel_seconds"]
+        for row in document["experiments"]["copies"][:1]:
+            tables["shares"][family] = {"kernel": 1 - row["share"], "sequences": row["share"]}
+        wrong += [f"{name} of {family}" for name in VITERBI.wrong(document)]
+    return Found(tables, "Random models of the families' lengths.", tuple(wrong))
+
+
 def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
     request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "program": program}
     small = {"groups": "1-2", "size": 2 if program == "sw" else 1, "group_size": 4}
@@ -144,6 +178,66 @@ def _device(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": {
         name: {"number": numbers.get(name), "text": texts.get(name)} for name in (*numbers, *texts)
     }})  # fmt: skip
+
+
+EXAMPLE = "AYPPQ"
+"""The sequence of 004's worked example."""
+
+EXAMPLE_MATCH = np.array([
+    [2343, 1802, -4914, -4914, 1018], [-3045, -3710, 4339, 4339, 2229], [-3814, -3483, -5623, -5623, 3491],
+    [-4616, 4331, -5713, -5713, -3307],
+])  # fmt: skip
+"""Scores of A, P, Q and Y at the nodes of the example's model."""
+
+EXAMPLE_INSERT = (-210, 423, 70, -176)
+EXAMPLE_TRANSITIONS = {MM: -4, MI: -8135, MD: -9181, IM: -890, II: -1111, DM: -697, DD: -1378}
+EXAMPLE_BEGIN, EXAMPLE_END = (2, -9873, -11251, -12628, -14006), (-13314, -11936, -10558, -9181, 0)
+EXAMPLE_SPECIAL = SpecialScores(-8455, 0, -1000, -1000, 0, 0, -8455, 0)
+
+
+def example_model() -> IntegerProfile:
+    """Return the model of 004's worked example (its figure 3.1 and table 3.1)."""
+    n = len(EXAMPLE_BEGIN)
+    letters = encode("APQY")
+    match, insert = (np.full((N_CODES, n + 1), IMPOSSIBLE, np.int32) for _ in range(2))
+    match[letters, 1:] = EXAMPLE_MATCH
+    insert[letters, 1:n] = np.array(EXAMPLE_INSERT)[:, None]
+    transitions = np.full((len(EXAMPLE_TRANSITIONS), n + 1), IMPOSSIBLE, np.int32)
+    for which, score in EXAMPLE_TRANSITIONS.items():
+        transitions[which, 1:n] = score
+    begin, end = (np.array([IMPOSSIBLE, *scores], np.int32) for scores in (EXAMPLE_BEGIN, EXAMPLE_END))
+    return IntegerProfile(
+        random_profile(np.random.default_rng(1), n).hmm, match, insert, transitions, begin, end, begin, end,
+        IMPOSSIBLE, EXAMPLE_SPECIAL,
+    )  # fmt: skip
+
+
+def _example(asked: Asked, context: JobContext) -> Found:
+    """Return 004's worked example as the reference computes it, cell by cell."""
+    del asked
+    model = example_model()
+    rows = list(viterbi_rows(encode(EXAMPLE), model, context.check))
+    matrices: Table = {}
+    specials: Table = {}
+    for number, (letter, row) in enumerate(zip(f" {EXAMPLE}", rows, strict=True)):
+        name = f"{number} {letter}".rstrip()
+        for state, values in (("M", row.m), ("I", row.i), ("D", row.d)):
+            cells = {str(node): int(value) for node, value in enumerate(values) if value > IMPOSSIBLE // 2}
+            if cells:
+                matrices[f"{state}, {name}"] = cells
+        special = {"N": row.n, "B": row.b, "E": row.e, "J": row.j}
+        specials[name] = {state: value for state, value in special.items() if value > IMPOSSIBLE // 2}
+    emissions = {
+        f"M{node}": dict(zip("APQY", EXAMPLE_MATCH[:, node - 1].tolist(), strict=True)) for node in range(1, 6)
+    }
+    named = {MM: "M-M", MI: "M-I", MD: "M-D", IM: "I-M", II: "I-I", DM: "D-M", DD: "D-D"}
+    transitions: Table = {name: {"score": EXAMPLE_TRANSITIONS[which]} for which, name in named.items()}
+    special_scores = {"E-C": "e_move", "E-J": "e_loop", "N-B": "n_move", "J-B": "j_move"}
+    transitions |= {name: {"score": getattr(EXAMPLE_SPECIAL, field)} for name, field in special_scores.items()}
+    return Found({
+        "emissions": emissions | {"I1": dict(zip("APQY", EXAMPLE_INSERT, strict=True))},
+        "matrices": matrices, "specials": specials, "transitions": transitions,
+    })  # fmt: skip
 
 
 def _families(asked: Asked, context: JobContext) -> Found:
@@ -267,6 +361,7 @@ REPETITIONS: dict[str, tuple[str, Repeat]] = {
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
     ),
+    "viterbi-families": ("the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi),
     "pairhmm": (
         "the ladder of the pair HMM",
         partial(_ladder, PAIR_HMM, {"x": 12, "y": 9, "pairs": 2, "sizes": [[12, 9]]}),
@@ -274,6 +369,7 @@ REPETITIONS: dict[str, tuple[str, Repeat]] = {
     "sort": ("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
     "long-pair": ("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
     "device": ("what OpenCL tells of the device", _device),
+    "example": ("the reference", _example),
     "families": ("the list of families", _families),
     "memory": ("formulas", _memory),
     "memory-of-pairs": ("formulas", _memory_of_pairs),
@@ -286,8 +382,8 @@ REPETITIONS: dict[str, tuple[str, Repeat]] = {
 def values_of(item: Item, table: Table) -> list[Row]:
     """Return the figures of an item, here and there, a row for each.
 
-    Gains are times over the first row that has the quantity; the ratio is of gains or of the figures themselves, as the
-    item says.
+    Gains are times over the first row that has the quantity, or over the first quantity of the row; the ratio is of
+    gains or of the figures themselves, as the item says.
     """
     names = [name for name in item.shown_rows if name in table] or list(table)
     found, quantities, units = [], item.shown_quantities, item.unit.split(", ")
@@ -295,7 +391,7 @@ def values_of(item: Item, table: Table) -> list[Row]:
         unit = units[place] if len(units) == len(quantities) else item.unit
         if not any(quantity in item.there(name) or table[name].get(quantity) is not None for name in names):
             continue  # such as the occupancy of a processor
-        first: tuple[float, float] | None = None
+        base: tuple[Any, Any] | None = None
         for name in names:
             row = table[name]
             here = row.get(quantity) if row.get("status", DONE) == DONE else None
@@ -310,9 +406,13 @@ def values_of(item: Item, table: Table) -> list[Row]:
             }  # fmt: skip
             if number and there and item.compare == "value":
                 value["ratio"] = number / there
-            if number and there and item.compare == "gain":
-                first = first or (number, there)
-                value |= {"gain_here": first[0] / number, "gain_there": first[1] / there}
-                value["ratio"] = value["gain_here"] / value["gain_there"]
-            found.append(value)
+            if item.compare == "across":
+                base = row.get(quantities[0]), item.there(name).get(quantities[0])
+            if number and there and item.compare in ("gain", "across"):
+                base = base or (number, there)
+                if all(base):
+                    value |= {"gain_here": base[0] / number, "gain_there": base[1] / there}
+                    value["ratio"] = value["gain_here"] / value["gain_there"]
+            if number is not None or there is not None or text:
+                found.append(value)
     return found
