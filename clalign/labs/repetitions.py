@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from clalign import tracing
 from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
+from clalign.labs.measuring import Bench
 from clalign.labs.occupancy import occupancy
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.publications import Item
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
-from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
+from clalign.labs.smith_waterman_ladder import random_pairs
+from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, SCORING
 from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.reference.viterbi import viterbi_rows
@@ -33,6 +36,9 @@ Table = dict[str, Row]
 
 SEGMENT, WARP = 128, 32
 """Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
+
+TRACED = ("global", "local")
+"""The rungs of 001 whose commands the source lists: its first version, and its final one."""
 
 WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
@@ -108,6 +114,50 @@ def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext) -> Fo
         speedups = row["speedups"] or (None, None, None)
         row |= dict(zip(("forward_speedup", "backward_speedup", "baum_welch_speedup"), speedups, strict=True))
     return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
+
+
+def _commands(asked: Asked, context: JobContext) -> Found:
+    """Return what the commands of a run of 001's versions take by the device's clock, by their kinds.
+
+    Each runs once before, so that its programs and buffers are there.
+    """
+    device = measurable_device(asked.device)
+    batch = random_pairs(*(3, 16) if asked.is_small else (PAIRS, LENGTH), asked.seed)
+    began = tracing.recorded() is None
+    recording = tracing.recorded() or tracing.begin("laboratory")
+    rows: Table = {}
+    try:
+        for rung in PAIR_RUNGS:
+            if rung.name not in TRACED:
+                continue
+            bench = Bench(device, context, "", 1, reports=False)
+            try:
+                stage = rung.stage(device)
+                bench.session.run(stage, batch, SCORING)
+                since = tracing.now()
+                bench.session.run(stage, batch, SCORING)
+            finally:
+                bench.close()
+            spans = [
+                span
+                for track, found in recording.tracks().items()
+                for span in found
+                if track.kind != tracing.HOST and span.begin >= since
+            ]
+            total = sum(span.end - span.begin for span in spans)
+            kinds: dict[str, list[int]] = {}
+            for span in spans:
+                kinds.setdefault("kernels" if span.category == "kernels" else span.name, []).append(
+                    span.end - span.begin
+                )
+            rows |= {
+                f"{rung.name}: {kind}": {"ms": sum(took) / 1e6, "commands": len(took), "share": sum(took) / total}
+                for kind, took in kinds.items()
+            }
+    finally:
+        if began:
+            tracing.end()
+    return Found({"rows": rows}, f"{device.name}, {len(batch):,} pairs.")
 
 
 def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
@@ -357,6 +407,7 @@ Repeat = Callable[[Asked, JobContext], Found]
 
 REPETITIONS: dict[str, tuple[str, Repeat]] = {
     "sw": ("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16})),
+    "commands": ("commands by the device's clock", _commands),
     "viterbi": (
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
@@ -385,15 +436,15 @@ def values_of(item: Item, table: Table) -> list[Row]:
     Gains are times over the first row that has the quantity, or over the first quantity of the row; the ratio is of
     gains or of the figures themselves, as the item says.
     """
-    names = [name for name in item.shown_rows if name in table] or list(table)
+    names = item.shown_rows if any(name in table for name in item.shown_rows) else tuple(table)
     found, quantities, units = [], item.shown_quantities, item.unit.split(", ")
     for place, quantity in enumerate(quantities):
         unit = units[place] if len(units) == len(quantities) else item.unit
-        if not any(quantity in item.there(name) or table[name].get(quantity) is not None for name in names):
+        if not any(quantity in item.there(name) or table.get(name, {}).get(quantity) is not None for name in names):
             continue  # such as the occupancy of a processor
         base: tuple[Any, Any] | None = None
         for name in names:
-            row = table[name]
+            row = table.get(name, {})
             here = row.get(quantity) if row.get("status", DONE) == DONE else None
             there = item.there(name).get(quantity)
             if isinstance(here, bool | str):
