@@ -67,6 +67,13 @@ def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path],
     assert [line for case in chosen for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)] == []
 
 
+@pytest.mark.parametrize("name", ["parts.states = ''", "batches.scores = 'text'", "targets.length = '0'"])
+def test_what_a_long_run_of_all_cases_has_found(sound_runs: dict[str, Path], name: str) -> None:
+    path = sound_runs["hmmer2"]
+    (case,) = (case for case in HOSTILE.cases(path) if case.name == name)
+    assert HOSTILE.tried(path, case, HOSTILE.uses) == []
+
+
 @pytest.mark.parametrize("script", HOSTILE.SCRIPTS[:9])
 def test_other_tables_than_ours_are_refused(copied: Callable[[str], Path], script: str) -> None:
     path = copied("hmmer2")

@@ -43,12 +43,13 @@ class Points(HitPicture):
     """
 
     def __init__(self, numbers: HitNumbers, values: Floats, words: str, unit: str, is_log: bool) -> None:
-        self.numbers, self.words, self.unit, self.is_log = numbers, words, unit, is_log
+        self.numbers, self.words, self.unit = numbers, words, unit
         known = ~np.isnan(values)
         self.places = np.flatnonzero(known)
         rows = numbers.hits.rows[self.places] if len(self.places) <= MAX_DOTS else np.empty(0, np.int64)
         self._names = target_words(numbers.run.connection, np.unique(rows).tolist())
         self.x, self.y = values[known], numbers.scores[known]
+        self.is_log = is_log and bool((self.x > 0).all())  # a damaged run may have lengths of 0
         self.title = f"{numbers.whose}: score against {words}"
         self.heads = (numbers.target, "score", words.replace(" ", "_"))
         missing = len(values) - len(self.x)
