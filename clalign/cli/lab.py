@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,15 +13,14 @@ from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, Commands, UsageError
 from clalign.cli.streams import enough_read, show
-from clalign.errors import ExitCode, OptionError
+from clalign.errors import ExitCode, OptionError, OutputError
 from clalign.jobs import Event
 from clalign.values.documents import JobRequest
 from clalign.values.typed_numbers import count
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from clalign.labs.laboratory import Document
+    from clalign.labs.publication_lab import PublicationLab
     from clalign.values.text_columns import Row
 
 OF_WAITING_GROUPS = ("program", "groups", "group_size", "methods", "sets", "size")
@@ -141,7 +141,12 @@ def run(arguments: argparse.Namespace) -> int:
     of_others = {**dict.fromkeys(OF_WAITING_GROUPS, "sync"), "output": "all"}
     for name, other in {**of_ladders, **of_others}.items():
         if other != asked and getattr(arguments, name) is not None:
-            raise OptionError(f"The laboratory {asked} has no --{name.replace('_', '-')}.", f"It is for {other}.")
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"clalign lab {asked} has no {flag}.", f"It is for: clalign lab {other}")
+    if arguments.small and asked not in (*OF_ITEMS, "all"):
+        raise OptionError(f"clalign lab {asked} has no --small.", "It is for tables and figures.")
+    if arguments.json and asked == "list":
+        raise OptionError("clalign lab list has no --json.", "It is for what is measured.")
     if asked == "ladder":
         if arguments.what not in LADDERS:
             raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}")
@@ -187,41 +192,64 @@ def _repeat(arguments: argparse.Namespace) -> int:
     else:
         source, item = found_item(arguments.what, "" if arguments.laboratory == "item" else arguments.laboratory)
         asked = {source.key: [item.name]}
-    if arguments.output:
-        from pathlib import Path
-
-        folder = Path(arguments.output)
-        _check_folder(folder)
-    documents = []
-    for key, names in asked.items():
-        laboratory = PUBLICATIONS[key]
-        named = {"runs": arguments.runs, "seed": arguments.seed, "is_small": arguments.small}
-        job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
-        documents.append((laboratory, _measured(job, arguments, laboratory.printed)))
-    if arguments.output:
-        from clalign.labs.publication_report import write_report
-
-        write_report(folder, documents)
-    of_sources = {laboratory.source.key: document for laboratory, document in documents}
-    document = next(iter(of_sources.values())) if len(of_sources) == 1 else {"sources": of_sources}
-    _finish(document, arguments.json, [laboratory.summary(found) for laboratory, found in documents])
-    return ExitCode.DIFFERENT if any(laboratory.wrong(found) for laboratory, found in documents) else ExitCode.DONE
+    outputs = _Repeated(arguments.output, arguments.json)
+    try:
+        for key, names in asked.items():
+            laboratory = PUBLICATIONS[key]
+            named = {"runs": arguments.runs, "seed": arguments.seed, "is_small": arguments.small}
+            job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
+            outputs.measured.append((laboratory, _measured(job, arguments, laboratory.printed)))
+    finally:
+        outputs.write()
+    return (
+        ExitCode.DIFFERENT if any(laboratory.wrong(found) for laboratory, found in outputs.measured) else ExitCode.DONE
+    )
 
 
-def _check_folder(folder: Path) -> None:
-    """Make a folder for a report before anything is measured.
+class _Repeated:
+    """What was repeated, and where it is written; what is there is written also if the rest is stopped.
+
+    Parameters
+    ----------
+    folder : str or None
+        Of the report.
+    path : str or None
+        Of the JSON.
 
     Raises
     ------
     OutputError
-        If it cannot be made, or is a file.
+        If one cannot be written.
     """
-    from clalign.errors import OutputError
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{folder} cannot hold the report: {error.strerror}.", "Name another folder.") from error
+    def __init__(self, folder: str | None, path: str | None) -> None:
+        from clalign.formats.writers import check_writable
+
+        self.measured: list[tuple[PublicationLab, Document]] = []
+        self._folder, self._path = folder, path
+        if folder:
+            try:
+                os.makedirs(folder, exist_ok=True)
+            except OSError as error:
+                raise OutputError(
+                    f"{folder} cannot hold the report: {error.strerror}.", "Name another folder."
+                ) from error
+            check_writable(os.path.join(folder, "report.html"))
+            check_writable(os.path.join(folder, "report.md"))
+
+    def write(self) -> None:
+        """Write the report and the documents of the sources by their numbers; nothing if nothing was measured."""
+        if not self.measured:
+            return
+        if self._folder:
+            from pathlib import Path
+
+            from clalign.labs.publication_report import write_report
+
+            write_report(Path(self._folder), self.measured)
+        documents = {laboratory.source.key: found for laboratory, found in self.measured}
+        summaries = [laboratory.summary(found) for laboratory, found in self.measured]
+        _finish({"kind": "publications", "sources": documents}, self._path, summaries)
 
 
 def _run_ladder(arguments: argparse.Namespace) -> int:

@@ -189,7 +189,8 @@ def _cells(values: Iterable[tuple[str, bool]], tag: str) -> str:
     return "".join(f"<{tag}{' class=n' * right}>{escape(text)}</{tag}>" for text, right in values)
 
 
-def _table(heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[tuple[str, bool]]]) -> Iterator[str]:
+def table_lines(heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[tuple[str, bool]]]) -> Iterator[str]:
+    """Yield a table in HTML; each head and cell has its text, and whether it is a number."""
     yield f'<div class="wide"><table><thead><tr>{_cells(heads, "th")}</tr></thead><tbody>\n'
     for row in rows:
         yield f"<tr>{_cells(row, 'td')}</tr>\n"
@@ -217,7 +218,7 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
     columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
     heads = [(engine.query.capitalize() if head == "Query" else head, right) for head, right, _ in columns]
-    yield from _table(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
+    yield from table_lines(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
 
 
 def _hits(source: Source, n_hits: int) -> Iterator[str]:
@@ -228,7 +229,9 @@ def _hits(source: Source, n_hits: int) -> Iterator[str]:
         yield f'<p class="muted">{escape(words)}</p>\n'
     heads = [(column.file.replace("_", " "), column.kind != "text") for column in columns]
     rows = best.table_rows("hits")
-    yield from _table(heads, ([(_short(column, row), column.kind != "text") for column in columns] for row in rows))
+    yield from table_lines(
+        heads, ([(_short(column, row), column.kind != "text") for column in columns] for row in rows)
+    )
 
 
 def _best(source: Source, n_hits: int) -> tuple[Source, str]:
@@ -265,6 +268,6 @@ def _provenance(source: Source) -> Iterator[str]:
     if finished := run.facts.finished:
         rows.append(("work", f"{digits(finished['cells'])} cells in {digits(finished['seconds'])} s"))
     rows += sorted(run.facts.versions.items())
-    yield from _table([("", False), ("", False)], ([(name, False), (value, False)] for name, value in rows))
+    yield from table_lines([("", False), ("", False)], ([(name, False), (value, False)] for name, value in rows))
     for _, _, text in run.messages():
         yield f'<p class="note">{escape(text)}</p>\n'

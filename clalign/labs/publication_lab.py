@@ -10,15 +10,14 @@ import statistics
 import time
 from collections.abc import Iterable
 
-from clalign.errors import DeviceError, DeviceNotFound, OptionError
+from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict, number, text_of, times
 from clalign.labs.ladder import LadderSpec, new_document
 from clalign.labs.publications import KINDS, Item, Publication, publications
-from clalign.labs.repetitions import REPETITIONS, Asked, Found, values_of
+from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE, Asked, Found, values_of
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.values.charts import Bar, BarChart, Chart
-from clalign.values.devices import REFERENCE
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
 NOT_MEASURED = "not measured"
@@ -47,27 +46,27 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     ------
     OptionError
         If an item is not known.
+    DeviceNotFound
+        If the device runs no OpenCL, and nothing that is asked for can do without.
+    DeviceError
+        If the device computes other scores than the reference.
     """
     from clalign.compute.opencl.choice import pick_device
 
     source = publications()[spec.source]
     items = source.items if spec.variants is None else tuple(source.item(name) for name in spec.variants)
-    try:
-        device = pick_device(spec.device)
-    except DeviceNotFound:
-        if any(item.measured for item in items):
-            raise
-        device = REFERENCE
-    document = new_document(
-        kind_of(source), spec, device, source=source.key, is_small=spec.is_small, values=[], measured={}
-    )
+    device = pick_device(spec.device)
+    measured = {item.measured for item in items} - {""}
+    if device.kind == "reference" and measured and not measured & set(WITHOUT_DEVICE):
+        raise DeviceNotFound("These figures are measured on OpenCL devices.", "See: clalign devices")
+    document = new_document(kind_of(source), spec, device, source=source.key, is_small=spec.is_small, measured={})
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.measured, []).append(item)
     for place, (name, group) in enumerate(groups.items()):
         context.progress("lab", place, len(groups), "repetitions")
         began = time.perf_counter()
-        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small)
+        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small, spec.reports)
         found = _repeated(name, asked, context)
         seconds = time.perf_counter() - began
         if isinstance(found, Found):
@@ -75,7 +74,6 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         for item in group:
             row = _row(source, item, found)
             document["rows"].append(row)
-            document["values"] += row["values"]
             context.partial(row=row)
     context.progress("lab", len(groups), len(groups), "repetitions")
     order = {item.name: place for place, item in enumerate(source.items)}
@@ -89,7 +87,7 @@ def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
         return ""
     try:
         return REPETITIONS[name][1](asked, context)
-    except (OptionError, DeviceError, DeviceNotFound) as error:
+    except (OptionError, DeviceNotFound) as error:
         return error.message
 
 
@@ -97,15 +95,21 @@ def _row(source: Publication, item: Item, found: Found | str) -> Row:
     known = known_row(source, item)
     if isinstance(found, str):
         return {**known, "status": "not run" if found else NOT_MEASURED, "reason": found or item.why}
-    values = values_of(item, found.tables.get(item.table, {}))
-    if not any(value["here"] is not None or value["text"] for value in values):
-        return {**known, "status": "not run", "reason": "This device or this size gives no figure for it."}
+    table = found.tables.get(item.table, {})
+    values = values_of(item, table)
+    if not any(value["here"] is not None or value["text"] in ("equal", "differs") for value in values):
+        texts = [value["text"] for value in values if value["text"]]
+        if item.quantity != "text":
+            reason = next(iter(texts), "This device or this size gives no figure for it.")
+            return {**known, "status": "not run", "reason": reason}
     ratios = [value["ratio"] for value in values if value["ratio"]]
+    rows = [table.get(name, {}) for name in (item.shown_rows or table)]
     return {
         **known,
+        "about": found.text,
         "status": DONE,
         "reason": "",
-        "equal": not found.wrong,
+        "equal": all(row.get("equal", not found.wrong) for row in rows if row.get("status", DONE) == DONE),
         "ratio": math.exp(statistics.fmean(map(math.log, ratios))) if ratios else None,
         "values": values,
     }
@@ -120,6 +124,7 @@ def known_row(source: Publication, item: Item) -> Row:
         "by": REPETITIONS[item.measured][0] if item.measured else "",
         "machine": source.machine(item),
         "remark": item.remark,
+        "about": "",
         "status": NOT_YET if item.measured else NOT_MEASURED,
         "reason": item.why,
         "equal": False,
@@ -131,6 +136,11 @@ def known_row(source: Publication, item: Item) -> Row:
 def kind_of(source: Publication) -> str:
     """Return the kind of the documents of a source, which is the name of its job as well."""
     return f"publication_{source.key}"
+
+
+def _of(value: Row) -> str:
+    """Return what a figure is of, in words."""
+    return str(value["quantity"]).replace("_", " ")
 
 
 def _figure(value: float | None) -> str:
@@ -147,15 +157,17 @@ ITEMS = (
     TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
     TextColumn("There", "The machine of the source", text_of("machine"), width=180, in_text=False),
 )  # fmt: skip
+GAIN = "Times over the first row of the item, or over the first figure of the row"
+
 VALUES = (
     TextColumn("Item", "As the source calls it", text_of("item"), width=150),
     TextColumn("Row", "", text_of("row"), width=170),
-    TextColumn("Of", "What the figure is of", lambda row: row["quantity"].replace("_", " "), width=120),
+    TextColumn("Of", "What the figure is of", _of, width=120),
     TextColumn("Here", "On this device", lambda row: _figure(row["here"]) or row["text"], True, 90),
     TextColumn("Published", "", lambda row: _figure(row["there"]), True, 90),
     TextColumn("Unit", "", text_of("unit"), width=70),
-    TextColumn("Gain here", "Times over the first row of the item", lambda row: times(row["gain_here"]), True, 80),
-    TextColumn("Gain there", "Times over the first row of the item", lambda row: times(row["gain_there"]), True, 80),
+    TextColumn("Gain here", GAIN, lambda row: times(row["gain_here"]), True, 80),
+    TextColumn("Gain there", GAIN, lambda row: times(row["gain_there"]), True, 80),
     TextColumn("Ratio", "Of the gains, or of the figures where these are alike", number("ratio", ".3g"), True, 70),
     TextColumn("", "", lambda row: "", width=20, stretch=True),
 )
@@ -180,13 +192,13 @@ def _gains(document: Document, rows: list[Row]) -> Chart:
     """Return the gains, here as bars and there as marks."""
     del document
     bars = (
-        Bar(f"{row['item']}: {row['row']}", row["gain_here"], row["gain_there"], times(row["gain_here"]))
+        Bar(f"{row['item']}: {row['row']}, {_of(row)}", row["gain_here"], row["gain_there"], times(row["gain_here"]))
         for row in rows
-        if row["gain_here"]
+        if row["gain_here"] and row["ratio"]
     )
     return BarChart(
-        "Gains over the first row of each item", "times as fast (logarithmic)", tuple(bars), "this device",
-        "published", log=True,
+        "Gains over the first row, or the first figure of a row", "times as fast (logarithmic)", tuple(bars),
+        "this device", "published", log=True,
     )  # fmt: skip
 
 
@@ -199,10 +211,13 @@ class ItemsExperiment(Experiment, frozen=True):
         for value in row.get("values") or ():
             there = f"published {_figure(value['there'])}" if value["there"] is not None else ""
             here = _figure(value["here"]) or value["text"]
-            title = f"{value['row']}, {value['quantity'].replace('_', ' ')}"
+            title = f"{value['row']}, {_of(value)}"
             figures.append((title, " · ".join(filter(None, (here, there)))))
-        known = {"Why there is no figure": "reason", "Repeated by": "by", "There": "machine", "Remark": "remark"}
-        return [*((title, str(row[key])) for title, key in known.items() if row[key]), *figures]
+        known = {
+            "Why there is no figure": "reason", "Repeated by": "by", "Here": "about", "There": "machine",
+            "Remark": "remark",
+        }  # fmt: skip
+        return [*((title, str(row[key])) for title, key in known.items() if row.get(key)), *figures]
 
     def tip(self, row: Row) -> str:
         """Return what an item shows, and why it has no figure or what must be known of it."""
@@ -238,7 +253,7 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         if row is None:
             return ""
         title = f"{self.source.key}, {row['name']}: {row['text']}"
-        rest = [f"  {line}" for line in (row["reason"], row["remark"]) if line]
+        rest = [f"  {line}" for line in (row["reason"], row["about"], row["remark"]) if line]
         shown = [column for column in VALUES[1:] if any(column.text(value) for value in row["values"])]
         return "\n".join([title, *(text_lines(shown, row["values"]) if row["values"] else ()), *rest, ""])
 
@@ -251,7 +266,7 @@ def _laboratory(source: Publication) -> PublicationLab:
         promise=f"{source.about} Every table and figure, repeated on your device beside the published numbers",
         noun="table or figure",
         nouns="tables and figures",
-        needed=("device", "source", "rows", "values", "measured", "is_small"),
+        needed=("device", "source", "rows", "measured", "is_small"),
         known=tuple(known_row(source, item) for item in source.items),
         source=source,
         experiments=(

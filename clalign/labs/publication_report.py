@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from clalign.engines.pictures.charts import chart_drawing
-from clalign.engines.report import STYLE
+from clalign.engines.report import STYLE, table_lines
 from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.writers import whole_file
 from clalign.labs.laboratory import DONE, Document
@@ -79,6 +79,8 @@ def _remarks(row: Row) -> Iterator[str]:
         yield row["reason"]
     elif not row["equal"]:
         yield "**Other results than expected: please report this.**"
+    if row["about"]:
+        yield f"Here: {row['about']}"
     if row["machine"] and row["status"] == DONE:
         yield f"There: {row['machine']}."
     if row["remark"]:
@@ -103,11 +105,5 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
 
 def _table(row: Row) -> Iterator[str]:
     columns = _columns(row)
-    aligned = ['<{0} class="n">{1}</{0}>' if column.right else "<{0}>{1}</{0}>" for column in columns]
-    lines = [[column.title for column in columns], *([c.printed(value) for c in columns] for value in row["values"])]
-    yield '<div class="wide"><table>'
-    for place, line in enumerate(lines):
-        tag = "td" if place else "th"
-        cells = (cell.format(tag, escape(text)) for cell, text in zip(aligned, line, strict=True))
-        yield f"<tr>{''.join(cells)}</tr>"
-    yield "</table></div>"
+    heads = [(column.title, column.right) for column in columns]
+    return table_lines(heads, ([(c.printed(value), c.right) for c in columns] for value in row["values"]))

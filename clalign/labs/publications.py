@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -36,7 +37,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     measured, table : str
         What repeats it, one of `clalign.labs.repetitions.REPETITIONS`, and the table of that which has its figures.
     quantity : str
-        What the published figures are of, where they have no names of their own.
+        What the published figures are of, where they have no names of their own; else the only one that is compared.
     quantities : tuple of str
         What else is shown of each row.
     unit : str
@@ -170,5 +171,9 @@ def found_item(text: str, noun: str = "") -> tuple[Publication, Item]:
         raise OptionError(
             f'"{text[:40]}" names no source.', f"Give one of {', '.join(publications())} with a number: 004:8.6"
         )
-    name = " ".join(name.split())
-    return publications()[key], publications()[key].item(name if " " in name or not noun else f"{noun} {name}")
+    source, name = publications()[key], " ".join(name.split())
+    if not name:
+        raise OptionError(f'"{text}" names a source, but nothing of it.', f"List what it has: clalign lab list {key}")
+    with suppress(OptionError):
+        return source, source.item(f"{noun} {name}")
+    return source, source.item(name)

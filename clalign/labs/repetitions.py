@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.jobs import JobContext
+from clalign.errors import OptionError
+from clalign.jobs import JobContext, QuietContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
 from clalign.labs.measuring import Bench
@@ -24,7 +25,13 @@ from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.smith_waterman_ladder import random_pairs
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, SCORING
-from clalign.labs.synchronization import SynchronizationSpec, run_synchronization, wrong_cells
+from clalign.labs.synchronization import (
+    MAX_GROUPS,
+    SynchronizationSpec,
+    how_of,
+    run_synchronization,
+    wrong_cells,
+)
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.reference.viterbi import viterbi_rows
 from clalign.values.alphabets import N_CODES, encode
@@ -62,6 +69,8 @@ class Asked(Struct, frozen=True):
         Of what is random.
     is_small : bool
         Whether everything is as small as can be: figures then mean nothing.
+    reports : bool
+        Whether to ask the driver for registers and memory, which compiles every kernel twice.
     """
 
     items: tuple[Item, ...]
@@ -69,6 +78,7 @@ class Asked(Struct, frozen=True):
     runs: int
     seed: int
     is_small: bool = False
+    reports: bool = True
 
 
 class Found(Struct, frozen=True):
@@ -89,22 +99,32 @@ class Found(Struct, frozen=True):
     wrong: tuple[str, ...] = ()
 
 
-class _Within:
+class _Within(QuietContext):
     """The context of a laboratory whose rows are not those of the job."""
 
     def __init__(self, context: JobContext) -> None:
-        self.progress, self.warn, self.check = context.progress, context.warn, context.check
+        self._context = context
 
-    def partial(self, **facts: Any) -> None:
-        """Ignore the row."""
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        """Report the progress of the laboratory."""
+        self._context.progress(stage, done, total, unit, **facts)
+
+    def warn(self, text: str) -> None:
+        """Report what the user must know."""
+        self._context.warn(text)
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was asked to stop."""
+        self._context.check()
 
 
 def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext) -> Found:
-    rungs = {rung.name for rung in ladder.rungs}
     variants = {name for item in asked.items if item.table in ("rows", "copies") for name in item.shown_rows}
     variants |= {item.table.replace("_", "-") for item in asked.items} & set(ladder.experiment_names)
-    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants)}
-    assert variants <= rungs | set(ladder.experiment_names), variants - rungs
+    request = {
+        "device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants),
+        "reports": asked.reports,
+    }  # fmt: skip
     document = ladder.run(ladder.spec.from_dict(request | (small if asked.is_small else {})), _Within(context))
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
@@ -123,41 +143,40 @@ def _commands(asked: Asked, context: JobContext) -> Found:
     """
     device = measurable_device(asked.device)
     batch = random_pairs(*(3, 16) if asked.is_small else (PAIRS, LENGTH), asked.seed)
-    began = tracing.recorded() is None
+    begins = tracing.recorded() is None
     recording = tracing.recorded() or tracing.begin("laboratory")
     rows: Table = {}
+    alignments: list[Any] = []
     try:
-        for rung in PAIR_RUNGS:
-            if rung.name not in TRACED:
-                continue
+        for rung in (rung for rung in PAIR_RUNGS if rung.name in TRACED):
             bench = Bench(device, context, "", 1, reports=False)
             try:
-                stage = rung.stage(device)
-                bench.session.run(stage, batch, SCORING)
+                alignments.append(bench.session.run(rung.stage(device), batch, SCORING))
                 since = tracing.now()
-                bench.session.run(stage, batch, SCORING)
+                bench.session.run(rung.stage(device), batch, SCORING)
+                _ = bench.session.copy_seconds  # copies to the device are recorded when their time is asked for
             finally:
                 bench.close()
-            spans = [
-                span
-                for track, found in recording.tracks().items()
-                for span in found
-                if track.kind != tracing.HOST and span.begin >= since
-            ]
-            total = sum(span.end - span.begin for span in spans)
-            kinds: dict[str, list[int]] = {}
-            for span in spans:
-                kinds.setdefault("kernels" if span.category == "kernels" else span.name, []).append(
-                    span.end - span.begin
-                )
-            rows |= {
-                f"{rung.name}: {kind}": {"ms": sum(took) / 1e6, "commands": len(took), "share": sum(took) / total}
-                for kind, took in kinds.items()
-            }
+            rows |= _kinds_of_commands(rung.name, recording, since)
     finally:
-        if began:
+        if begins:
             tracing.end()
-    return Found({"rows": rows}, f"{device.name}, {len(batch):,} pairs.")
+    wrong = () if alignments[0] == alignments[1] else (f"alignments of {' and '.join(TRACED)}",)
+    return Found({"rows": rows}, f"{device.name}, {len(batch):,} pairs.", wrong)
+
+
+def _kinds_of_commands(rung: str, recording: tracing.Recording, since: int) -> Table:
+    """Return time, number and share of the kernels and copies of a device that began since a time."""
+    kinds: dict[str, list[int]] = {"kernels": [], "copies": []}
+    for track, spans in recording.tracks().items():
+        for span in spans if track.kind != tracing.HOST else ():
+            if span.begin >= since and span.name != "compare":
+                kinds["kernels" if span.category == "kernels" else "copies"].append(span.end - span.begin)
+    total = max(1, sum(map(sum, kinds.values())))
+    return {
+        f"{rung}: {kind}": {"ms": sum(took) / 1e6, "commands": len(took), "share": sum(took) / total}
+        for kind, took in kinds.items()
+    }
 
 
 def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
@@ -174,14 +193,20 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
         request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
         small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if asked.is_small else {}
         spec = VITERBI.spec.from_dict(request | small | {"variants": sorted(variants)})
-        document = VITERBI.run(spec, _Within(context))
+        try:
+            document = VITERBI.run(spec, _Within(context))
+        except OptionError as error:
+            for table in tables.values():
+                table[family] = {"status": "not run", "reason": error.message}
+            continue
         done = [row for row in document["rows"] if row["status"] == DONE]
         kernels = {row["name"]: row["kernel_seconds"] for row in done}
         tables["rungs"][family] = kernels | {f"{row['name']}{WHOLE}": row["total_seconds"] for row in done}
         for row in document["experiments"].get("divergence", ()):
             tables["divergence"].setdefault(family, {})[row["name"]] = row["kernel_seconds"]
-        for row in document["experiments"]["copies"][:1]:
-            tables["shares"][family] = {"kernel": 1 - row["share"], "sequences": row["share"]}
+        for row in document["experiments"]["copies"]:
+            if row["name"] == "basic":
+                tables["shares"][family] = {"kernel": 1 - row["share"], "sequences": row["share"]}
         wrong += [f"{name} of {family}" for name in VITERBI.wrong(document)]
     return Found(tables, "Random models of the families' lengths.", tuple(wrong))
 
@@ -193,10 +218,18 @@ def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
     document = run_synchronization(spec, _Within(context))
     cells = {str(row["n_groups"]): row["cells"] for row in document["rows"]}
     costs = document["model"]["costs"] if document["model"] else {}
-    reasons = {way: cell["reason"] for row in cells.values() for way, cell in row.items() if cell["reason"]}
+    reasons = {
+        way: how
+        for way in document["methods"]
+        if isinstance(how := how_of(way, MAX_GROUPS, spec.group_size, spec.sets), str)
+    }  # of rules; a device may run too few groups for others
     return Found(
         {
-            "bands": {f"{band['first']} to {band['last']}": band for band in document["bands"]},
+            "bands": {
+                f"{band['first']} to {band['last']}": band
+                for band in document["bands"]
+                if all(str(n) in cells for n in range(band["first"], band["last"] + 1))
+            },
             "times": {n: {way: cell["seconds"] for way, cell in row.items()} for n, row in cells.items()},
             "levels": {str(level["n_groups"]): level for level in document["levels"]},
             "sets": {str(row["n_groups"]): row for row in document["experiments"]["sets"]},
@@ -204,7 +237,10 @@ def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
             "reasons": {way: {"text": reason} for way, reason in reasons.items()},
         },
         f"{document['device']['name']}, {document['size']:,} {document['unit']}, groups of {spec.group_size}.",
-        tuple(f"{way} of {n} groups" for n, way in wrong_cells(document)),
+        (
+            *(f"{way} of {n} groups" for n, way in wrong_cells(document)),
+            *(f"sets of {row['n_groups']} groups" for row in document["experiments"]["sets"] if not row["equal"]),
+        ),
     )
 
 
@@ -263,8 +299,7 @@ def example_model() -> IntegerProfile:
 
 
 def _example(asked: Asked, context: JobContext) -> Found:
-    """Return 004's worked example as the reference computes it, cell by cell."""
-    del asked
+    """Return 004's worked example as the reference computes it, cell by cell; every cell must be the published one."""
     model = example_model()
     rows = list(viterbi_rows(encode(EXAMPLE), model, context.check))
     matrices: Table = {}
@@ -284,10 +319,13 @@ def _example(asked: Asked, context: JobContext) -> Found:
     transitions: Table = {name: {"score": EXAMPLE_TRANSITIONS[which]} for which, name in named.items()}
     special_scores = {"E-C": "e_move", "E-J": "e_loop", "N-B": "n_move", "J-B": "j_move"}
     transitions |= {name: {"score": getattr(EXAMPLE_SPECIAL, field)} for name, field in special_scores.items()}
-    return Found({
+    tables: dict[str, Table] = {
         "emissions": emissions | {"I1": dict(zip("APQY", EXAMPLE_INSERT, strict=True))},
         "matrices": matrices, "specials": specials, "transitions": transitions,
-    })  # fmt: skip
+    }  # fmt: skip
+    figures = (value for item in asked.items for value in values_of(item, tables[item.table]))
+    differing = (value for value in figures if value["there"] is not None and value["here"] != value["there"])
+    return Found(tables, "", tuple(f"{value['row']}, {value['quantity']}" for value in differing))
 
 
 def _families(asked: Asked, context: JobContext) -> Found:
@@ -405,6 +443,9 @@ def _occupancy(asked: Asked, context: JobContext) -> Found:
 
 Repeat = Callable[[Asked, JobContext], Found]
 
+WITHOUT_DEVICE = ("example", "families", "memory", "memory-of-pairs", "transactions", "occupancy")
+"""Repetitions that compute on no device."""
+
 REPETITIONS: dict[str, tuple[str, Repeat]] = {
     "sw": ("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16})),
     "commands": ("commands by the device's clock", _commands),
@@ -433,37 +474,46 @@ REPETITIONS: dict[str, tuple[str, Repeat]] = {
 def values_of(item: Item, table: Table) -> list[Row]:
     """Return the figures of an item, here and there, a row for each.
 
-    Gains are times over the first row that has the quantity, or over the first quantity of the row; the ratio is of
-    gains or of the figures themselves, as the item says.
+    Gains are times over the first row of the item, or over the first quantity of the same row; where that was not
+    measured there is none. The ratio is of gains or of the figures themselves, as the item says; of the first row,
+    whose gain is 1, there is none.
     """
     names = item.shown_rows if any(name in table for name in item.shown_rows) else tuple(table)
-    found, quantities, units = [], item.shown_quantities, item.unit.split(", ")
+    quantities, units = item.shown_quantities, item.unit.split(", ")
+    found: list[Row] = []
     for place, quantity in enumerate(quantities):
         unit = units[place] if len(units) == len(quantities) else item.unit
-        if not any(quantity in item.there(name) or table.get(name, {}).get(quantity) is not None for name in names):
-            continue  # such as the occupancy of a processor
-        base: tuple[Any, Any] | None = None
-        for name in names:
+        known = [
+            name for name in names if quantity in item.there(name) or table.get(name, {}).get(quantity) is not None
+        ]
+        for name in names if known else ():
             row = table.get(name, {})
-            here = row.get(quantity) if row.get("status", DONE) == DONE else None
-            there = item.there(name).get(quantity)
+            here, there = _measured(row, quantity), item.there(name).get(quantity)
+            text = row.get("reason") or ""
             if isinstance(here, bool | str):
-                number, text = None, here if isinstance(here, str) else "equal" if here else "differs"
-            else:
-                number, text = here, row.get("reason") or ""
+                here, text = None, here if isinstance(here, str) else "equal" if here else "differs"
+            if here is None and there is None and not text:
+                continue
             value: Row = {
-                "item": item.name, "row": name, "quantity": quantity, "here": number, "there": there,
-                "text": text, "unit": unit, "gain_here": None, "gain_there": None, "ratio": None,
+                "item": item.name, "row": name, "quantity": quantity, "here": here, "there": there, "text": text,
+                "unit": unit, "gain_here": None, "gain_there": None, "ratio": None,
             }  # fmt: skip
-            if number and there and item.compare == "value":
-                value["ratio"] = number / there
-            if item.compare == "across":
-                base = row.get(quantities[0]), item.there(name).get(quantities[0])
-            if number and there and item.compare in ("gain", "across"):
-                base = base or (number, there)
-                if all(base):
-                    value |= {"gain_here": base[0] / number, "gain_there": base[1] / there}
-                    value["ratio"] = value["gain_here"] / value["gain_there"]
-            if number is not None or there is not None or text:
-                found.append(value)
+            if item.compare == "value" and quantity == (item.quantity or quantity):
+                value["ratio"] = _quotient(here, there)
+            elif item.compare in ("gain", "across"):
+                base = (name, quantities[0]) if item.compare == "across" else (names[0], quantity)
+                value["gain_here"] = _quotient(_measured(table.get(base[0], {}), base[1]), here)
+                value["gain_there"] = _quotient(item.there(base[0]).get(base[1]), there)
+                if base != (name, quantity):
+                    value["ratio"] = _quotient(value["gain_here"], value["gain_there"])
+            found.append(value)
     return found
+
+
+def _measured(row: Row, quantity: str) -> Any:
+    return row.get(quantity) if row.get("status", DONE) == DONE else None
+
+
+def _quotient(a: float | None, b: float | None) -> float | None:
+    """Return a / b; None unless there are both, and alike in sign."""
+    return a / b if a and b and a / b > 0 else None

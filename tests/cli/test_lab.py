@@ -208,10 +208,31 @@ def test_tables_by_their_numbers(capsys: pytest.CaptureFixture[str], tmp_path: P
     listed = capsys.readouterr().out
     assert all(f"  {row['name']}: " in listed for row in PUBLICATIONS["004"].known)
     assert main(["lab", "table", "004:3.4", "-q", "--json", "-"]) == ExitCode.DONE
-    assert json.loads(capsys.readouterr().out)["rows"][0]["name"] == "table 3.4"
-    for words in (["table", "004:3.44"], ["table", "005:1"], ["list", "5"], ["table", "004:3.4", "--output", "x"]):
+    assert json.loads(capsys.readouterr().out)["sources"]["004"]["rows"][0]["name"] == "table 3.4"
+    for words in (
+        ["table", "004:3.44"],
+        ["table", "005:1"],
+        ["list", "5"],
+        ["table", "004"],
+        ["table", "004:3.4", "--output", "x"],
+        ["ladder", "sw", "--small"],
+        ["list", "--json", "x"],
+    ):
         assert main(["lab", *words]) == ExitCode.INPUT
     (tmp_path / "file").touch()
     assert main(["lab", "all", "001", "--output", str(tmp_path / "file")]) == ExitCode.CANNOT_WRITE
     for words in (["table"], ["ladder"], ["sync", "sort"]):
         assert main(["lab", *words]) == ExitCode.USAGE
+
+
+@pytest.mark.thorough
+def test_a_source_is_written_as_a_report(opencl_device: Device, tmp_path: Path) -> None:
+    words = ["lab", "all", "001", "--small", "-q", "--device", opencl_device.id]
+    assert main([*words, "--output", str(tmp_path / "a"), "--json", str(tmp_path / "b")]) == ExitCode.DONE
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"report.md", "report.html", "001.svg"}
+    assert set(json.loads((tmp_path / "b").read_text())["sources"]) == {"001"}
+
+
+def test_what_needs_a_device_is_refused_without_one() -> None:
+    assert main(["lab", "table", "004:8.6", "-q", "--device", "reference"]) == ExitCode.NO_DEVICE
+    assert main(["lab", "table", "004:3.2", "-q", "--device", "reference"]) == ExitCode.DONE

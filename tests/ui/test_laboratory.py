@@ -576,6 +576,6 @@ def test_tables_of_a_source_are_ticked_and_repeated(
     page.row_chosen.emit(page.view.rows[place])
     assert "total, mean" in texts(window.details)
     path = tmp_path / "report.html"
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), "Report (*.html)"))
     page.tools["save"].click()
     assert "table 3.4" in path.read_text("utf-8")

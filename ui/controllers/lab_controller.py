@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from ..views.laboratory.lab_page import LabPage
 
 
+REPORT = "Report (*.html)"
+"""What a source may be saved as besides JSON."""
+
+
 class LabController(Controller):
     """Connects the pages of the laboratory with their jobs and files.
 
@@ -247,18 +251,21 @@ class LabController(Controller):
 
     def _save_file(self, kind: str) -> None:
         from clalign.labs.publication_lab import PublicationLab
-        from clalign.labs.publication_report import html_report
 
-        window, proposed = self._app.window, str(self._app.export_folder / f"{kind}.json")
         laboratory, document = _laboratory(kind), self.views[kind].document
         title, forms = f"Save: {laboratory.title}", "Results (*.json)"
-        is_report = isinstance(laboratory, PublicationLab)
-        path, _ = QFileDialog.getSaveFileName(
-            window, title, proposed, f"{forms};;Report (*.html)" if is_report else forms
-        )
-        if path.endswith(".html") and isinstance(laboratory, PublicationLab):
+        if isinstance(laboratory, PublicationLab):
+            forms += f";;{REPORT}"
+        proposed = str(self._app.export_folder / f"{kind}.json")
+        path, form = QFileDialog.getSaveFileName(self._app.window, title, proposed, forms)
+        if not path:
+            return
+        if form == REPORT and isinstance(laboratory, PublicationLab):
+            from clalign.labs.publication_report import html_report
+
+            path = str(Path(path).with_suffix(".html"))
             self._write(lambda: write_whole(Path(path), html_report([(laboratory, document)])), path)
-        elif path:
+        else:
             self._write(lambda: write_document(document, Path(path)), path)
 
     def _save_picture(self, kind: str) -> None:

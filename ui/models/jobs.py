@@ -90,8 +90,12 @@ class JobItem:
 
     @property
     def is_lab(self) -> bool:
-        """Whether it belongs to the laboratory, whose job names end alike."""
-        return self.kind in ("bench", "synchronization") or self.kind.endswith("ladder") or "publication" in self.kind
+        """Whether it belongs to the laboratory."""
+        return (
+            self.kind in ("bench", "synchronization")
+            or self.kind.endswith("ladder")
+            or self.kind.startswith("publication_")
+        )
 
     @property
     def is_measured(self) -> bool:
