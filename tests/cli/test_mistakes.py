@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each has the exit code of its kind, is told as `messages.txt` says, and harms no file."""
+"""Mistakes on the command line: each has its exit code, is told as ``messages.txt`` says, and harms no file."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from clalign.cli import main
 from clalign.cli.parser import EXIT_CODES
 from clalign.cli.program import all_commands
 from clalign.errors import ExitCode
+from tests.formats.damaged_files import FOREIGN, MATRICES, POSTERIORS, PROFILES, SEQUENCES
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -54,8 +55,12 @@ def renew(head: str, told: str) -> None:
 FILES: dict[str, bytes] = {
     "p.hmm": (GOLDEN / "profiles" / "katdna_ls.hmm").read_bytes(),
     "s.fa": (GOLDEN / "sequences" / "kat.fa").read_bytes(),
+    "two.fa": b">a\nMK\n>b\nMKV\n",
     "a.sto": b"# STOCKHOLM 1.0\na ACDEF\nb ACDEF\n//\n",
 }
+
+
+DAMAGED = {**SEQUENCES, **PROFILES, **MATRICES, **POSTERIORS, **{name: (data, None) for name, data in FOREIGN.items()}}
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +69,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
     for name, content in FILES.items():
         (made / name).write_bytes(content)
+    (made / "bad").mkdir()
+    for name, (content, _) in DAMAGED.items():
+        (made / "bad" / name).write_bytes(content)
     (made / "circle.clalign").symlink_to("circle.clalign")
     files = ["-o", str(made / "x"), "--run", str(made / "run.clalign"), str(made / "p.hmm"), str(made / "s.fa")]
     assert main(["hmmsearch", "-q", "--device", "reference", *files]) == ExitCode.DONE
     (made / "x").unlink()
     return made
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        path.name: b"" if path.is_dir() else path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"
+    }
 
 
 @pytest.mark.usefixtures("worker_here")
@@ -82,8 +96,9 @@ def test_a_mistake_has_its_code_and_is_told(
 ) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLALIGN_DEVICE", "reference")
     monkeypatch.chdir(folder)
-    before = {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"}
+    before = contents(folder)
     code, _, *words = shlex.split(head)
     assert f"[{main(words)}]" == code
     told = capsys.readouterr().err.replace(str(folder), "$HERE")
@@ -94,7 +109,7 @@ def test_a_mistake_has_its_code_and_is_told(
     else:
         assert told == TOLD[head]
     assert told.startswith("clalign") or not words, "who says it"
-    assert {path: path.read_bytes() for path in folder.iterdir() if path.suffix != ".clalign"} == before
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize("name", all_commands())
@@ -106,6 +121,11 @@ def test_every_command_refuses_what_it_does_not_know(name: str, capsys: pytest.C
 def test_no_command_is_left_out() -> None:
     tried = {head.split()[2] for head in TOLD if not head.startswith("[64]")}
     assert set(all_commands()) - tried <= {"cache", "completion", "desktop", "devices", "doctor"}
+
+
+def test_of_each_damaged_file_is_told() -> None:
+    told = {word.removeprefix("bad/") for head in TOLD for word in head.split() if word.startswith("bad/")}
+    assert told == set(DAMAGED)
 
 
 def test_messages_blame_nobody() -> None:
