@@ -219,6 +219,4 @@ def test_records_without_residues_are_records(load) -> None:
     assert (len(database), database.n_empty, database.n_residues, report.mean, report.is_doubtful) == (2, 2, 0, 0, True)
     assert [database.header(row) for row in range(2)] == [("a", "", ""), ("b", "", "c")]
     assert len(database.batch(0, 2).codes) == 0
-    assert [issue.text for issue in report.issues if issue.kind == "empty"] == [
-        "Records without residues: 2. They are only counted."
-    ]
+    assert [issue.count for issue in report.issues if issue.kind == "empty"] == [2]

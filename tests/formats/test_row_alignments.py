@@ -180,7 +180,7 @@ def test_names_that_occur_twice_are_shown_but_not_written_where_they_must_differ
     found = read_rows(str(path))
     assert (list(found.names), list(found.descriptions)) == (["a", "a"], ["", "again"])
     assert written(found, "fasta") == ">a\nAC-\n>a again\nACG\n"
-    with pytest.raises(InputError, match="^a: "):
+    with pytest.raises(InputError, match=r"^a: "):
         written(found, "stockholm")
 
 
