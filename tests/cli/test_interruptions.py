@@ -207,7 +207,7 @@ def test_a_lost_worker_tells_its_last_words() -> None:
     with WorkerProcess({"job": "bench"}) as worker:
         assert next(event for event in worker.events() if event).kind == "started"
         os.kill(worker.pid, signal.SIGSEGV)
-        with pytest.raises(WorkerLost, match=r'SIGSEGV\. It was at File "'):
+        with pytest.raises(WorkerLost, match=r'SIGSEGV.* File "'):
             list(worker.events())
 
 

@@ -103,7 +103,7 @@ def test_every_row_of_the_nucleic_tables_is_found(pair: tuple[int, int], row: tu
     step = 2 * factor if pair in EVEN_ONLY else 1
     assert known.kind == "published"
     assert known.parameters == Parameters(lambda_ / factor, k, h, alpha / factor, beta, step)
-    assert known.words.startswith(f"E-values and bit scores: published for {matrix.name} with gap costs ")
+    assert f" {matrix.name} " in known.words
 
 
 @pytest.mark.parametrize("pair", NUCLEIC)
