@@ -230,7 +230,7 @@ def test_without_statistics_there_are_no_evalues_and_it_is_said_why(
 
 
 def test_published_statistics_that_do_not_exist_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="BLOSUM62 .*37/3") as caught:
+    with pytest.raises(OptionError, match=r"BLOSUM62 .*37/3") as caught:
         search(proteins, tmp_path / "a.clalign", statistics="published", gap_first=40, gap_next=3)
     assert "11/1" in caught.value.hint
 
