@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shlex
 from pathlib import Path
@@ -118,6 +119,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.skipif(os.name != "posix", reason="paths and devices of POSIX")
 @pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize("head", TOLD)
 def test_a_mistake_has_its_code_and_is_told(

@@ -197,7 +197,7 @@ def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str
     secret.write_text(">key\nMKVL\n")
     with open_run(path, writable=True) as run:
         run.set_facts(spec=run.facts.spec | {"targets": str(secret)})
-    with pytest.raises(InputError, match=str(secret)):
+    with pytest.raises(InputError, match=secret.name):
         export(path, "fasta", tmp_path / "out")
 
 
@@ -222,7 +222,7 @@ def test_moved_inputs_are_found_by_their_checksum(sound_runs: dict[str, Path], t
         assert relocate(run, [str(moved)]) == [(str(folder / "hmmer2.hmm"), str(moved / "hmmer2.hmm"))]
         assert at_hand(run, run.spec(SearchSpec)).profiles == str(moved / "hmmer2.hmm")
         assert input_of(run, "targets") == str(moved / "other name.fasta")
-        with pytest.raises(InputError, match=str(tmp_path)):
+        with pytest.raises(InputError, match=tmp_path.name):
             relocate(run, [str(tmp_path)])
     assert main(["verify", "-q", "--sample", "2", str(path)]) == 0
     export(path, "text", tmp_path / "after.txt")
