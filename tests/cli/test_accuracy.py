@@ -56,7 +56,7 @@ def test_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ))  # fmt: skip
     assert main(["accuracy", "--json", "tests", "references"]) == 0
     told = capsys.readouterr()
-    assert told.err.startswith("1 of 3 ")
+    assert told.err.startswith("clalign: 1 of 3 ")
     found = json.loads(told.out)
     assert (found["schema"], found["columns"]) == (1, "all")
     assert [one["reference"] for one in found["alignments"]] == [

@@ -1,4 +1,4 @@
-"""Mistakes on the command line: each has its exit code, is told as ``messages.txt`` says, and harms no file."""
+"""Mistakes and warnings: each has its exit code, is told as ``messages.txt`` says, and harms no file."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from clalign.cli import main
 from clalign.cli.parser import EXIT_CODES
 from clalign.cli.program import all_commands
 from clalign.errors import ExitCode
+from clalign.runs.run_file import open_run
 from tests.formats.damaged_files import FOREIGN, MATRICES, POSTERIORS, PROFILES, SEQUENCES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +84,10 @@ TEXTS = {
     "unequal.afa": TEST + "A\n",
     "twice.afa": TEST + ">a\nAC-D-\n",
     **dict.fromkeys(("three/one.afa", "two/one.afa", "both/one.afa", "both/one.sto"), REFERENCE),
+    **dict.fromkeys(("found/one.afa", "wanted/one.afa", "wanted/other.afa"), REFERENCE),
+    "again.fa": ">s1\nACGTTGACGTACGT\n" * 2,
+    "odd.fa": ">x\nACDEUUOFGHIKLMN\n>x\n1 WWWW 4\n>y\nMKV&L\n>nothing\n",
+    "nothing.fa": ">a\n>b\n",
     "empty": "",
 }
 
@@ -94,7 +99,7 @@ DAMAGED = {**SEQUENCES, **PROFILES, **MATRICES, **POSTERIORS, **{name: (data, No
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files to make mistakes with."""
     made = tmp_path_factory.mktemp("mistakes")
-    for name in ("bad", "tests", "references", "three", "two", "both"):
+    for name in ("bad", "tests", "references", "three", "two", "both", "found", "wanted"):
         (made / name).mkdir()
     for name, text in TEXTS.items():
         (made / name).write_text(text)
@@ -110,6 +115,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name, *rest = (str(made / word) if "." in word else word for word in words.split())
         assert main([name, "-q", "--device", "reference", "-o", str(made / "x"), *rest]) == ExitCode.DONE
     (made / "x").unlink()
+    (made / "partial.clalign").write_bytes((made / "run.clalign").read_bytes())
+    with open_run(made / "partial.clalign", writable=True) as run:
+        run.set_facts(state="stopped")
+        run.seal()
     return made
 
 
