@@ -66,6 +66,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Put bytes around each buffer of a card's pool that nothing may write, and spoil it when it goes back.",
     )
     group.addoption(
+        "--renew",
+        action="store_true",
+        help="Write what is said of mistakes into tests/golden/messages.txt, instead of comparing with it. With -n 0.",
+    )
+    group.addoption(
         "--require",
         action="append",
         default=[],

@@ -119,7 +119,7 @@ def paired(test: str, reference: str) -> list[tuple[str, str]]:
         raise InputError(test, "the folder is empty.", "Choose a folder with alignments.")
     missing = len(references.keys() - tests.keys())
     if missing:
-        tell(f"{missing:,} of {len(references):,} references in {reference} have no alignment in {test}.")
+        tell(f"clalign: {missing:,} of {len(references):,} references in {reference} have no alignment in {test}.")
     return pairs
 
 

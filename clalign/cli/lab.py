@@ -148,8 +148,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json and asked == "list":
         raise OptionError("clalign lab list has no --json.", "It is for what is measured.")
     if asked == "ladder":
-        if arguments.what not in LADDERS:
+        if arguments.what is None:
             raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}")
+        if arguments.what not in LADDERS:
+            raise UsageError("clalign lab", f"no ladder {arguments.what!r}; there are: {', '.join(LADDERS)}")
         return _run_ladder(arguments)
     if asked == "sync":
         if arguments.what is not None:

@@ -74,7 +74,7 @@ class _Record:
         found = 0
         for number, line in lines:
             if line.translate(None, QUALITIES):
-                raise self._error("the qualities contain an invalid character", number)
+                raise self._error("the qualities contain a character that is no quality", number)
             found += len(line)
             if found > needed:
                 raise self._error(f"there are {found} qualities or more for {needed} residues", number)

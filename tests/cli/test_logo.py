@@ -13,7 +13,7 @@ import pytest
 from clalign.cli import main
 from clalign.cli.logo import node_range, profile_named
 from clalign.databases.examples import load_examples
-from clalign.errors import ExitCode, InputError, OptionError
+from clalign.errors import InputError, OptionError
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -40,25 +40,6 @@ def test_an_svg_holds_title_and_numbers(qapp: Any, tmp_path: Path) -> None:
     assert "Occupancy" in whole.read_text()
     assert "Occupancy" not in part.read_text()
     assert whole.read_text().count("<path") > 3 * part.read_text().count("<path")
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["-o", "logo.gif"], ExitCode.INPUT, "unknown ending"),
-        (["-o", "nowhere/logo.svg"], ExitCode.CANNOT_WRITE, "does not exist"),
-        (["-o", "logo.svg", "--nodes", "9-3"], ExitCode.INPUT, "nodes 1 to 149"),
-        (["-o", "logo.svg", "--name", "kinase"], ExitCode.UNREADABLE, 'name or accession "kinase"'),
-    ],
-)
-def test_mistakes_are_said(
-    words: list[str], code: ExitCode, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    assert main(["logo", EXAMPLES["globins4"], *words]) == code
-    assert said in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())
 
 
 def test_profiles_by_name_and_accession() -> None:

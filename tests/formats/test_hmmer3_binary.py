@@ -110,15 +110,15 @@ def test_a_search_takes_the_pressed_library_where_the_text_is_gone(
 @pytest.mark.parametrize(
     ("place", "new", "words"),
     [
-        (0, b"\xb6\xed\xed\xe8", "of another version or machine"),
-        (0, b"\xf3\xe6\xe6\xb3", "made by hmmpress"),
+        (0, b"\xb6\xed\xed\xe8", "version"),
+        (0, b"\xf3\xe6\xe6\xb3", "hmmpress"),
         (8, b"\xff\xff\xff\x7f", "2,147,483,647 nodes"),
         (8, b"\0\0\0\0", "0 nodes"),
         (12, b"\x05\0\0\0", "alphabet"),
-        (16, b"\0\0\xc0\x7f", "not numbers"),
-        (16, b"\0\0\0\x40", "not probabilities"),
-        (16, b"\0\0\x80\x3f", "sum to"),
-        (-20, b"\0\0\0\0", "not plausible"),
+        (16, b"\0\0\xc0\x7f", "numbers"),
+        (16, b"\0\0\0\x40", "probabilities"),
+        (16, b"\0\0\x80\x3f", "sum"),
+        (-20, b"\0\0\0\0", "plausible"),
     ],
 )
 def test_damaged_ones_are_refused(tmp_path: Path, place: int, new: bytes, words: str) -> None:
@@ -154,5 +154,5 @@ def test_any_damage_is_refused_or_read(tmp_path: Path) -> None:
 def test_several_models_are_parted_where_they_should(tmp_path: Path) -> None:
     path = tmp_path / "x.h3m"
     path.write_bytes(pressed(TEXT) + b"more")
-    with pytest.raises(InputError, match="model 2, the magic number"):
+    with pytest.raises(InputError, match="model 2"):
         load_profiles(str(path))

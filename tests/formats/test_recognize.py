@@ -14,6 +14,7 @@ from clalign.errors import ClalignError, InputError
 from clalign.formats.profiles import load_profiles
 from clalign.formats.recognize import RUN_APPLICATION, recognize
 from clalign.runs.run_file import APPLICATION_ID
+from tests.formats.damaged_files import FOREIGN
 
 KINDS = [
     (b">a\nMKV\n", "sequences"),
@@ -38,48 +39,6 @@ KINDS = [
     (b"HMMER3/a [3.0a2]\r\nNAME x\r\n", "profiles"),
 ]
 
-REFUSALS = [
-    (b"%PDF-1.4\n", "PDF"),
-    (b"PK\x03\x04rest", "zip archive"),
-    (b"SQLite format 3\0" + bytes(100), "SQLite"),
-    (b"\x89PNG\r\n", "PNG"),
-    (b"\x7fELF\x02", "a program"),
-    (b"BAM\x01", "BAM"),
-    (b"\xff\xfe>\0a\0", "UTF-16"),
-    (bytes(range(256)), "binary data"),
-    (b"\xb5\xed\xed\xe8rest", "binary HMMER2"),
-    (b"\xe8\xed\xed\xb5rest", "binary HMMER2"),
-    (b"\xb0\xed\xed\xe8rest", "binary HMMER3"),
-    (b"\xb3\xe6\xe6\xf3rest", "hmmpress"),
-    (b"\xf3\xf0\xe6\xb3rest", "hmmpress"),
-    (b"\xb3\xc9\xd3\xd3rest", "hmmpress"),
-    ("Sehr geehrte Herren\u00e4\u00f6".encode("latin-1"), "unknown kind"),
-    ("\u9006\u9007".encode(), "unknown kind"),
-    (b"INFERNAL1/a [1.1]\n", "Infernal"),
-    (b"# HMM v1.7\n", "HMMER1"),
-    (b"HMMER v1.9\n", "HMMER1"),
-    (b"HMMER4/a\n", "unknown version"),
-    (b"x\n\n x Length: 3 Check: 12 ..\n\n 1 MKV\n", "GCG sequence"),
-    (b">P1;CCHU\ncytochrome c\nMGDVEKG*\n", "PIR"),
-    (b";comment\nNAME\nACGT1\n", "IntelliGenetics"),
-    (b"<?xml version='1.0'?>\n", "XML"),
-    (b"<!DOCTYPE html>\n", "HTML"),
-    (b"<html><body>404</body></html>", "HTML"),
-    (b'{"a": 1}', "JSON"),
-    (b"(a:1,(b:2,c:3):4);\n", "tree"),
-    (b"##gff-version 3\n", "GFF"),
-    (b"##fileformat=VCFv4.2\n", "VCF"),
-    (b"@HD\tVN:1.6\n@SQ\tSN:x\n", "SAM"),
-    (b"ID   ALDOLASE; PATTERN.\nAC   PS00159;\n", "PROSITE"),
-    (b"ENTRY  CODATA\nSEQUENCE\n", "CODATA"),
-    (b"BLASTP 2.2.1\n", "BLAST"),
-    (b"MKVLAAGGSTWYMKVLAAGGSTWY\nMKVLAAGGSTWY\n", "without a header"),
-    (b"DEFINITION  x\nACCESSION  y\n", "LOCUS line"),
-    (b"AC   X1;\nXX\nDE   x\nXX\nSQ   x\n//\n", "ID line"),
-    (b"A letter to the editor.\nDear Sir,\n", "unknown kind"),
-    (b" \n\t\n", "blanks"),
-]
-
 
 @pytest.mark.parametrize(("content", "kind"), KINDS, ids=[str(i) for i in range(len(KINDS))])
 @pytest.mark.parametrize("compressed", [False, True])
@@ -89,29 +48,19 @@ def test_what_is_read_is_recognized(tmp_path: Path, content: bytes, kind: str, c
     assert recognize(str(path)) == kind
 
 
-@pytest.mark.parametrize(("content", "words"), REFUSALS, ids=[words for _, words in REFUSALS])
-@pytest.mark.parametrize("use", [recognize, load_database, load_profiles])
-def test_what_is_not_read_is_named(tmp_path: Path, content: bytes, words: str, use) -> None:
-    path = tmp_path / "file.fasta"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=words) as error:
-        use(str(path))
-    assert error.value.hint
-
-
-def test_a_tar_archive_is_named(tmp_path: Path) -> None:
+def test_a_tar_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x").write_text(">a\nMKV\n")
     for name, mode in [("x.tar", "w"), ("x.tar.gz", "w:gz")]:
         with tarfile.open(tmp_path / name, mode) as archive:
             archive.add(tmp_path / "x", "x")
-        with pytest.raises(InputError, match="tar archive"):
+        with pytest.raises(InputError, match="tar"):
             recognize(str(tmp_path / name))
 
 
-def test_a_file_compressed_twice_is_named(tmp_path: Path) -> None:
+def test_a_file_compressed_twice_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(gzip.compress(b">a\nMKV\n")))
-    with pytest.raises(InputError, match="compressed twice"):
+    with pytest.raises(InputError, match="twice"):
         recognize(str(path))
 
 
@@ -123,20 +72,11 @@ def test_a_run_file_is_recognized(tmp_path: Path) -> None:
     connection.close()
     assert int.from_bytes(RUN_APPLICATION, "big") == APPLICATION_ID
     assert recognize(str(path)) == "run"
-    with pytest.raises(InputError, match="clalign file"):
+    with pytest.raises(InputError):
         load_database(str(path))
 
 
-def test_profiles_and_sequences_are_not_mixed_up(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text(">a\nMKV\n")
-    (tmp_path / "b").write_text("HMMER3/f\nNAME x\n")
-    with pytest.raises(InputError, match=r"a sequence file \(fasta\), not a file of profile HMMs"):
-        load_profiles(str(tmp_path / "a"))
-    with pytest.raises(InputError, match=r"a profile HMM file \(HMMER3\), not a sequence file"):
-        load_database(str(tmp_path / "b"))
-
-
-SEEDS = [content for content, _ in KINDS + REFUSALS]
+SEEDS = [*(content for content, _ in KINDS), *FOREIGN.values()]
 
 
 @settings(max_examples=300, deadline=None)

@@ -81,7 +81,7 @@ def test_each_alignment_of_a_stockholm_file_can_be_read(stockholm: Path) -> None
     other = read_rows(str(stockholm), 1)
     assert rows_of(other) == [b"AAA", b"A-A"]
     assert other.notes.title() == "Other"
-    with pytest.raises(InputError, match="no alignment"):
+    with pytest.raises(InputError, match=stockholm.name):
         read_rows(str(stockholm), 2)
 
 
@@ -114,7 +114,7 @@ def test_names_that_would_begin_another_line_of_stockholm_are_read_back(tmp_path
 
 @pytest.mark.parametrize(("form", "names"), [("stockholm", ["#a", "%23a"]), ("phylip", ["a b", "a_b"])])
 def test_names_that_are_written_alike_are_refused(form: str, names: list[str]) -> None:
-    with pytest.raises(InputError, match="two rows have this name"):
+    with pytest.raises(InputError, match=names[1]):
         written(RowAlignment.of_rows(names, [b"ACD", b"ACD"]), form)
 
 
@@ -180,7 +180,7 @@ def test_names_that_occur_twice_are_shown_but_not_written_where_they_must_differ
     found = read_rows(str(path))
     assert (list(found.names), list(found.descriptions)) == (["a", "a"], ["", "again"])
     assert written(found, "fasta") == ">a\nAC-\n>a again\nACG\n"
-    with pytest.raises(InputError, match="two rows have this name"):
+    with pytest.raises(InputError, match=r"^a: "):
         written(found, "stockholm")
 
 
@@ -214,8 +214,9 @@ def test_msf_has_fifty_columns_in_a_block(tmp_path: Path) -> None:
 def test_headers_without_residues_are_rows_that_are_too_short(tmp_path: Path) -> None:
     path = tmp_path / "headers.fa"
     path.write_text(">one\n>two\nACGT\n>three\n")
-    with pytest.raises(InputError, match="differ in length"):
+    with pytest.raises(InputError, match='"two"') as error:
         read_rows(str(path))
+    assert error.value.line == 3
 
 
 def test_text_before_the_first_header_is_refused(tmp_path: Path) -> None:
@@ -223,14 +224,6 @@ def test_text_before_the_first_header_is_refused(tmp_path: Path) -> None:
     path.write_text("; made\nACGT\n>one\nACGT\n")
     with pytest.raises(InputError):
         read_rows(str(path))
-
-
-def test_rows_of_unequal_length_are_refused_with_name_and_line(tmp_path: Path) -> None:
-    path = tmp_path / "uneven.sto"
-    path.write_text("# STOCKHOLM 1.0\none ACGT\ntwo ACG\n//\n")
-    with pytest.raises(InputError, match='"two" has 3 columns, but "one" has 4') as error:
-        read_rows(str(path))
-    assert error.value.line == 3
 
 
 def test_large_alignments_are_kept_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

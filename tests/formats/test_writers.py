@@ -177,7 +177,7 @@ def test_a_link_stays_one(tmp_path: Path, to: str) -> None:
 def test_links_in_a_circle_are_told(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(OutputError, match="symbolic links"), whole_file(str(tmp_path / "a")):
+    with pytest.raises(OutputError, match=tmp_path.name), whole_file(str(tmp_path / "a")):
         pytest.fail("there is nothing to write to")
     assert (tmp_path / "a").is_symlink()
 

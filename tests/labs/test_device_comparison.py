@@ -194,7 +194,7 @@ def test_files_of_other_machines_are_merged(tmp_path: Path) -> None:
 
 
 def test_other_jobs_are_not_merged() -> None:
-    with pytest.raises(OptionError, match=r"nodes \(20 and 30\), model and sequences \(dd and ee\)"):
+    with pytest.raises(OptionError, match=r"20 and 30.*dd and ee"):
         merge_comparisons([document(row("a")), document(row("a"), nodes=30, data_digest="ee")])
 
 

@@ -98,7 +98,7 @@ def test_data_of_a_user() -> None:
     whole = ladder_data(model, PROTEINS, None, 1e12, 1, 1, QuietContext())
     assert len(job.batch) == 4
     assert set(texts(job.batch)) <= set(texts(whole.batch))
-    with pytest.raises(OptionError, match="its own length"):
+    with pytest.raises(OptionError):
         ladder_model(str(GOLDEN / "profiles" / "rrm_ls.hmm"), 100, 1)
 
 

@@ -275,7 +275,7 @@ def test_every_difference_is_seen() -> None:
 
 def test_nothing_is_measured_where_the_own_kernel_is_wrong(measurable: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viterbi_ladder, "viterbi_score", lambda *_: 0)
-    with pytest.raises(DeviceError, match="other scores than the reference"):
+    with pytest.raises(DeviceError):
         measured(VITERBI, measurable, "basic")
 
 

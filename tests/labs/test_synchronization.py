@@ -144,7 +144,7 @@ def test_numbers_of_groups(text: str, numbers: list[int]) -> None:
 
 @pytest.mark.parametrize("text", ["", "0-3", "3-2", "a", "4097", "1,,2", "-4", "1-2-3"])
 def test_no_numbers_of_groups(text: str) -> None:
-    with pytest.raises(OptionError, match="no numbers of groups"):
+    with pytest.raises(OptionError):
         numbers_of_groups(text)
 
 
@@ -210,5 +210,5 @@ def test_every_number_of_sets_is_tried(opencl_device: Device) -> None:
 
 
 def test_groups_that_are_too_large(opencl_device: Device) -> None:
-    with pytest.raises(OptionError, match="has no groups of 1,000,000 work-items"):
+    with pytest.raises(OptionError, match="1,000,000"):
         run(opencl_device, group_size=1_000_000)

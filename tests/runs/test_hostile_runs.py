@@ -96,7 +96,7 @@ def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], 
     path = copied("hmmer2")
     bomb = zlib.compress(bytes(2**27), 9)
     HOSTILE.sql("UPDATE batches SET scores = ?, last = first + 200000000", bomb)(path)
-    with open_run(path) as run, pytest.raises(DamagedRun, match="packed numbers"):
+    with open_run(path) as run, pytest.raises(DamagedRun, match="packed"):
         list(run.scores(0))
 
 
@@ -128,7 +128,7 @@ def test_values_of_another_kind_are_told(
     HOSTILE.sql(f"UPDATE {table} SET {column} = ?", value)(path)
     assert main(["export", "--tsv", "-", str(path)]) == ExitCode.UNREADABLE
     told = capsys.readouterr().err
-    assert "this run file is damaged" in told
+    assert told.startswith(f"clalign: {path}: ")
     assert len(told) < 1000
 
 
@@ -136,14 +136,14 @@ def test_values_of_another_kind_are_told(
 def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path], annotation: str) -> None:
     path = copied("hmmer3")
     HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
-    with pytest.raises(DamagedRun, match=f"{annotation} of a card"), open_run(path) as run:
+    with pytest.raises(DamagedRun, match=annotation), open_run(path) as run:
         run.cards()
 
 
 def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path = copied("pairwise")
     HOSTILE.sql("UPDATE parts SET hit = hit + 1000")(path)
-    with pytest.raises(DamagedRun, match="no alignment"):
+    with pytest.raises(DamagedRun, match="alignment"):
         export(path, "text", tmp_path / "out")
 
 
@@ -162,7 +162,7 @@ def test_a_hit_is_of_a_sequence_that_was_searched(copied: Callable[[str], Path])
     with open_run(path) as run:
         n = run.facts.database.n_sequences
     HOSTILE.sql("UPDATE hits SET row = ? WHERE id = (SELECT max(id) FROM hits)", n)(path)
-    with open_run(path) as run, pytest.raises(DamagedRun, match="its row is"):
+    with open_run(path) as run, pytest.raises(DamagedRun, match="row"):
         list(run.hits())
 
 
@@ -187,17 +187,17 @@ def test_inputs_are_plain_files_with_the_recorded_checksum(copied: Callable[[str
                 run.set_facts(spec=run.facts.spec | {"targets": place})
             for what in ("fasta", "text"):
                 if what == "fasta":
-                    with pytest.raises(InputError, match="is no file"):
+                    with pytest.raises(InputError, match=place):
                         export(path, what, tmp_path / "out")
                 else:
                     export(path, what, tmp_path / "out")  # needs none of it
-            with open_run(path, writable=True) as run, pytest.raises(InputError, match="is no file"):
+            with open_run(path, writable=True) as run, pytest.raises(InputError, match=place):
                 compute_search(run, run.spec(SearchSpec), lambda _: REFERENCE, QuietContext())
     secret = tmp_path / "secret.fasta"
     secret.write_text(">key\nMKVL\n")
     with open_run(path, writable=True) as run:
         run.set_facts(spec=run.facts.spec | {"targets": str(secret)})
-    with pytest.raises(InputError, match="have changed since this run"):
+    with pytest.raises(InputError, match=secret.name):
         export(path, "fasta", tmp_path / "out")
 
 
@@ -222,7 +222,7 @@ def test_moved_inputs_are_found_by_their_checksum(sound_runs: dict[str, Path], t
         assert relocate(run, [str(moved)]) == [(str(folder / "hmmer2.hmm"), str(moved / "hmmer2.hmm"))]
         assert at_hand(run, run.spec(SearchSpec)).profiles == str(moved / "hmmer2.hmm")
         assert input_of(run, "targets") == str(moved / "other name.fasta")
-        with pytest.raises(InputError, match="none of the files"):
+        with pytest.raises(InputError, match=tmp_path.name):
             relocate(run, [str(tmp_path)])
     assert main(["verify", "-q", "--sample", "2", str(path)]) == 0
     export(path, "text", tmp_path / "after.txt")
@@ -281,7 +281,7 @@ def test_files_in_memory_are_files() -> None:
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as stream:
         check_regular(stream.name)
         for place in ("/dev/fd", "/proc/self/fd"):
-            with pytest.raises(InputError, match="is no file"):
+            with pytest.raises(InputError, match=place):
                 check_regular(f"{place}/{stream.fileno()}")
 
 

@@ -61,7 +61,7 @@ def test_a_note_is_one_line(path: Path) -> None:
 def test_a_note_that_is_too_long_changes_nothing(path: Path) -> None:
     write_note(path, 0, 7, "kept")
     write_note(path, 0, 8, "x" * LONGEST)
-    with pytest.raises(OptionError, match=f"{LONGEST} letters at most; this one has {LONGEST + 1}"):
+    with pytest.raises(OptionError, match=rf"\b{LONGEST}\b.*\b{LONGEST + 1}\b"):
         write_note(path, 0, 7, "x" * (LONGEST + 1))
     assert notes_of(path)[0, 7] == "kept"
 
@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_written_says_so(path: Path, monkeypatch: pytest.M
     before, connect = path.read_bytes(), door.connect
     # SQLite falls back to reading when the system lets it do no more.
     monkeypatch.setattr(door, "connect", lambda path, mode, *more: connect(path, "ro", *more))
-    with pytest.raises(OutputError, match=r"made\.clalign could not be written .*readonly") as caught:
+    with pytest.raises(OutputError, match=r"made\.clalign .*readonly") as caught:
         write_note(path, 0, 7, "lost")
     assert "copy" in caught.value.hint
     assert not isinstance(caught.value, RunBusy)
@@ -112,10 +112,10 @@ def test_a_copy_of_the_file_alone_has_the_notes(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError, match=r"none\.clalign"):
         write_note(tmp_path / "none.clalign", 0, 7, "x")
     (tmp_path / "text.clalign").write_text("something else altogether, and long enough to be read")
-    with pytest.raises(InputError, match="not a readable run file"):
+    with pytest.raises(InputError, match=r"text\.clalign"):
         write_note(tmp_path / "text.clalign", 0, 7, "x")
 
 
@@ -125,9 +125,9 @@ def test_a_job_that_is_writing_is_not_disturbed(path: Path, mode: str) -> None:
     worker.execute(f"PRAGMA journal_mode = {mode}")
     worker.execute("BEGIN IMMEDIATE")
     worker.execute("INSERT INTO facts VALUES ('name', '\"half\"')")
-    with pytest.raises(RunBusy, match="is writing the run file") as caught:
+    with pytest.raises(RunBusy, match=path.name) as caught:
         write_note(path, 0, 7, "too soon", patience=0.01)
-    assert caught.value.hint == "Try again in a moment."
+    assert caught.value.hint
     worker.commit()
     worker.close()
     assert write_note(path, 0, 7, "now", patience=0.01) == "now"

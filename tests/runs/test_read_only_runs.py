@@ -45,7 +45,7 @@ def test_a_moved_input_of_a_run_that_cannot_be_written_is_one_error(
         run.seal()
     monkeypatch.setattr("clalign.runs.inputs.digest_of", lambda path, context: digest)
     only_read(monkeypatch)
-    with open_run(path, writable=True) as run, pytest.raises(OutputError, match=r"could not be written .*readonly"):
+    with open_run(path, writable=True) as run, pytest.raises(OutputError, match="readonly"):
         relocate(run, [str(moved)])
 
 
@@ -68,15 +68,15 @@ def test_a_log_that_cannot_be_shared_is_not_needed_where_nobody_writes(
 ) -> None:
     """As in a folder that is only read, where a file was left in the mode in which several write."""
     monkeypatch.setattr(door, "connect", failing(sqlite3.SQLITE_READONLY_DIRECTORY, "ro", "rw"))
-    with pytest.raises(InputError, match=r"could not be read .*readonly"):
+    with pytest.raises(InputError, match="readonly"):
         open_run(done_run)
-    with pytest.raises(OutputError, match="could not be written"):
+    with pytest.raises(OutputError, match=done_run.name):
         open_run(done_run, writable=True)
     monkeypatch.setattr(os, "access", lambda *about: False)
     with open_run(done_run) as run:
         assert run.state == "done"
     done_run.with_name(f"{done_run.name}-wal").write_bytes(b"what was written last")
-    with pytest.raises(InputError, match="could not be read"):
+    with pytest.raises(InputError, match=done_run.name):
         open_run(done_run)
 
 

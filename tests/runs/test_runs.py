@@ -107,13 +107,13 @@ def test_hits_that_the_search_replaces_while_they_are_read(run: RunFile) -> None
 
 def test_a_batch_is_stored_whole_or_not_at_all(run: RunFile) -> None:
     twice = hit(0, 5.0, 0)
-    with pytest.raises(OutputError, match="Another worker"):
+    with pytest.raises(OutputError):
         run.add_batch(batch(0, [5000, 5000], (twice, twice)))
     assert run.finished(0) == []
     assert run.n_hits() == 0
     assert run.histogram(0)[1].sum() == 0
     run.add_batch(batch(0, [5000], (twice,)))
-    with pytest.raises(OutputError, match="Another worker"):
+    with pytest.raises(OutputError):
         run.add_batch(batch(0, [5000], (replace(twice, row=8),)))
     assert run.n_hits() == 1
 
@@ -161,28 +161,28 @@ def test_one_worker_at_a_time(run: RunFile, tmp_path: Path, monkeypatch: pytest.
 
 
 def test_refusals(tmp_path: Path, run: RunFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OutputError, match="already exists"):
+    with pytest.raises(OutputError, match=run.path.name):
         create_run(run.path, engine="plan7")
-    with pytest.raises(OutputError, match="could not be made"):
+    with pytest.raises(OutputError, match=r"missing.x\.clalign"):
         create_run(tmp_path / "missing" / "x.clalign", engine="plan7")
-    with pytest.raises(InputError, match="does not exist") as missing:
+    with pytest.raises(InputError, match=r"missing\.clalign") as missing:
         open_run(tmp_path / "missing.clalign")
     assert missing.value.exit_code == ExitCode.UNREADABLE
-    with pytest.raises(InputError, match="a folder"):
+    with pytest.raises(InputError, match=tmp_path.name):
         open_run(tmp_path)
     text = tmp_path / "text.clalign"
     text.write_text("not a database, but long enough to be looked at as one" * 30)
-    with pytest.raises(InputError, match="not a readable run file"):
+    with pytest.raises(InputError, match=text.name):
         open_run(text)
     other = tmp_path / "other.clalign"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE t (x)")
     connection.close()
-    with pytest.raises(InputError, match="not a clalign run file"):
+    with pytest.raises(InputError, match=other.name):
         open_run(other)
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 30, 1))
     for refused in (lambda: open_run(run.path), lambda: create_run(tmp_path / "new.clalign", engine="plan7")):
-        with pytest.raises(ClalignError, match=r"need SQLite 3\.31") as too_old:
+        with pytest.raises(ClalignError, match=r"SQLite 3\.31") as too_old:
             refused()
         assert too_old.value.exit_code == ExitCode.ENGINE
     assert not (tmp_path / "new.clalign").exists()
@@ -203,10 +203,10 @@ def test_another_version_is_refused_and_left_alone(run: RunFile, version: int, o
     run.seal()
     run.close()
     before = run.path.read_bytes()
-    with pytest.raises(InputError, match="another version of clalign") as refused:
+    with pytest.raises(InputError, match=run.path.name) as refused:
         OPENINGS[opening](run.path)
     assert not isinstance(refused.value, DamagedRun)
-    assert (refused.value.exit_code, refused.value.hint) == (ExitCode.UNREADABLE, "Search again.")
+    assert refused.value.exit_code == ExitCode.UNREADABLE
     assert run.path.read_bytes() == before
 
 
@@ -365,8 +365,8 @@ def test_a_disk_that_fails_is_not_called_damage(tmp_path: Path, code: int, is_da
     path = tmp_path / "a.clalign"
     error = sqlite3.OperationalError("something long\n  in two lines")
     error.sqlite_errorcode = code
-    with pytest.raises(InputError, match="something long in two lines") as caught, create_run(path, engine="plan7"):
+    with pytest.raises(InputError, match="long in two") as caught, create_run(path, engine="plan7"):
         raise error
     assert isinstance(caught.value, DamagedRun) == is_damage
     assert str(caught.value).count(str(path)) == 1
-    assert "permissions" in caught.value.hint or is_damage
+    assert caught.value.hint

@@ -177,7 +177,7 @@ def test_a_stop_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_a_profile_without_a_distribution_is_refused(fast_device: Device, tmp_path: Path) -> None:
-    with pytest.raises(ClalignError, match="ecori_fs could not be calibrated"):
+    with pytest.raises(ClalignError, match="ecori_fs"):
         fits("ecori_fs", fast_device, tmp_path, SMALL)
     assert list(tmp_path.iterdir()) == []
 
@@ -197,7 +197,7 @@ def test_impossible_specs(wrong: dict[str, Any]) -> None:
 
 
 def test_more_residues_than_memory() -> None:
-    with pytest.raises(OptionError, match="random residues"):
+    with pytest.raises(OptionError):
         random_database(AMINO, CalibrateSpec(n=100_000, fixed=100_000))
 
 
@@ -214,6 +214,6 @@ def test_a_file_that_is_replaced_on_the_way_does_not_get_the_values_of_another(
         return {"name": hmm.name, "mu": -3.0, "lambda": 0.7}
 
     monkeypatch.setattr("clalign.tools.calibrate.fit_profile", fit)
-    with pytest.raises(InputError, match="have changed"):
+    with pytest.raises(InputError, match=profile.name):
         calibrate(str(profile), str(tmp_path / "out.hmm"), SMALL, REFERENCE, QuietContext())
     assert not (tmp_path / "out.hmm").exists()

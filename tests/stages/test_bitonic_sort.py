@@ -98,7 +98,7 @@ def test_planted_fault_is_noticed(session: Session, how: GroupBarrier | None) ->
 
 
 def test_wrong_keys_are_told_of(session: Session) -> None:
-    with pytest.raises(OptionError, match="cannot be sorted"):
+    with pytest.raises(OptionError, match="int16"):
         session.run(BITONIC_SORT, np.zeros(3, np.int16), None)
 
 

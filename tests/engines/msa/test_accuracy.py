@@ -103,10 +103,10 @@ def test_core_blocks_of_files(tmp_path: Path) -> None:
     assert (found.ama, found.total_column) == (0.5, 0.5)
     assert compare_files(str(test), str(reference)).reference_pairs == 4
     upper.write_text(">a\nacde\n>b\nacde\n")
-    with pytest.raises(InputError, match="no core blocks"):
+    with pytest.raises(InputError, match=upper.name):
         compare_files(str(test), str(upper), is_core=True)
     reference.write_text(reference.read_text().replace("1 1 -1 0", "1 1"))
-    with pytest.raises(InputError, match="no core blocks"):
+    with pytest.raises(InputError, match=reference.name):
         compare_files(str(test), str(reference), is_core=True)
 
 
@@ -130,7 +130,7 @@ def test_files_in_any_order_with_more_sequences(tmp_path: Path) -> None:
     found = compare_files(str(test), str(reference))
     assert (found.ama, found.ppv) == (pytest.approx(5 / 7), 1.0)
     reference.write_text(">a\nACE-\n>b\nACDE\n")
-    with pytest.raises(InputError, match='residues of "a" differ'):
+    with pytest.raises(InputError, match='"a"'):
         compare_files(str(test), str(reference))
     reference.write_text(">a\nACD-\n>c\nACDE\n")
     with pytest.raises(InputError, match='"c"'):
