@@ -180,7 +180,7 @@ __kernel void forward(__global const uchar *codes, __global const int *offsets, 
     for (uint m = 0; m < n_models; m++) {
         const model_t model = models[m];
         const uint first = model.number * stride;
-        score_list(codes, offsets, moves, lists + first, counts[model.number], model.vectors,
+        score_list(codes, offsets, moves, lists + first, counts[model.number], model.parts,
                    TABLE_OF(floats, tables, model, 0), TABLE_OF(floats, tables, model, 1),
                    TABLE_OF(floats, tables, model, 2), next + m, scores + first);
     }

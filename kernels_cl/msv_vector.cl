@@ -67,7 +67,7 @@ __kernel void msv_score(__global const uchar *codes, __global const int *offsets
     uchar16 cells[VECTORS];
     for (uint m = 0; m < n_models; m++) {
         const model_t model = models[m];
-        const int enter = (int)model.numbers[0], bias = (int)model.numbers[1], vectors = model.vectors;
+        const int enter = (int)model.numbers[0], bias = (int)model.numbers[1], vectors = model.parts;
         const uint first = model.number * stride, n = counts[model.number];
         __global const uchar16 *costs = TABLE_OF(uchar16, tables, model, 0);
         for (uint p = atomic_inc(next + m); p < n; p = atomic_inc(next + m)) {

@@ -25,7 +25,7 @@
      unscored  int[n]                         in: 0; out: 1 where a letter is UNSCORED
 
    Macros
-     NODES     columns a strip, even
+     NODES     columns a strip, even; the host gives it and GROUP, these defaults only let the file compile alone
      CLASSES   letters with scores of their own; the last one is for the end of the shorter of two
      ONE_STRIP 1 if that is the whole model: then nothing touches `edges`
      GROUP, STRIDE   see common/pair_strips.h
@@ -76,8 +76,8 @@ __kernel void pair_tables(__global const model_t *models, const uint n_models, _
 {
     const model_t model = models[MODEL_OF_GROUP(n_models)];
     __global const char *biased_scores = TABLE_OF(char, tables, model, 0);
-    EACH_OF_MODEL(k, (uint)model.vectors * N_PAIRS * HALF, n_models)
-        pairs[model.before + k] = table_word(biased_scores, k);
+    EACH_OF_MODEL(k, (uint)model.parts * N_PAIRS * HALF, n_models)
+        pairs[model.offset + k] = table_word(biased_scores, k);
 }
 
 /* Take two residues' pair of letters through the strip; `left` is the edge of the row before. */
@@ -131,8 +131,8 @@ void ssv_score(__global const ushort4 *words, __global const uint *bases, __glob
     for (;;) {
         const uint first = next_pairs(next, &taken, item), m = first / of_model, pair = first % of_model + item;
         if (m >= n_models) break;
-        const uint n_strips = (uint)models[m].vectors;
-        __global const uint *table = pairs + models[m].before;
+        const uint n_strips = (uint)models[m].parts;
+        __global const uint *table = pairs + models[m].offset;
         __global int *extreme = extremes + models[m].number * n;
         const int length = 2 * pair < n_pieces ? lengths[2 * pair] : 0;
         __global const ushort4 *word = words + bases[2 * pair < n_pieces ? pair / 32 : 0] + pair % 32;

@@ -23,7 +23,7 @@
      SEQUENCES worked on at once; their rows should fit into registers
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: one work-item a core, work-groups of 1; they take_sequence sequences from a counter. */
+   Geometry: one work-item a core, work-groups of 1; they take sequences by a counter. */
 
 #ifndef LANES
 #define LANES 32
