@@ -145,15 +145,13 @@ def _job_named(name: str, devices: Devices) -> Callable[[JobRequest, Job], JobRe
     return partial(_compute, engine, devices=devices)
 
 
-def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_only_foreseen: bool = False) -> Task[Spec]:
+def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_dry_run: bool = False) -> Task[Spec]:
     """Return a run to be computed, on one device or several."""
     from clalign.execution.job import Task
 
     tell = partial(_tell_of_test, job)
     pick, pick_several = partial(devices.pick, tell=tell), partial(devices.pick_several, tell=tell)
-    return Task(
-        file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_only_foreseen=is_only_foreseen
-    )
+    return Task(file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_dry_run=is_dry_run)
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
@@ -183,9 +181,9 @@ def _compute(engine: Engine, request: JobRequest, job: Job, devices: Devices) ->
     with made as file:
         if request.get("temporary"):
             file.make_temporary()
-        is_only_foreseen = bool(request.get("dry_run"))
-        task = _task(file, spec, job, devices, is_only_foreseen)
-        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
+        is_dry_run = bool(request.get("dry_run"))
+        task = _task(file, spec, job, devices, is_dry_run)
+        return engine.dry_run(task) if is_dry_run else engine.compute(task)
 
 
 def _engine(request: JobRequest) -> Engine:
@@ -197,13 +195,13 @@ def _engine(request: JobRequest) -> Engine:
     return engine
 
 
-def _foresee(request: JobRequest, job: Job, devices: Devices) -> JobResult:
+def _dry_run(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     """Return what a run would take, of which nothing is kept."""
     from clalign.formats.scratch import Scratch, remove_orphans
 
     remove_orphans()  # of those that the window has ended, since another spec was filled in
     with Scratch() as folder:
-        run = {"run": str(folder / "foreseen.clalign"), "temporary": True, "dry_run": True}
+        run = {"run": str(folder / "dry_run.clalign"), "temporary": True, "dry_run": True}
         return _compute(_engine(request), {**request, **run}, job, devices)
 
 
@@ -212,8 +210,8 @@ def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
-    path, is_only_foreseen = Path(request["run"]), bool(request.get("dry_run"))
-    with open_run(path, writable=not is_only_foreseen) as file:
+    path, is_dry_run = Path(request["run"]), bool(request.get("dry_run"))
+    with open_run(path, writable=not is_dry_run) as file:
         spec = spec_to_continue(file, request.get("device"))
         if "-" in spec.paths:
             raise OptionError(
@@ -225,10 +223,10 @@ def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
         if file.facts.database is None:
             check_inputs(file, job)  # else the search does it
         engine = engine_of(file)
-        if is_only_foreseen and file.facts.database is None:
-            return _foresee({"of": engine.job, "spec": spec.to_dict()}, job, devices)
-        task = _task(file, spec, job, devices, is_only_foreseen)
-        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
+        if is_dry_run and file.facts.database is None:
+            return _dry_run({"of": engine.job, "spec": spec.to_dict()}, job, devices)
+        task = _task(file, spec, job, devices, is_dry_run)
+        return engine.dry_run(task) if is_dry_run else engine.compute(task)
 
 
 def _inspect(request: JobRequest, job: Job) -> JobResult:
@@ -418,5 +416,5 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "tree": _tree,
 }
 
-JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"foresee": _foresee, "resume": _resume}
+JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"dry_run": _dry_run, "resume": _resume}
 """Those that compute as the job of an engine does, on the devices that are there."""

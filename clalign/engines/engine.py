@@ -230,11 +230,11 @@ class Engine(Struct, frozen=True, kw_only=True):
 
         return compute_run(task, self.parts.load.get(), self.computes_apart)
 
-    def foresee(self, task: Task[Spec]) -> JobResult:
-        """Check what a run checks, and estimate what it takes; see `clalign.execution.dry_run.foresee_run`."""
-        from clalign.execution.dry_run import foresee_run
+    def dry_run(self, task: Task[Spec]) -> JobResult:
+        """Check what a run checks, and estimate what it takes; see `clalign.execution.dry_run.dry_run`."""
+        from clalign.execution.dry_run import dry_run
 
-        return foresee_run(task, self.parts.load.get())
+        return dry_run(task, self.parts.load.get())
 
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
         """Return what the writers of exports take."""

@@ -69,7 +69,7 @@ class _FirstLaunch(Rehearsal):
         raise _Started
 
 
-def foresee_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
+def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
     """Check everything that a run checks before it computes, and return what it will take.
 
     Parameters
@@ -99,7 +99,7 @@ def foresee_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResu
         picks = [] if far else picks_of(task)
         openings = [stack.enter_context(opening_of(pick, task.context, open_it=task.open_session)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
-            work = load(replace(task, foresee=rehearsals.append))
+            work = load(replace(task, build_ahead=rehearsals.append))
         part = part_of(task, work)
         if task.run.facts.database is None:
             store_facts(task, work, part)

@@ -462,7 +462,7 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "verify": verify, "export": export, "ladder": ladder, "smith_waterman_ladder": pair_ladder,
         "pair_hmm_ladder": pair_ladder, "synchronization": synchronization, "bench": bench, "calibrate": calibrate,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"],
-        "foresee": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
+        "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
             {"programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}]}}  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class PairwiseWork(Struct):
         """Read the input; a begun run has its statistics."""
         inputs = load_inputs(task.run, task.spec, task.context)
         if not task.spec.is_pairs:
-            task.foresee(partial(rehearse, inputs))
+            task.build_ahead(partial(rehearse, inputs))
         if not isinstance(task.run.facts, PairwiseFacts):
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs, cautions(inputs))

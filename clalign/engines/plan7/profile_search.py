@@ -82,7 +82,7 @@ class ProfileWork(Struct):
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
-        foresee(task, profiles)
+        build_ahead(task, profiles)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
@@ -144,11 +144,11 @@ def start_many(
     return lambda: [scored for wait in waits for scored in wait()]
 
 
-def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
+def build_ahead(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
     """Have the programs built that a search with these profiles will need."""
-    task.foresee(partial(rehearse, profiles, task.spec))
+    task.build_ahead(partial(rehearse, profiles, task.spec))
     if any(hmm.origin == "hmmer3" for hmm in profiles):
-        task.foresee_help(rehearse_domains)
+        task.build_ahead_for_helper(rehearse_domains)
 
 
 def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:

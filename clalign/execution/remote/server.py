@@ -105,7 +105,12 @@ def serve(
             pipe.ask("open")  # the run says what is needed now
             with RunFile(path, open_connection(path)) as file:
                 task = _Quiet(
-                    file, spec, pick_device, QuietContext(), foresee=opening.foresee, foresee_help=helps.append
+                    file,
+                    spec,
+                    pick_device,
+                    QuietContext(),
+                    build_ahead=opening.build_ahead,
+                    build_ahead_for_helper=helps.append,
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)

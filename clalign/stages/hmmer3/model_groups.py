@@ -19,9 +19,7 @@ from clalign.values.local_profiles import LocalProfile, ProfileShelf
 
 Table = npt.NDArray[Any]
 
-MODEL = np.dtype(
-    [("number", "<u4"), ("parts", "<i4"), ("offset", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)]
-)
+MODEL = np.dtype([("number", "<u4"), ("parts", "<i4"), ("offset", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)])
 """``model_t`` of ``common/models.h``."""
 
 
