@@ -26,13 +26,13 @@ from clalign.values.devices import needs_drivers
 from clalign.values.documents import JobRequest
 
 IDLE_SECONDS = 300.0
-"""So long a worker waits for its next job."""
+"""How long a worker waits for its next job (s)."""
 
 MIN_SHARE_FREE = 0.1
-"""Of the machine's memory so much must be free for a worker to stay."""
+"""Share of the machine's memory that must be free for a worker to stay."""
 
 MAX_SHARE_KEPT = 0.1
-"""Of the machine's memory a worker that stays may hold so much."""
+"""Share of the machine's memory that an idle worker may hold."""
 
 Perform = Callable[[JobRequest, Job, int | None], int]
 

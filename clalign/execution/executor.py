@@ -230,7 +230,7 @@ class Executor:
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
                 for found in self._scored(scoring.popleft(), packer):
-                    self._sort_in(found, gathered, groups, tracer)
+                    self._gather_or_trace(found, gathered, groups, tracer)
             if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < MAX_GROUPS)):
                 groups.append(self._traced(gathered.take(), tracer))
             # Nothing is to be waited for while there is something to score; what took long is stored before the next.
@@ -315,7 +315,7 @@ class Executor:
             if self.run is not None:
                 self.run.lend(n)
 
-    def _sort_in(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
+    def _gather_or_trace(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
         """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
         if job.scored.candidate_cells == 0 and not gathered and not groups:
             self._deliver([job], [()])
@@ -330,7 +330,7 @@ class Executor:
     def _traced(self, found: list[_Found], tracer: Session) -> _Tracing:
         """Start tracing what may be a hit in some units."""
         self._set_current(found)
-        session = self.helper.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
+        session = self.helper.helper_for(tracer) if any(job.scored.suits_cpu for job in found) else tracer
         is_helped = session is not tracer
         self._lend(is_helped)
         trace = trace_alone if found[0].scored.candidate_cells is None else self.plan.trace

@@ -328,7 +328,7 @@ HELP_SECONDS = 5.0
 
 
 def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[float], None]) -> None:
-    """Wait before a processor computes beside cards, whose domains it defines, too: its compilers take turns.
+    """Let a processor start late beside cards: it also defines their domains, and compiling for both would compete.
 
     Parameters
     ----------
@@ -377,10 +377,10 @@ class RunState:
         plan = access.plan
         task = self._task
         with CpuHelper(
-            session, task.pick_device, self._executors.check, plan.has_host, self._helps, task.open_session
+            session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._helps, task.open_session
         ) as helper:
-            if plan.has_host and device.kind == "cpu":
-                writer.planner.let_give_way(access.cutter)
+            if plan.may_suit_cpu and device.kind == "cpu":
+                writer.planner.yield_while_helping(access.cutter)
             try:
                 Executor(session, helper, plan, access.cutter, access).compute()
             finally:

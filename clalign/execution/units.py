@@ -53,7 +53,7 @@ class Scored(Struct, Generic[Details_co], frozen=True):
         What the search itself needs later.
     bin_width : int
         Of the histogram, in the unit of the scores.
-    suits_host : bool
+    suits_cpu : bool
         Whether a processor finds the hits faster than a graphics card.
     hits_of : sequence of (int, Hit)
         Hits that are known already, with the numbers of their queries.
@@ -67,7 +67,7 @@ class Scored(Struct, Generic[Details_co], frozen=True):
     found: Scores | Callable[[], Scores]
     details: Details_co
     bin_width: int = BIN
-    suits_host: bool = False
+    suits_cpu: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
     kept: Callable[[], Kept] = dict
     candidate_cells: float | None = None
@@ -218,7 +218,7 @@ class Plan(Struct, frozen=True):
         Returns the cutter for a device.
     concluded : callable
         Computes the end of a query, when all its rows are stored; returns a callable that stores it.
-    has_host : bool
+    may_suit_cpu : bool
         Whether there may be something that suits a processor beside a graphics card.
     phases : mapping of int to Phase, optional
         Of each query, where one begins when those before it are concluded. What is left at the end of one is done by a
@@ -244,7 +244,7 @@ class Plan(Struct, frozen=True):
     search_of: Callable[[RunFile, int], AnySearch]
     cutter_for: Callable[[Device], Cutter]
     concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
-    has_host: bool = False
+    may_suit_cpu: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
     first_row: int = 0

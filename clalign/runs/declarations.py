@@ -1,6 +1,6 @@
 """What an engine declares of its runs: tables of its own, types of its cards, the order of its hits.
 
-Rooms above tell where that is found (`clalign.runs.find_declaration`); here no engine is known.
+This package knows no engine; `clalign.runs.find_declaration` is set by one that does.
 """
 
 from __future__ import annotations

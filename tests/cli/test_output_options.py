@@ -62,7 +62,7 @@ def test_an_alignment_to_one_of_several_queries(
 ) -> None:
     said = refused([*words, flag, "x.out", *more], capsys)
     noun = "query" if words == PAIRS else "profile"
-    assert said.startswith(f"clalign {words[0]}: {flag} is of one {noun}, ")
+    assert said.startswith(f"clalign {words[0]}: {flag} writes the hits of one {noun}, ")
     chosen = "--target" if words[0] == "hmmscan" else "--query"
     assert f"`clalign export {chosen} NAME {flag} F RUN`" in said
 
@@ -78,7 +78,7 @@ def test_the_command_that_chooses_one_of_several_can_be_typed(
         run.set_facts(state="stopped")
     assert main(["resume", "my run.clalign", "--afa", "y"]) == ExitCode.USAGE
     said = capsys.readouterr().err
-    assert "--afa is of one profile, " in said
+    assert "--afa writes the hits of one profile, " in said
     assert "--run" not in said
     words = shlex.split(said.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
     assert words == ["clalign", "export", chosen, "RRM_1", "--afa", "y", "my run.clalign"]

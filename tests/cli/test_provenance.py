@@ -200,7 +200,7 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
     write_outputs(stopped_run, outputs, True, progress_display("plain"), EarlyOutputs(stopped_run, outputs))
     said = capsys.readouterr()
     assert f"{named} written" in said.err
-    assert "has no place to say so." in said.err
+    assert "this format cannot be marked as partial." in said.err
     assert not said.out
     assert not Path(path).exists()
 
@@ -211,7 +211,7 @@ def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(
     made = tmp_path / "made"
     for flag, kind in (("--csv", list), ("--domcsv", list), ("--fasta-matched", str), ("--afa", str), ("--a2m", str)):
         assert main(["export", str(stopped_run), flag, str(made)]) == ExitCode.DONE
-        assert f"{made} has no place to say that it is partial" in capsys.readouterr().err, flag
+        assert f"{made} is partial, but this format cannot be marked so" in capsys.readouterr().err, flag
         assert "partial" not in made.read_text("utf-8")
         if kind is list:
             head, *rows = csv.reader(made.read_text("utf-8").splitlines())

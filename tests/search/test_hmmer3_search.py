@@ -450,7 +450,7 @@ def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
 def test_without_a_target_to_score_there_is_an_empty_answer(
     direction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clalign.engines.plan7.targets.LONGEST", 20)
+    monkeypatch.setattr("clalign.engines.plan7.targets.MAX_LENGTH", 20)
     targets = tmp_path / "targets.fa"
     targets.write_text(">long\n" + "MKVLAA" * 5 + "\n>bad\nMK-LV\n")
     path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)

@@ -214,7 +214,7 @@ class AlignmentWork:
         phases = self._phases()
         return Plan(
             sorted(phases), len(self.batch), sum(phase.n_cells for phase in phases.values()), self._search_of,
-            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, has_host=True,
+            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, may_suit_cpu=True,
             phases=phases, is_needed=self._is_needed,
         )  # fmt: skip
 

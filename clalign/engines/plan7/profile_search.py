@@ -42,9 +42,8 @@ if TYPE_CHECKING:
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
-
-TOLD_OTHERWISE = ("letters", "gaps", "digits", "empty")
-"""What is odd about a file, and HMMER has rules for."""
+REPORTED_BY_HMMER3_RULES = ("letters", "gaps", "digits", "empty")
+"""Oddities of a file that HMMER3's rules report instead."""
 
 
 class ProfileWork(Struct):
@@ -88,7 +87,7 @@ class ProfileWork(Struct):
         )
         if is_begun:
             check_unchanged(run, files, report, digest)
-        database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
+        database, report, texts = with_alphabet_of_profiles(spec, profiles, database, report)
         return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
     def store(self) -> BegunFacts:
@@ -103,7 +102,7 @@ class ProfileWork(Struct):
         """Yield what the user should know of the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
-        yield from self.report.oddities(without=TOLD_OTHERWISE)
+        yield from self.report.oddities(without=REPORTED_BY_HMMER3_RULES)
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
@@ -120,8 +119,8 @@ class ProfileWork(Struct):
         return Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
-            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps, start_many=start_many,
-            groups=shelves.firsts,
+            may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
+            start_many=start_many, groups=shelves.firsts,
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
@@ -192,7 +191,7 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 
 
-def of_the_profiles_kind(
+def with_alphabet_of_profiles(
     spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport
 ) -> tuple[SequenceDatabase, InputReport, list[str]]:
     """Return sequences as they are searched with profiles, and what the user should know of that.
@@ -225,11 +224,11 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
     odd = [hmm for hmm in profiles if ODD_SUM in hmm.facts]
     if odd:
         names, first = _listed([hmm.name for hmm in odd]), odd[0].facts[ODD_SUM]
-        texts.append(f"Probabilities in {names} are taken as they are, as HMMER takes them, but the {first}.")
+        texts.append(f"{names}: the {first}; the probabilities are used unchanged, as in HMMER.")
     without = [hmm.name for hmm in profiles if not has_composition(hmm)]
     if without and filter_limits(spec).bias:
         words = (
-            "it is computed for the bias filter, where HMMER3 would do without, so other sequences may pass than there."
+            "it is computed for the bias filter; HMMER3 would not compute it, so results may differ from HMMER3's."
             if spec.compute_composition
             else "the bias filter does without, as HMMER3 does, and filters next to nothing. To have it computed:"
             " --compute_compo."

@@ -113,7 +113,9 @@ class SearchSpec(Spec):
         False, "--compute_compo", "Compute compositions",
         "compute the mean composition of profiles without a COMPO line for that filter (HMMER3 does without)", FILTER,
     )  # fmt: skip
-    seed: int = option(42, "--seed", "Random seed", "seed of the sampling that parts close domains (HMMER3)", ENGINE)
+    seed: int = option(
+        42, "--seed", "Random seed", "seed of the sampling that separates close domains (HMMER3)", ENGINE
+    )
     without_null2: bool = option(
         False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
     )

@@ -241,7 +241,7 @@ def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, 
         for name, row, again in zip(names, rows.tolist(), scored.scores.values.tolist(), strict=True)
         if again != kept[row]
     ]
-    texts += search.passages_otherwise(run, number, scored)
+    texts += search.filter_differences(run, number, scored)
     texts += [
         f"{hit.name}: was not a hit, but is when recomputed (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
         for hit in search.start_hits(session, scored)()

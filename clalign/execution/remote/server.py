@@ -114,7 +114,7 @@ def serve(
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
-                with CpuHelper(session, pick_device, no_check, plan.has_host, helps, open_it) as helper:
+                with CpuHelper(session, pick_device, no_check, plan.may_suit_cpu, helps, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
                     Executor(session, helper, plan, plan.cutter_for(device), parent).compute()
                     recording = tracing.recorded()

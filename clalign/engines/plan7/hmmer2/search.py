@@ -207,7 +207,7 @@ class Hmmer2Search(Struct, frozen=True):
         """Return whether two devices found the same hit: HMMER2's scores are integers."""
         return hit == again
 
-    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
         """Return nothing: there are no filters."""
         del run, number, scored
         return []

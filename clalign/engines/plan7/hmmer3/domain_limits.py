@@ -12,7 +12,7 @@ from clalign.values.evalues import hmmer3_evalue
 
 
 class DomainLimits(Struct, frozen=True):
-    """What lets a domain of a reported target be listed and be significant; a score in bits goes first.
+    """What lets a domain of a reported target be listed and be significant; a given score replaces the E-value.
 
     Attributes
     ----------
@@ -45,8 +45,7 @@ class DomainLimits(Struct, frozen=True):
         """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
         evalue = hmmer3_evalue(log_pvalue or 0.0, n_reported if self.n_targets is None else self.n_targets)
         reported = evalue <= self.evalue if self.score is None else score >= self.score
-        certain = self.inclusion_score
-        included = evalue <= self.inclusion_evalue if certain is None else score >= certain
+        included = evalue <= self.inclusion_evalue if self.inclusion_score is None else score >= self.inclusion_score
         return evalue, reported, included and is_included
 
 

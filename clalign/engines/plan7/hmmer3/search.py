@@ -38,7 +38,7 @@ from clalign.engines.plan7.hmmer3.thresholds import (
 )
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES
-from clalign.engines.plan7.targets import LONGEST, SearchableBatch, Targets
+from clalign.engines.plan7.targets import MAX_LENGTH, SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
@@ -162,7 +162,7 @@ class Hmmer3Search(Struct, frozen=True):
         """Return whether two devices found the same hit; see `hits_agree`."""
         return hits_agree(hit, again)
 
-    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
         """Return in words which targets came otherwise through the filters than in a run."""
         from clalign.engines.plan7.hmmer3.funnel import survivors_of
 
@@ -185,7 +185,8 @@ class Hmmer3Search(Struct, frozen=True):
             why = "It has no residues."
             if len(codes):
                 why = (
-                    f"HMMER3 searches no sequence longer than {LONGEST:,} residues, nor one with characters it refuses."
+                    f"HMMER3 searches no sequence longer than {MAX_LENGTH:,} residues,"
+                    " nor one with characters it refuses."
                 )
             return [step("all", STAGES["all"], why, passed=False)]
         found = FILTERS.passage(codes, self.model)
@@ -217,7 +218,7 @@ class Hmmer3Search(Struct, frozen=True):
         survivors = survivors_in_bits(reduced, filtered)
         return Scored(
             cache(lambda: self._stored_scores(reduced, filtered)),
-            (reduced, filtered, survivors), suits_host=bool(len(passed)),
+            (reduced, filtered, survivors), suits_cpu=bool(len(passed)),
             kept=lambda: {BATCHES.name: pack_survivors(survivors)},
             candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
         )  # fmt: skip
@@ -348,7 +349,7 @@ class Hmmer3Search(Struct, frozen=True):
 
 def start_many(searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch) -> Callable[[], list[Found]]:
     """Start sending a batch through the filters of some profiles that were made together; return what waits for all."""
-    reduced = searches[0].targets.reduced(batch)
+    reduced = searches[0].targets.searchable(batch)
     wait = session.start(FILTERS, reduced.batch, [search.model for search in searches])
     return lambda: [search.found(reduced, filtered) for search, filtered in zip(searches, wait(), strict=True)]
 
