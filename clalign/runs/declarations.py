@@ -87,7 +87,7 @@ class Judge(Protocol):
         """What conditional E-values count; None for the targets that are reported."""
 
     def judgment(
-        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
     ) -> tuple[float | None, bool, bool]:
         """Return conditional E-value, whether a part is reported, and whether it is significant.
 

@@ -46,7 +46,7 @@ class HitKey(NamedTuple):
 
 def is_significant(hit: Hit, least: float | None = None) -> bool:
     """Tell whether a hit is significant: the search called it so; or it has the `least` score, where a user set one."""
-    return hit.is_included if least is None else hit.score >= least
+    return hit.is_significant if least is None else hit.score >= least
 
 
 def significant_sql(least: float | None = None, number: int | None = None) -> tuple[str, list[float]]:

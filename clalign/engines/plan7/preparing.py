@@ -49,7 +49,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
         older = thresholds_for(hmm, spec, targets.n("hmmer2"))
         return card | {
             "report_score": older.report_score,
-            "include_score": older.include_score,
+            "include_score": older.least_significant_score,
             "n_targets": older.n_targets,
             "histogram_kind": "viterbi",
             "histogram_report_score": older.report_score,
@@ -59,7 +59,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
     limits = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
     return card | {
         "report_score": limits.report_score,
-        "include_score": limits.include_score,
+        "include_score": limits.least_significant_score,
         "n_targets": limits.n_targets,
         "histogram_kind": "msv",
         "histogram_report_score": None,

@@ -38,7 +38,7 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
     ) -> Steps[list[tuple[Hit, ...]]]:
         """Look for the hits in units of this origin; ends with those of each unit."""
 
-    def includes(self, hit: Hit) -> bool:
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:

@@ -188,7 +188,9 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
         if (int(database.order[hit.row]), database.length(hit.row)) != (hit.input_index, hit.length):
             return "its place or length"
         search = again.search(number)
-        follows = search.includes(hit) == hit.is_included and all(alike(*pair) for pair in search.evalues_again(hit))
+        follows = search.calls_significant(hit) == hit.is_significant and all(
+            alike(*pair) for pair in search.evalues_again(hit)
+        )
         return None if follows else "its E-value, or that it is significant,"
 
     yield from unequal_hits(run.connection, context.check, expected)

@@ -93,7 +93,7 @@ class Thresholds(Struct, frozen=True):
         return self.least_raw / INT_SCALE
 
     @property
-    def include_score(self) -> float:
+    def least_significant_score(self) -> float:
         """Score in bits that a sequence needs to be significant."""
         if self.inclusion_score is not None:
             return self.inclusion_score
@@ -192,9 +192,9 @@ class Hmmer2Search(Struct, frozen=True):
         """Trace the candidates of some units; see `hits_in_steps`."""
         return hits_in_steps(session, units)
 
-    def includes(self, hit: Hit) -> bool:
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
-        return self.is_included(np.float32(hit.score), hit.evalue)
+        return self._is_significant(np.float32(hit.score), hit.evalue)
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
         """Return the E-values of a hit and its domains, each with the one that follows from its score."""
@@ -375,10 +375,10 @@ class Hmmer2Search(Struct, frozen=True):
             raw=raw,
             domains=tuple(shown),
             n_domains=len(counting),
-            is_included=self.is_included(score, evalue),
+            is_significant=self._is_significant(score, evalue),
         )
 
-    def is_included(self, score: np.float32, evalue: float) -> bool:
+    def _is_significant(self, score: np.float32, evalue: float) -> bool:
         """Return whether a hit of such a score is significant."""
         limits = self.thresholds
         if limits.inclusion_score is not None:
@@ -400,7 +400,7 @@ class Hmmer2Search(Struct, frozen=True):
             raw=domain.raw,
             states=domain.path.states,
             text=alignment_text(domain.path, self.profile, self.database.residues(row)),
-            is_included=self.thresholds.domains.includes(score, evalue),
+            is_significant=self.thresholds.domains.calls_significant(score, evalue),
         )
 
     def described(self, raw: int, row: int) -> TargetFacts:

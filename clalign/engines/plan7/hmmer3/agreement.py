@@ -31,7 +31,7 @@ of many rounded numbers.
 
 def hits_agree(hit: Hit, again: Hit) -> bool:
     """Return whether two devices found the same of a HMMER3 hit, and whether it names the same sequence."""
-    places = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
+    places = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_significant) for h in (hit, again)]
     same = [(h.n_domains, _counts(h), len(h.domains)) for h in (hit, again)]
     are_close = close(hit.score, again.score) and close(hit.bias, again.bias, hit.score)
     if places[0] != places[1] or same[0] != same[1] or not are_close or not _close_logs(hit, again):

@@ -148,9 +148,9 @@ class Hmmer3Search(Struct, frozen=True):
         """Look for the hits among what passed all filters in some units; see `hits_in_steps`."""
         return hits_in_steps(session, units)
 
-    def includes(self, hit: Hit) -> bool:
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
-        return self.thresholds.includes(hit.score, hit.evalue)
+        return self.thresholds.calls_significant(hit.score, hit.evalue)
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
         """Return the E-values of a hit and its domains, each with the one that follows from its P-value."""
@@ -292,7 +292,7 @@ class Hmmer3Search(Struct, frozen=True):
         return map(
             Hit, of_reported.tolist(), database.order[of_reported].tolist(), names, accessions, descriptions,
             lengths[are_reported].tolist(), bits, scores.bias[are_reported].tolist(), evalues, raws, domains,
-            [len(one.envelopes) for one in found], log_pvalues, map(limits.includes, bits, evalues),
+            [len(one.envelopes) for one in found], log_pvalues, map(limits.calls_significant, bits, evalues),
             starmap(DomainEstimates, map(_COUNTS, found)), filters,
         )  # fmt: skip
 

@@ -43,7 +43,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
         """Return whether a target is reported."""
         return score >= self.score if self.score is not None else evalue <= self.evalue
 
-    def includes(self, score: float, evalue: float) -> bool:
+    def calls_significant(self, score: float, evalue: float) -> bool:
         """Return whether a reported target is significant."""
         return score >= self.inclusion_score if self.inclusion_score is not None else evalue <= self.inclusion_evalue
 
@@ -53,7 +53,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
         return self._least(self.score, self.evalue)
 
     @property
-    def include_score(self) -> float:
+    def least_significant_score(self) -> float:
         """Score in bits that a sequence needs to be significant."""
         return self._least(self.inclusion_score, self.inclusion_evalue)
 
