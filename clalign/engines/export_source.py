@@ -20,9 +20,9 @@ from clalign.engines.exports import Shape
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.profile_stockholm import AlignedRow
 from clalign.formats.tables import Provenance
 from clalign.formats.taxonomy import species_rule
-from clalign.formats.writers import AlignedRow
 from clalign.jobs import JobContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums

@@ -21,7 +21,7 @@ from clalign.engines.plan7.exports.source import (
 )
 from clalign.engines.plan7.exports.source import Source as RunSource
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.writers import AlignedRow
+from clalign.formats.profile_stockholm import AlignedRow
 from clalign.runs.queries import is_significant
 from clalign.values.alignments import AlignmentText
 from clalign.values.documents import Card
