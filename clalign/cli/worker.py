@@ -2,8 +2,12 @@
 
 A driver that crashes or hangs ends this process, never the one that a user looks at. The job comes
 as one JSON object on the first line of standard input, commands on the lines after it; events leave
-on standard output, one JSON object a line. One that stays waits for another job after that (see
-`clalign.cli.worker_loop`).
+on standard output, one JSON object a line.
+
+The window's worker stays after a job that was finished, with its modules, its drivers, the contexts of the devices
+that the job computed on and the programs that were built in them, so that the next run begins at once. It ends when a
+job was not finished, since whatever has failed may have harmed it; when it was idle for long or memory is short; and
+with the window.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import gc
 import importlib
 import logging
 import os
@@ -23,13 +28,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign import tracing
-from clalign.cli.environment import begin_loading, log_level
+from clalign.cli.environment import begin_loading, end_loading, leave_threads_out, log_level
 from clalign.cli.parser import Commands
+from clalign.cli.preloading import Idle, Preloading
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_commands import Orders
-from clalign.cli.worker_loop import Ahead, serve
 from clalign.compute.opencl.choice import Devices, all_devices, pick_device
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
@@ -68,14 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
         events.write(event.to_json() + "\n")
         events.flush()
 
-    ahead = Ahead()
+    preloading = Preloading()
     if arguments.engine:
-        ahead.load(arguments.engine, arguments.device)
-    code = serve(Orders(send), ahead, partial(perform, devices=ahead.devices), stays=arguments.stay)
+        preloading.load(arguments.engine, arguments.device)
+    code = serve(Orders(send), preloading, stays=arguments.stay)
     if (local_cluster := sys.modules.get("clalign.execution.cluster.local_cluster")) is not None:
         local_cluster.end()
     if code is None:
-        ahead.let_drivers_settle()
+        preloading.let_drivers_settle()
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         )
@@ -85,6 +90,40 @@ def run(arguments: argparse.Namespace) -> int:
     forget_mark(os.getpid())
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
+
+
+def serve(orders: Orders, preloading: Preloading, stays: bool) -> int | None:
+    """Do one job, or all that come as long as they are finished; return the exit code, None if no job came.
+
+    Parameters
+    ----------
+    orders : Orders
+    preloading : Preloading
+        What was loaded for the first job; keeps the devices for the others.
+    stays : bool
+        Whether to wait for another job after the first.
+    """
+    code, idle = None, Idle()
+    if stays:
+        leave_threads_out()
+    while (order := orders.next(idle.may_last if code is not None else lambda: True)) is not None:
+        request, job = order
+        if job is None:
+            preloading.load(request["prepare"], request.get("device", ""))
+            idle = Idle()
+            continue
+        came = None if code is None else tracing.now()
+        preloading.join()  # modules that load each other must not be loaded by two threads
+        end_loading()
+        code = perform(request, job, came, preloading.devices)
+        preloading.devices.end_builders()
+        if not stays or code != ExitCode.DONE or job.is_cancelled:
+            break
+        del request, job, order
+        preloading.devices.rest()
+        gc.collect()
+        idle = Idle()
+    return code
 
 
 def perform(request: JobRequest, job: Job, began: int | None = None, devices: Devices | None = None) -> int:
