@@ -161,17 +161,21 @@ class Executor:
     cutter : Cutter
         Makes the batches of units.
     access : Access
-        A `RunAccess` in the process that writes the run; others do not keep unfinished units, and ends of queries are
-        computed elsewhere.
+    run : RunAccess, optional
+        The access again, in the process that writes the run; without it unfinished units are not kept, and ends of
+        queries are computed elsewhere.
     """
 
-    def __init__(self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access) -> None:
+    def __init__(
+        self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access,
+        run: RunAccess | None = None,
+    ) -> None:  # fmt: skip
         self.session = session
         self.helper = helper
         self.plan = plan
         self.cutter = cutter
         self.access = access
-        self.run = access if isinstance(access, RunAccess) else None
+        self.run = run
         self._n_lent = 0
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
@@ -283,6 +287,8 @@ class Executor:
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
             if len(units) > 1 and plan.start_many is not None:
                 wait = plan.start_many([one.query.search for one in units], self.session, batch)
+            elif plan.start is None:
+                wait = _of_one(unit.query.search.start_scoring(self.session, batch))
             else:
                 wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
         return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from functools import partial
+from operator import call
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct, field
@@ -244,7 +245,10 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
                 replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=helps.append)
             )
         state = RunState(task, work, executors, len(openings), helps)
-        executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
+        if len(openings) == 1:  # it computes in this thread, which is also the writer's
+            openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
+        else:
+            executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
     return work, state
 
 
@@ -382,7 +386,7 @@ class RunState:
             if plan.may_suit_cpu and device.kind == "cpu":
                 writer.planner.yield_while_helping(access.cutter)
             try:
-                Executor(session, helper, plan, access.cutter, access).compute()
+                Executor(session, helper, plan, access.cutter, access, access).compute()
             finally:
                 post(partial(self.end, *helper.report()))
 
