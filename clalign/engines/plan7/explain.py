@@ -8,8 +8,7 @@ from clalign.compute.opening import opening_of
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.hmmer3.funnel import in_sentence
-from clalign.engines.plan7.preparing import prepare_search
-from clalign.engines.plan7.profile_search import check_unchanged, with_alphabet_of_profiles
+from clalign.engines.plan7.profile_search import check_unchanged, prepare_search, with_alphabet_of_profiles
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.steps import Step
 from clalign.engines.plan7.targets import targets_of

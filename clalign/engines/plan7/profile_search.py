@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,8 +14,8 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, rein
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3.thresholds import filter_limits
-from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
+from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
@@ -27,18 +26,15 @@ from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored
 from clalign.formats.hmmer3 import ODD_SUM
-from clalign.formats.profiles import repeated_names
+from clalign.formats.profiles import profile_card, repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.documents import BegunFacts, JobResult
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.hits import Hit
-from clalign.values.local_profiles import Shelves
-from clalign.values.profiles import Hmm
+from clalign.values.local_profiles import LocalProfile, Shelves
+from clalign.values.profiles import Hmm, Hmmer3Settings
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
-
-if TYPE_CHECKING:
-    from clalign.engines.plan7.search import AnySearch
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
@@ -134,6 +130,54 @@ class ProfileWork(Struct):
         return {}
 
 
+def prepare_search(
+    hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
+) -> AnySearch:
+    """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
+
+    A HMMER3 profile as it is searched with is made unless it is given.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none, or if it lacks the statistics it needs.
+    """
+    if hmm.origin == "hmmer3":
+        return prepare_hmmer3_search(hmm, spec, targets, profile)
+    from clalign.engines.plan7.hmmer2.search import prepare_hmmer2_search
+
+    return prepare_hmmer2_search(hmm, number, spec, targets)
+
+
+def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
+    """Return the card of a profile with the thresholds of a search, as plain data."""
+    card = profile_card(hmm)
+    if hmm.origin == "hmmer2":
+        from clalign.engines.plan7.hmmer2.search import thresholds_for
+
+        older = thresholds_for(hmm, spec, targets.n("hmmer2"))
+        return card | {
+            "report_score": older.report_score,
+            "include_score": older.least_significant_score,
+            "n_targets": older.n_targets,
+            "histogram_kind": "viterbi",
+            "histogram_report_score": older.report_score,
+        }
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    limits = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    return card | {
+        "report_score": limits.report_score,
+        "include_score": limits.least_significant_score,
+        "n_targets": limits.n_targets,
+        "histogram_kind": "msv",
+        "histogram_report_score": None,
+        "left_out": targets.left_out.rows.tolist(),
+        "left_out_residues": sum(map(targets.database.length, targets.left_out.rows.tolist())),
+        **card_of_statistics(settings, filter_limits(spec), limits),
+    }
+
+
 def start_many(
     searches: Sequence[AnySearch], session: Session, batch: SequenceBatch
 ) -> Callable[[], list[Scored[object]]]:
@@ -225,7 +269,7 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
     if odd:
         names, first = _listed([hmm.name for hmm in odd]), odd[0].facts[ODD_SUM]
         texts.append(f"{names}: the {first}; the probabilities are used unchanged, as in HMMER.")
-    without = [hmm.name for hmm in profiles if not has_composition(hmm)]
+    without = [hmm.name for hmm in profiles if not _has_composition(hmm)]
     if without and filter_limits(spec).bias:
         words = (
             "it is computed for the bias filter; HMMER3 would not compute it, so results may differ from HMMER3's."
@@ -235,6 +279,11 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
         )
         texts.append(f"No composition (COMPO) in {_listed(without)}: {words}")
     return texts
+
+
+def _has_composition(hmm: Hmm) -> bool:
+    """Return whether a profile says what its bias filter needs, or needs none."""
+    return not isinstance(hmm.settings, Hmmer3Settings) or hmm.settings.composition is not None
 
 
 def _listed(names: list[str]) -> str:

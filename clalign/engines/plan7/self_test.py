@@ -12,7 +12,7 @@ from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import Example, load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3.domains import define_domains
-from clalign.engines.plan7.preparing import prepare_search
+from clalign.engines.plan7.profile_search import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.formats.profiles import load_profiles

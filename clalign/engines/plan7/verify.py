@@ -19,8 +19,7 @@ from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
-from clalign.engines.plan7.preparing import card_of_search, prepare_search
-from clalign.engines.plan7.profile_search import check_unchanged
+from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of

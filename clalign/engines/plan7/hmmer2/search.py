@@ -189,8 +189,28 @@ class Hmmer2Search(Struct, frozen=True):
     def hits_together(
         self, session: Session, units: Sequence[tuple[Hmmer2Search, Found]]
     ) -> Steps[list[tuple[Hit, ...]]]:
-        """Trace the candidates of some units; see `hits_in_steps`."""
-        return hits_in_steps(session, units)
+        """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
+        left = deque(
+            (number, positions)
+            for number, (search, scored) in enumerate(units)
+            for positions in search.portions(session, scored.scores, scored.details)
+        )
+        started, hits = deque[_Part](), [list[Hit]() for _ in units]
+        if not left:
+            yield lambda: True
+        while left or started:
+            _start_some(session, units, left, started)
+            session.check()
+            part = started.popleft()
+            yield part.is_ready
+            paths = part.wait()
+            _start_some(session, units, left, started)  # the device traces them while the host looks at these
+            search, scored = units[part.number]
+            rows, raws = scored.scores.targets[part.positions], scored.scores.values[part.positions]
+            search.demand_paths(session, raws, paths)
+            hits[part.number] += search.reported(rows, raws, paths)
+            yield lambda: True  # the device may need something to score
+        return [tuple(each) for each in hits]
 
     def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
@@ -299,7 +319,7 @@ class Hmmer2Search(Struct, frozen=True):
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
-        steps = hits_in_steps(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
+        steps = self.hits_together(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
         next(steps)
         return lambda: at_once(steps)[0]
 
@@ -437,31 +457,6 @@ class _Part(Struct, frozen=True):
     cells: float
     wait: Callable[[], Paths]
     is_ready: Callable[[], bool]
-
-
-def hits_in_steps(session: Session, units: Sequence[tuple[Hmmer2Search, Found]]) -> Steps[list[tuple[Hit, ...]]]:
-    """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
-    left = deque(
-        (number, positions)
-        for number, (search, scored) in enumerate(units)
-        for positions in search.portions(session, scored.scores, scored.details)
-    )
-    started, hits = deque[_Part](), [list[Hit]() for _ in units]
-    if not left:
-        yield lambda: True
-    while left or started:
-        _start_some(session, units, left, started)
-        session.check()
-        part = started.popleft()
-        yield part.is_ready
-        paths = part.wait()
-        _start_some(session, units, left, started)  # the device traces them while the host looks at these
-        search, scored = units[part.number]
-        rows, raws = scored.scores.targets[part.positions], scored.scores.values[part.positions]
-        search.demand_paths(session, raws, paths)
-        hits[part.number] += search.reported(rows, raws, paths)
-        yield lambda: True  # the device may need something to score
-    return [tuple(each) for each in hits]
 
 
 def _start_some(
