@@ -16,7 +16,7 @@
      moves      float[n_rows]       probability of the step from N, C or J on to the next state
      lists      int[][stride]       by model, those to be scored
      counts     uint[]              how many there are
-     models     model_t[n_models]   see common/models.h; of each at most VECTORS in a row
+     models     model_t[n_models]   see common/models.h; parts: vectors in a row, at most VECTORS
      tables     of each model
        transitions    float[vectors][8][8]   begin, match to match, insert to match, insert to insert, delete
                                            to match, match to delete, delete to delete, entering to x

@@ -9,7 +9,7 @@
      moves     uchar[...]                   by sequence: cost of leaving N, C and J
      lists     int[][stride]                by model, the sequences to be scored
      counts    uint[]                       how many there are
-     models    model_t[n_models]            see common/models.h; 16 * vectors >= M; numbers: cost from B to any node, bias
+     models    model_t[n_models]            see common/models.h; 16 * parts >= M; numbers: cost from B to any node, bias
      tables    of each model uchar[N_CODES][vectors][16]  cost of each letter; 255 at nodes beyond it
      next      int[n_models]                in: 0; the next to be taken
      levels    uchar[][stride]              out: by model and place in its list, score of J at the end; 255 on overflow

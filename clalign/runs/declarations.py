@@ -80,7 +80,7 @@ class EngineTable(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """What lets a part of a hit be reported."""
+    """What lets a part of a hit be reported, and be called significant."""
 
     @property
     def n_targets(self) -> float | None:

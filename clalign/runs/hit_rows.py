@@ -205,12 +205,12 @@ class HitRows:
             list(zip(found["target_start"], found["target_end"], strict=True)),
         )
         judged = _judged(map(judges.__getitem__, found["hit"]), found)
-        conditional, are_reported, are_included = zip(*judged, strict=True) if judged else ((), (), ())
+        conditional, are_reported, are_significant = zip(*judged, strict=True) if judged else ((), (), ())
         fields: Fields = {
             **found, "evalue": evalues, "query_range": zip(found["query_start"], found["query_end"], strict=True),
             "target_range": targets, "envelope": targets, "accuracy": repeat(None), "pair": repeat(None),
             "text": list(map(AlignmentText, found["query_text"], found["match"], found["target_text"])),
-            "conditional_evalue": conditional, "is_reported": are_reported, "is_significant": are_included,
+            "conditional_evalue": conditional, "is_reported": are_reported, "is_significant": are_significant,
         }  # fmt: skip
         parts, counts = _made(Domain, fields, self._connection.declared.of("parts"), found), Counter(found["hit"])
         of_hit = {number: tuple(islice(parts, n)) for number, n in counts.items()}

@@ -20,7 +20,10 @@ from clalign.formats.writers import fasta_record
 
 
 def write_stockholm(source: Source, stream: TextIO) -> int:
-    """Write the domains of each profile, aligned to it; nothing for one without any."""
+    """Write the domains of each profile, aligned to it; nothing for one without any.
+
+    Those of a HMMER3 profile as hmmsearch 3 writes them.
+    """
     comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
         card = source.cards[query.number]
