@@ -49,7 +49,7 @@ MAX_LOOKED_AT = 256
 """Queries among which the longest one is sought, which takes the most memory."""
 
 BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
-"""Of a program, on one core, on average: PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
+"""Mean time of a program on one core (s): PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
 `LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
 
 LAST_SECONDS = {"gpu": 1.5, "accelerator": 1.5}

@@ -24,8 +24,8 @@ MIN_IN_FLIGHT = 2
 """Units that are started on the device at any time, so that it never waits for the host."""
 
 SECONDS_IN_FLIGHT, MAX_IN_FLIGHT = 0.1, 16
-"""Of small units more are started: as many as take the device this time (s) at the speed of the last one, or at most
-this number."""
+"""More small units are started: as many as take the device this time (s) at the speed of the last one, but at most this
+number."""
 
 MAX_TOGETHER, MAX_ROWS_TOGETHER = 128, 2**18
 """Units with the same rows are started together where an engine can do that: at most this number, of this number of

@@ -50,7 +50,7 @@ from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.sequences import SequenceDatabase
 
 CARDS_AT_ONCE = 64
-"""So many cards of queries are made before a job is asked whether to go on."""
+"""Cards of queries that are made before a job is asked whether to stop."""
 
 PAIR_SPEED = 4
 """Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""

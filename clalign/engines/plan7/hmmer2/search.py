@@ -50,7 +50,7 @@ MAX_BITS = 1e30
 """Score limits beyond this are no different from it."""
 
 EARLY_OCTAVE = 12
-"""Of sequences with this many powers of two before them only those with a high score are looked at."""
+"""Binary logarithm of the number of sequences after which only those with a high score are looked at."""
 
 TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""

@@ -10,10 +10,10 @@ from clalign.engines.plan7.hmmer3.survivors import Survivors
 from clalign.values.hits import Domain, Hit
 
 TOLERANCE = 0.005
-"""So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
+"""Limit of the difference between numbers of two devices (bits): HMMER3's probabilities are not integers."""
 
 FORWARD_SLACK = np.float32(0.05)
-"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
+"""Limit of the difference between the Forward scores of filter and domains (nats), which are summed in other orders."""
 
 FORWARD_SHARE = np.float32(1e-4)
 """And this share of the score on top.
