@@ -16,7 +16,7 @@
      moves      float[n_rows]       probability of the step from N, C or J on to the next state
      lists      int[][stride]       by model, those to be scored
      counts     uint[]              how many there are
-     models     model_t[n_models]   see common/models.h; of each at most VECTORS in a row
+     models     model_t[n_models]   see common/models.h; parts: vectors in a row, at most VECTORS
      tables     of each model
        transitions    float[vectors][8][8]   begin, match to match, insert to match, insert to insert, delete
                                            to match, match to delete, delete to delete, entering to x
@@ -180,7 +180,7 @@ __kernel void forward(__global const uchar *codes, __global const int *offsets, 
     for (uint m = 0; m < n_models; m++) {
         const model_t model = models[m];
         const uint first = model.number * stride;
-        score_list(codes, offsets, moves, lists + first, counts[model.number], model.vectors,
+        score_list(codes, offsets, moves, lists + first, counts[model.number], model.parts,
                    TABLE_OF(floats, tables, model, 0), TABLE_OF(floats, tables, model, 1),
                    TABLE_OF(floats, tables, model, 2), next + m, scores + first);
     }

@@ -9,7 +9,7 @@
      moves     uchar[...]                   by sequence: cost of leaving N, C and J
      lists     int[][stride]                by model, the sequences to be scored
      counts    uint[]                       how many there are
-     models    model_t[n_models]            see common/models.h; 16 * vectors >= M; numbers: cost from B to any node, bias
+     models    model_t[n_models]            see common/models.h; 16 * parts >= M; numbers: cost from B to any node, bias
      tables    of each model uchar[N_CODES][vectors][16]  cost of each letter; 255 at nodes beyond it
      next      int[n_models]                in: 0; the next to be taken
      levels    uchar[][stride]              out: by model and place in its list, score of J at the end; 255 on overflow
@@ -67,7 +67,7 @@ __kernel void msv_score(__global const uchar *codes, __global const int *offsets
     uchar16 cells[VECTORS];
     for (uint m = 0; m < n_models; m++) {
         const model_t model = models[m];
-        const int enter = (int)model.numbers[0], bias = (int)model.numbers[1], vectors = model.vectors;
+        const int enter = (int)model.numbers[0], bias = (int)model.numbers[1], vectors = model.parts;
         const uint first = model.number * stride, n = counts[model.number];
         __global const uchar16 *costs = TABLE_OF(uchar16, tables, model, 0);
         for (uint p = atomic_inc(next + m); p < n; p = atomic_inc(next + m)) {

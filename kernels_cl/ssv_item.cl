@@ -15,7 +15,7 @@
      targets   int[n_pieces]                  the sequence each is a piece of
      bases     uint[ceil(n_pieces / 64)]      where each 32 pairs begin in `words`
      words     ushort4[n_words]               pairs of classes, four residues a word; 32 pairs are interleaved
-     models    model_t[n_models]              see common/models.h; vectors: strips; before: words of `pairs`
+     models    model_t[n_models]              see common/models.h; parts: strips; offset: words of `pairs`
      tables    of each model char[n_strips * NODES][CLASSES]   bias less cost of each class
      pairs     of each model uint[n_strips][CLASSES^2][HALF]   see common/pair_strips.h, at two nodes a word
      edges     uint[n_groups][depth][GROUP]   scratch: the cells at the right edge of the last strip
@@ -25,7 +25,7 @@
      unscored  int[n]                         in: 0; out: 1 where a letter is UNSCORED
 
    Macros
-     NODES     columns a strip, even
+     NODES     columns a strip, even; the host gives it and GROUP: the defaults only let this file compile alone
      CLASSES   letters with scores of their own; the last one is for the end of the shorter of two
      ONE_STRIP 1 if that is the whole model: then nothing touches `edges`
      GROUP, STRIDE   see common/pair_strips.h
@@ -76,8 +76,8 @@ __kernel void pair_tables(__global const model_t *models, const uint n_models, _
 {
     const model_t model = models[MODEL_OF_GROUP(n_models)];
     __global const char *biased_scores = TABLE_OF(char, tables, model, 0);
-    EACH_OF_MODEL(k, (uint)model.vectors * N_PAIRS * HALF, n_models)
-        pairs[model.before + k] = table_word(biased_scores, k);
+    EACH_OF_MODEL(k, (uint)model.parts * N_PAIRS * HALF, n_models)
+        pairs[model.offset + k] = table_word(biased_scores, k);
 }
 
 /* Take two residues' pair of letters through the strip; `left` is the edge of the row before. */
@@ -97,6 +97,7 @@ pair_t next_row(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *s
     return cells[NODES - 1];
 }
 
+/* Take two sequences through a strip; `edge` has what crosses its left edge, and gets what crosses the right one. */
 void take_pair(pair_t *cells, pair_t *best, __local const uint4 *table, __global const ushort4 *word, int length,
                __global pair_t *edge, int is_first)
 {
@@ -131,8 +132,8 @@ void ssv_score(__global const ushort4 *words, __global const uint *bases, __glob
     for (;;) {
         const uint first = next_pairs(next, &taken, item), m = first / of_model, pair = first % of_model + item;
         if (m >= n_models) break;
-        const uint n_strips = (uint)models[m].vectors;
-        __global const uint *table = pairs + models[m].before;
+        const uint n_strips = (uint)models[m].parts;
+        __global const uint *table = pairs + models[m].offset;
         __global int *extreme = extremes + models[m].number * n;
         const int length = 2 * pair < n_pieces ? lengths[2 * pair] : 0;
         __global const ushort4 *word = words + bases[2 * pair < n_pieces ? pair / 32 : 0] + pair % 32;

@@ -12,7 +12,7 @@
    Buffers
      codes     uchar[n_residues]               letter codes, sequence after sequence
      offsets   int[n + 1]                      where each begins
-     models    model_t[n_models]               see common/models.h; all have as many vectors a row
+     models    model_t[n_models]               see common/models.h; parts: VECTORS for all
      tables    of each model char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond it
      next      uint[n_models]                  in: 0; the next sequence to be taken
      extremes  int[][n]                        out: by model, the best cell and 256, at most 255
@@ -23,7 +23,7 @@
      SEQUENCES worked on at once; their rows should fit into registers
      SABOTAGE  1 plants a fault, for the test of the tests
 
-   Geometry: one work-item a core, work-groups of 1; they take_sequence sequences from a counter. */
+   Geometry: one work-item a core, work-groups of 1; they take sequences by a counter. */
 
 #ifndef LANES
 #define LANES 32

@@ -117,7 +117,7 @@ __kernel void viterbi_filter(__global const uchar *codes, __global const int *of
     for (uint m = 0; m < n_models; m++) {
         const model_t model = models[m];
         const uint first = model.number * stride;
-        score_list(codes, offsets, moves, lists + first, counts[model.number], IN_ROW(model.vectors),
+        score_list(codes, offsets, moves, lists + first, counts[model.number], IN_ROW(model.parts),
                    TABLE_OF(words, tables, model, 0), TABLE_OF(words, tables, model, 1),
                    TABLE_OF(words, tables, model, 2), next + m, scores + first);
     }

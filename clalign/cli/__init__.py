@@ -32,10 +32,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[:1] == ["worker"]:
             settle_child()
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
-        with starting.WorkerAhead(engine, starting.device_in(words)) as ahead:
+        with starting.WorkerAhead(engine, starting.device_in(words)) as worker_ahead:
             from clalign.cli.program import run_words
 
-            return run_words(words, ahead)
+            return run_words(words, worker_ahead)
     except KeyboardInterrupt:  # before there is anything else that takes it
         tell("clalign: Interrupted.")
         return ExitCode.INTERRUPTED

@@ -14,7 +14,7 @@ from clalign.cli.options import (
     add_progress_options,
     device_of,
     progress_mode,
-    warn_of_cpu,
+    warn_about_cpu,
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     spec = CalibrateSpec(arguments.num, arguments.seed, arguments.mean, arguments.sd, arguments.fixed)
     output = _output(arguments)
-    warn_of_cpu(arguments, COMMAND)
+    warn_about_cpu(arguments, COMMAND)
     with in_files(input_path(arguments.profiles)) as (profiles,):
         job = {
             "job": "calibrate", "profiles": profiles, "output": output, "device": device_of(arguments), "n": spec.n,

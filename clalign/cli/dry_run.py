@@ -61,7 +61,7 @@ def lines_of(found: JobResult, files: list[tuple[str, str]]) -> Iterator[str]:
     Parameters
     ----------
     found : dict
-        The result of `clalign.execution.dry_run.foresee_run`.
+        The result of `clalign.execution.dry_run.dry_run`.
     files : list of (str, str)
         Kinds and paths of the files that would be written.
     """

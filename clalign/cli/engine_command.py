@@ -20,7 +20,7 @@ from clalign.cli.options import (
     device_of,
     progress_mode,
     spec_of,
-    warn_of_cpu,
+    warn_about_cpu,
 )
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
 from clalign.cli.parser import Commands, UsageError
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     check_run(arguments.run_file)
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
     outputs.check(read, arguments.run_file, arguments.profile_run, profiles_of(spec))
-    warn_of_cpu(arguments, words)
+    warn_about_cpu(arguments, words)
     place = run_place(None if arguments.dry_run else arguments.run_file, device_of(arguments))
     try:
         for files in (more, inputs):  # each a field with one path or several
@@ -130,7 +130,7 @@ def refuse_several(words: str, engine: Engine, spec: Spec, outputs: Outputs, run
     if run is not None:
         way = f"leave it out, and choose one with `{later}` when the run is complete"
     others = " ".join(f"{one.flag} holds those of all." for one in command.outputs if one.aligns == "all queries")
-    what = f"{alone} is of one {engine.query}, but {command.inputs[0].metavar} holds several"
+    what = f"{alone} writes the hits of one {engine.query}, but {command.inputs[0].metavar} holds several"
     raise UsageError(words, f"{what}: {way}. {others}")
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NoReturn
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
 from clalign.cli.parser import Commands
+from clalign.cli.preloading import Preloading
 from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
-from clalign.cli.worker_loop import Ahead
 from clalign.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     logging.basicConfig(stream=sys.stderr, level=log_level("ERROR"))  # the worker logs the same warnings
     answers = private_stdout()
-    ahead = Ahead()
-    ahead.load(arguments.engine, arguments.device)
-    ahead.join()  # modules that load each other must not be loaded by two threads
+    preloading = Preloading()
+    preloading.load(arguments.engine, arguments.device)
+    preloading.join()  # modules that load each other must not be loaded by two threads
     from clalign.engines.engine import engine_named
     from clalign.execution.remote.server import Pipe, serve
     from clalign.values.devices import Device
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     order: Order = pipe.receive()
     if order.is_traced:
         tracing.begin(f"clalign executor {arguments.device}")
-    device, spec, devices = Device.from_dict(order.device), spec_of(order.spec), ahead.devices
+    device, spec, devices = Device.from_dict(order.device), spec_of(order.spec), preloading.devices
     serve(pipe, device, order.n_devices, Path(order.run), spec, load, devices.pick, devices.open)
     sys.stderr.flush()
     _leave(ExitCode.DONE)

@@ -100,7 +100,7 @@ def _chosen(arguments: argparse.Namespace) -> tuple[list[int] | None, str]:
         if given and not engine.finds_hits:
             words = f"a run of `clalign {spec.command}` has no hits to choose among: leave out {given[0]}"
             raise UsageError(COMMAND, words)
-        if arguments.significant and not engine.judges:
+        if arguments.significant and not engine.calls_significant:
             raise OptionError(f"A run of `clalign {spec.command}` has no significant hits.", "Choose with -E or -T.")
         if not limits:
             return None, ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clalign.cli.inputs import in_alignments, input_path
-from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, warn_of_cpu
+from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, warn_about_cpu
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
@@ -111,7 +111,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = spec_of(arguments)
     output, alignment = arguments.output, input_path(arguments.alignment)
     check_places((output,), (alignment,))
-    warn_of_cpu(arguments, COMMAND)
+    warn_about_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()

@@ -105,7 +105,7 @@ def add_cpu_option(group: argparse._ArgumentGroup) -> None:
     )
 
 
-def warn_of_cpu(arguments: argparse.Namespace, command: str) -> None:
+def warn_about_cpu(arguments: argparse.Namespace, command: str) -> None:
     """Warn that ``--cpu`` has no effect if it was given."""
     if vars(arguments).get("cpu") is not None and progress_mode(arguments) in ("bar", "plain"):
         tell(f"{command}: --cpu has no effect: all cores of a device are used.")

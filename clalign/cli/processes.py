@@ -67,12 +67,12 @@ class WorkerProcess:
     ----------
     job : dict
         What to do, plain data as ``clalign.cli.worker`` describes it.
-    ahead : WorkerAhead, optional
+    worker_ahead : WorkerAhead, optional
         A worker that was started already.
     """
 
-    def __init__(self, job: JobRequest, ahead: starting.WorkerAhead | None = None) -> None:
-        self._process = (ahead.take() if ahead is not None else None) or _started()
+    def __init__(self, job: JobRequest, worker_ahead: starting.WorkerAhead | None = None) -> None:
+        self._process = (worker_ahead.take() if worker_ahead is not None else None) or _started()
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=MAX_LOG_LINES)
         self._readers = [

@@ -65,20 +65,20 @@ examples:
 """
 
 
-def run_words(words: list[str], ahead: starting.WorkerAhead) -> int:
+def run_words(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     """Do what the words of the command line ask for and return the exit code.
 
     Parameters
     ----------
     words : list of str
-    ahead : WorkerAhead
+    worker_ahead : WorkerAhead
         The worker that was started for a command of an engine.
     """
     unwinding = contextlib.nullcontext() if words[:1] in OWN_SIGNALS else endings_raised()
     try:
         with unwinding:
             check_environment()
-            code = _run(words, ahead)
+            code = _run(words, worker_ahead)
         with enough_read():
             flush_stdout()
         return code
@@ -124,32 +124,32 @@ def parser_of(name: str) -> CommandParser | None:
     return commands.parser
 
 
-def _run(words: list[str], ahead: starting.WorkerAhead) -> int:
+def _run(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
     engine = engine_with(words[0]) if is_engines else None
     if engine is None:
-        return _run_command(words, ahead)
+        return _run_command(words, worker_ahead)
     leave_threads_out()
     begin_loading()
     end_at_once()
     try:
         if words[0] in COMMANDS:
-            return _run_command(words, ahead)
+            return _run_command(words, worker_ahead)
         with starting.WorkerAhead(engine.name, starting.device_in(words)) as own:  # of an engine of another package
             return _run_command(words, own)
     finally:
         end_loading()
 
 
-def _run_command(words: list[str], ahead: starting.WorkerAhead) -> int:
+def _run_command(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
-        return _general(words, ahead)
+        return _general(words, worker_ahead)
     try:
         arguments = parser.parse_args(words[1:])
     except SystemExit as ending:  # argparse ends this way after a help text
         return int(ending.code or 0)
-    arguments.worker_ahead = ahead
+    arguments.worker_ahead = worker_ahead
     arguments.command = shlex.join(["clalign", *words])
     code: int = arguments.run(arguments)
     return code
@@ -160,10 +160,10 @@ def all_commands() -> dict[str, str]:
     return {name: text for engine in engines() for name, text in engine.commands.items()} | TOOLS
 
 
-def _general(words: list[str], ahead: starting.WorkerAhead) -> int:
+def _general(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     """Show help or version, which need no sub-command."""
     if words[:1] == ["help"] and len(words) > 1:
-        return _run([words[1], "--help"], ahead)
+        return _run([words[1], "--help"], worker_ahead)
     if not words or words[0] in ("-h", "--help", "help"):
         show(_overview())
         return ExitCode.DONE if words else ExitCode.USAGE

@@ -10,19 +10,13 @@ from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
 from clalign.common.amounts import rate_text
 from clalign.jobs import BUILD, TEST, Event
+from clalign.jobs.stages import stage_words
 
 PLAIN_SECONDS, BAR_SECONDS = 10.0, 0.1
 """Interval of lines, and of drawing the bar (s)."""
 
 BAR_WIDTH = 30
 """Characters of the bar without its brackets."""
-
-STAGES = {
-    "build": "Preparing kernels for this device, once", TEST: "Testing the device, once", "read": "Reading",
-    "encode": "Preparing", "search": "Searching", "pairs": "Comparing pairs", "verify": "Checking",
-    "ladder": "Measuring", "bench": "Measuring", "calibrate": "Calibrating", "tune": "Tuning",
-}  # fmt: skip
-"""Words for the stages of jobs."""
 
 
 class Progress(Protocol):
@@ -84,8 +78,8 @@ class JsonLines:
         """Do nothing."""
 
 
-class _Stages:
-    """Estimates the time left from when the current stage began and what was done then."""
+class _TimeLeft:
+    """Estimates the time left of the current stage, from when it began and what was done then."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -108,7 +102,7 @@ class PlainLines:
     """Shows a line every ten seconds, for log files."""
 
     def __init__(self) -> None:
-        self._stages = _Stages()
+        self._time_left = _TimeLeft()
         self._shown_at = time.monotonic()
 
     def show(self, event: Event) -> None:
@@ -117,7 +111,7 @@ class PlainLines:
             self.say(event.value["text"])
         if event.kind != "progress":
             return
-        left = self._stages.seconds_left(event)
+        left = self._time_left.seconds_left(event)
         if time.monotonic() - self._shown_at >= PLAIN_SECONDS:
             self._shown_at = time.monotonic()
             tell(sentence(event, left))
@@ -134,7 +128,7 @@ class Bar:
     """Shows a bar that stays on one line of the terminal; it uses no colors."""
 
     def __init__(self) -> None:
-        self._stages = _Stages()
+        self._time_left = _TimeLeft()
         self._shown_at = 0.0
         self._width = 0
 
@@ -144,7 +138,7 @@ class Bar:
             self.say(event.value["text"])
         if event.kind != "progress":
             return
-        left = self._stages.seconds_left(event)
+        left = self._time_left.seconds_left(event)
         if time.monotonic() - self._shown_at < BAR_SECONDS:
             return
         self._shown_at = time.monotonic()
@@ -181,7 +175,7 @@ def sentence(event: Event, seconds_left: float | None) -> str:
         parts.append(rate_text(value["gcups"]))
     if seconds_left is not None:
         parts.append(f"{duration(seconds_left)} left")
-    stage = STAGES.get(value["stage"], value["stage"].capitalize())
+    stage = stage_words(value["stage"])
     return f"{stage}: {', '.join(parts)}" if parts else stage
 
 

@@ -12,7 +12,7 @@ from types import TracebackType
 from clalign.system.processes import own_command
 
 NEW_PROCESS_GROUP = 0x200
-"""Windows' flag for the same."""
+"""Windows' flag for a new process group, so that Ctrl-C does not reach the worker."""
 
 
 def worker_command(engine: str = "", device: str = "") -> list[str]:
@@ -23,7 +23,7 @@ def worker_command(engine: str = "", device: str = "") -> list[str]:
     engine : str
         Of the run that its job will be; while it waits for that it loads what it needs.
     device : str
-        The user's words for the device of the run, with which it makes itself familiar as well.
+        The user's words for the device of the run, which it also looks up and opens in advance.
     """
     return own_command("worker", *([engine] if engine else []), *(["--device", device] if device else []))
 
@@ -84,7 +84,7 @@ class WorkerAhead(contextlib.AbstractContextManager["WorkerAhead"]):
 
 
 def forget_mark(process: int) -> None:
-    """Let nobody distrust the drivers because of a worker that is ended on purpose."""
+    """Remove the crash mark of a worker that is ended on purpose, so that its drivers are not blamed."""
     from clalign.databases.cache_root import cache_root
     from clalign.system import driver_marks
 

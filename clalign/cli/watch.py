@@ -37,7 +37,7 @@ def watch(
     outputs: Outputs,
     mode: ProgressMode,
     profile: ProfileOptions = NO_PROFILE,
-    worker: WorkerAhead | None = None,
+    worker_ahead: WorkerAhead | None = None,
 ) -> int:
     """Run a search or go on with one, and write its outputs; in a worker that was started ahead, if there is one.
 
@@ -47,8 +47,11 @@ def watch(
         The exit code.
     """
     try:
-        with profiled(job, profile, progress_display(mode).say), closing(EarlyOutputs(place.path, outputs)) as ahead:
-            return _watched(job, place, outputs, mode, ahead, worker)
+        with (
+            profiled(job, profile, progress_display(mode).say),
+            closing(EarlyOutputs(place.path, outputs)) as early_outputs,
+        ):
+            return _watched(job, place, outputs, mode, early_outputs, worker_ahead)
     finally:
         place.leave()
 
@@ -58,14 +61,14 @@ def _watched(
     place: RunPlace,
     outputs: Outputs,
     mode: ProgressMode,
-    ahead: EarlyOutputs,
+    early_outputs: EarlyOutputs,
     worker_ahead: WorkerAhead | None,
 ) -> int:
     display = progress_display(mode)
     interruptions = Interruptions()
     with interruptions.counted():
         try:
-            last = _follow(job, outputs, display, interruptions, ahead, worker_ahead)
+            last = _follow(job, outputs, display, interruptions, early_outputs, worker_ahead)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
@@ -90,11 +93,11 @@ def _watched(
             if not advice:
                 place.discard()
             return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code, ahead)
+    return _finish(last, place, outputs, display, interruptions.exit_code, early_outputs)
 
 
 def _finish(
-    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, ahead: EarlyOutputs
+    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, early_outputs: EarlyOutputs
 ) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
@@ -103,17 +106,17 @@ def _finish(
         place.discard()
         return stopped
     engine = engine_at(place.path)
-    if is_partial and not engine.has_parts:
+    if is_partial and not engine.writes_partial_results:
         display.say(f"Stopped. {continuation(place.path, outputs, place.device)}")
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
-            write_outputs(place.path, outputs, is_partial, display, ahead)
+            write_outputs(place.path, outputs, is_partial, display, early_outputs)
     except BaseException:
         display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
-    ahead.close()
-    if ahead.has_looked and place.scratch is None:
+    early_outputs.close()
+    if early_outputs.has_looked and place.scratch is None:
         seal(place.path)
     if is_partial:
         display.say(
@@ -123,7 +126,7 @@ def _finish(
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)
     if not isinstance(display, WarningsAlone | JsonLines):
-        display.say(summary(last.value, engine.did))
+        display.say(summary(last.value, engine.past_verb))
     place.clear()
     return ExitCode.DONE
 
@@ -133,7 +136,7 @@ def _follow(
     outputs: Outputs,
     display: Progress,
     interruptions: Interruptions,
-    ahead: EarlyOutputs,
+    early_outputs: EarlyOutputs,
     worker_ahead: WorkerAhead | None,
 ) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
@@ -157,13 +160,13 @@ def _follow(
                     display.show(last)
                     has_queries = has_queries or last.kind == "partial"
                 if has_queries and last is not None and last.kind not in LAST_KINDS:
-                    ahead.write()
+                    early_outputs.write()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
             worker.end()
-            ahead.close()
+            early_outputs.close()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 
@@ -240,19 +243,21 @@ def watch_job(
     return last.value
 
 
-def write_outputs(run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, ahead: EarlyOutputs) -> None:
-    """Write every output from the run file, but for what is written ahead."""
+def write_outputs(
+    run_path: Path, outputs: Outputs, is_partial: bool, display: Progress, early_outputs: EarlyOutputs
+) -> None:
+    """Write every output from the run file, but for what was written early."""
     from clalign.engines.export import export
 
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
     for one, path in outputs.files:
         if is_partial and not one.has_remarks:
             named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
-            display.say(f"{named}, because the search is not complete, and such a file has no place to say so.")
+            display.say(f"{named}, because the search is not complete and this format cannot be marked as partial.")
             continue
         with enough_read():  # the other outputs are wanted all the same
             how = {**outputs.how, "significant": bool(one.aligns)}
-            export(run_path, one.name, path, context=context, begun=ahead.begun(one.name), **how)
+            export(run_path, one.name, path, context=context, begun=early_outputs.begun(one.name), **how)
 
 
 def seal(path: Path) -> None:
@@ -282,7 +287,7 @@ def tell_remarks(path: Path, display: Progress) -> None:
         display.say(text)
 
 
-def summary(value: JobResult, did: str = "Searched") -> str:
+def summary(value: JobResult, past_verb: str = "Searched") -> str:
     """Return the sentence that a finished run ends with."""
     if value.get("was_complete"):
         return "The run was complete already: nothing was searched, its results were written again."
@@ -290,7 +295,7 @@ def summary(value: JobResult, did: str = "Searched") -> str:
         return f"Merged {n_parts:,} parts: {value['n_sequences']:,} sequences searched, {value['n_hits']:,} hits."
     n = f"{value['n_sequences']:,}"
     what = "sequence" if value["n_sequences"] == 1 else "sequences"
-    text = f"{did} {n} {what} in {duration(value['seconds'])} on {value['device']} ({rate_text(value['gcups'])})."
+    text = f"{past_verb} {n} {what} in {duration(value['seconds'])} on {value['device']} ({rate_text(value['gcups'])})."
     for n_bits in (16, 32):
         if count := value.get(f"n_in_{n_bits}_bits"):
             text += f" Recomputed in {n_bits} bits: {count:,}."

@@ -2,8 +2,12 @@
 
 A driver that crashes or hangs ends this process, never the one that a user looks at. The job comes
 as one JSON object on the first line of standard input, commands on the lines after it; events leave
-on standard output, one JSON object a line. One that stays waits for another job after that (see
-`clalign.cli.worker_loop`).
+on standard output, one JSON object a line.
+
+The window's worker stays after a job that was finished, with its modules, its drivers, the contexts of the devices
+that the job computed on and the programs that were built in them, so that the next run begins at once. It ends when a
+job was not finished, since whatever has failed may have harmed it; when it was idle for long or memory is short; and
+with the window.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import faulthandler
+import gc
 import importlib
 import logging
 import os
@@ -23,13 +28,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clalign import tracing
-from clalign.cli.environment import begin_loading, log_level
+from clalign.cli.environment import begin_loading, end_loading, leave_threads_out, log_level
 from clalign.cli.parser import Commands
+from clalign.cli.preloading import Idle, Preloading
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
 from clalign.cli.worker_commands import Orders
-from clalign.cli.worker_loop import Ahead, serve
 from clalign.compute.opencl.choice import Devices, all_devices, pick_device
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
 from clalign.jobs import TEST, Event, Job
@@ -68,14 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
         events.write(event.to_json() + "\n")
         events.flush()
 
-    ahead = Ahead()
+    preloading = Preloading()
     if arguments.engine:
-        ahead.load(arguments.engine, arguments.device)
-    code = serve(Orders(send), ahead, partial(perform, devices=ahead.devices), stays=arguments.stay)
+        preloading.load(arguments.engine, arguments.device)
+    code = serve(Orders(send), preloading, stays=arguments.stay)
     if (local_cluster := sys.modules.get("clalign.execution.cluster.local_cluster")) is not None:
         local_cluster.end()
     if code is None:
-        ahead.let_drivers_settle()
+        preloading.let_drivers_settle()
         raise OptionError(
             "The worker was given no job.", "It is started by the window and the other commands, not by hand."
         )
@@ -85,6 +90,40 @@ def run(arguments: argparse.Namespace) -> int:
     forget_mark(os.getpid())
     # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
+
+
+def serve(orders: Orders, preloading: Preloading, stays: bool) -> int | None:
+    """Do one job, or all that come as long as they are finished; return the exit code, None if no job came.
+
+    Parameters
+    ----------
+    orders : Orders
+    preloading : Preloading
+        What was loaded for the first job; keeps the devices for the others.
+    stays : bool
+        Whether to wait for another job after the first.
+    """
+    code, idle = None, Idle()
+    if stays:
+        leave_threads_out()
+    while (order := orders.next(idle.may_last if code is not None else lambda: True)) is not None:
+        request, job = order
+        if job is None:
+            preloading.load(request["prepare"], request.get("device", ""))
+            idle = Idle()
+            continue
+        came = None if code is None else tracing.now()
+        preloading.join()  # modules that load each other must not be loaded by two threads
+        end_loading()
+        code = perform(request, job, came, preloading.devices)
+        preloading.devices.end_builders()
+        if not stays or code != ExitCode.DONE or job.is_cancelled:
+            break
+        del request, job, order
+        preloading.devices.rest()
+        gc.collect()
+        idle = Idle()
+    return code
 
 
 def perform(request: JobRequest, job: Job, began: int | None = None, devices: Devices | None = None) -> int:
@@ -145,15 +184,13 @@ def _job_named(name: str, devices: Devices) -> Callable[[JobRequest, Job], JobRe
     return partial(_compute, engine, devices=devices)
 
 
-def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_only_foreseen: bool = False) -> Task[Spec]:
+def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_dry_run: bool = False) -> Task[Spec]:
     """Return a run to be computed, on one device or several."""
     from clalign.execution.job import Task
 
     tell = partial(_tell_of_test, job)
     pick, pick_several = partial(devices.pick, tell=tell), partial(devices.pick_several, tell=tell)
-    return Task(
-        file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_only_foreseen=is_only_foreseen
-    )
+    return Task(file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_dry_run=is_dry_run)
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
@@ -183,9 +220,9 @@ def _compute(engine: Engine, request: JobRequest, job: Job, devices: Devices) ->
     with made as file:
         if request.get("temporary"):
             file.make_temporary()
-        is_only_foreseen = bool(request.get("dry_run"))
-        task = _task(file, spec, job, devices, is_only_foreseen)
-        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
+        is_dry_run = bool(request.get("dry_run"))
+        task = _task(file, spec, job, devices, is_dry_run)
+        return engine.dry_run(task) if is_dry_run else engine.compute(task)
 
 
 def _engine(request: JobRequest) -> Engine:
@@ -197,13 +234,13 @@ def _engine(request: JobRequest) -> Engine:
     return engine
 
 
-def _foresee(request: JobRequest, job: Job, devices: Devices) -> JobResult:
+def _dry_run(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     """Return what a run would take, of which nothing is kept."""
     from clalign.formats.scratch import Scratch, remove_orphans
 
     remove_orphans()  # of those that the window has ended, since another spec was filled in
     with Scratch() as folder:
-        run = {"run": str(folder / "foreseen.clalign"), "temporary": True, "dry_run": True}
+        run = {"run": str(folder / "dry_run.clalign"), "temporary": True, "dry_run": True}
         return _compute(_engine(request), {**request, **run}, job, devices)
 
 
@@ -212,8 +249,8 @@ def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
-    path, is_only_foreseen = Path(request["run"]), bool(request.get("dry_run"))
-    with open_run(path, writable=not is_only_foreseen) as file:
+    path, is_dry_run = Path(request["run"]), bool(request.get("dry_run"))
+    with open_run(path, writable=not is_dry_run) as file:
         spec = spec_to_continue(file, request.get("device"))
         if "-" in spec.paths:
             raise OptionError(
@@ -225,10 +262,10 @@ def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
         if file.facts.database is None:
             check_inputs(file, job)  # else the search does it
         engine = engine_of(file)
-        if is_only_foreseen and file.facts.database is None:
-            return _foresee({"of": engine.job, "spec": spec.to_dict()}, job, devices)
-        task = _task(file, spec, job, devices, is_only_foreseen)
-        return engine.foresee(task) if is_only_foreseen else engine.compute(task)
+        if is_dry_run and file.facts.database is None:
+            return _dry_run({"of": engine.job, "spec": spec.to_dict()}, job, devices)
+        task = _task(file, spec, job, devices, is_dry_run)
+        return engine.dry_run(task) if is_dry_run else engine.compute(task)
 
 
 def _inspect(request: JobRequest, job: Job) -> JobResult:
@@ -418,5 +455,5 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "tree": _tree,
 }
 
-JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"foresee": _foresee, "resume": _resume}
+JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"dry_run": _dry_run, "resume": _resume}
 """Those that compute as the job of an engine does, on the devices that are there."""

@@ -83,7 +83,7 @@ class Opening(Generic[Opened]):
         self._thread.join()
         return self._opened
 
-    def foresee(self: Opening[Session], rehearse: Rehearse, except_kinds: Container[str] = ()) -> None:
+    def build_ahead(self: Opening[Session], rehearse: Rehearse, except_kinds: Container[str] = ()) -> None:
         """Build the programs that stages will need as soon as the device is open, in the background.
 
         Parameters
@@ -108,7 +108,7 @@ class Opening(Generic[Opened]):
             except Exception:
                 log.debug("the rehearsal failed", exc_info=True)
 
-        threading.Thread(target=run, name="foresees programs", daemon=True).start()
+        threading.Thread(target=run, name="builds programs ahead", daemon=True).start()
 
     def work(self, do: Callable[[Opened], Done], check: Check, tell: Callable[[str], None]) -> Done:
         """Do work with the open session; if the device fails, repeat it with a new one, with a warning.

@@ -95,8 +95,8 @@ def _beside(run: RunFile) -> str:
 
 def architectures(source: Source, rule: str, clans: Clans, significant: bool = False) -> Iterator[Architecture]:
     """Yield each sequence that has a domain, perhaps only of `significant` ones, in the order of their file."""
-    chosen, total = source.choice.significant and source.judges, source.run.n_hits()
-    only = chosen or (significant and source.judges)
+    chosen, total = source.choice.significant and source.calls_significant, source.run.n_hits()
+    only = chosen or (significant and source.calls_significant)
 
     def check(done: int) -> None:
         source.context.check()
@@ -400,6 +400,6 @@ def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: 
         scale: digits(domain.score),
         "clan": gff3_value(clans.clan(domain)),
         "envelope": f"{domain.envelope[0] + 1}..{domain.envelope[1]}" if domain.envelope != domain.target_range else "",
-        "significant": ("no", "yes")[domain.is_significant] if source.judges else "",
+        "significant": ("no", "yes")[domain.is_significant] if source.calls_significant else "",
         "architecture": gff3_value(one.words) if clans.of else "",
     }

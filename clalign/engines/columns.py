@@ -1,6 +1,7 @@
 """The columns of tables of hits, as data: those that every engine has; each engine adds its own.
 
-A column is defined once, for the window's table, for the documents, and for the tab-separated tables of files.
+A column is defined once, for the window's table, for the documents, and for the tab-separated tables of files. The
+window adds widths, and cells that are not the plain value (`ui/engines/<engine>/columns.py`).
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ class Column(Struct, frozen=True):
     kind, unit : str
         What its cells hold.
     sort : str
-        The order that it brings; empty: it cannot be sorted.
+        The order that it brings, a key of `clalign.runs.pages.VALUES` or of the engine's `Declaration.values`; empty:
+        it cannot be sorted.
     first : str
         What stands first when it is sorted first, ``small`` or ``large``; by default A, the largest number.
     short : str
         A heading for a narrow column.
     filter : str
-        Words of the filter box for it, with blanks between.
+        Words of the filter box for its `sort`, with blanks between.
     file : str
-        Its name in files; without one it is in the window only.
+        Its name in files; without one it is in the window only. ``places`` have none: files have a column for each end.
     meaning : str
         What the documents say of it, in words, if that is more than the tip.
     value : callable

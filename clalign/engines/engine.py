@@ -152,17 +152,17 @@ class Engine(Struct, frozen=True, kw_only=True):
         What a query is called, and several.
     score_of_option : str
         Whether ``-T`` means the ``score`` of a hit or the ``raw`` one.
-    judges : bool
+    calls_significant : bool
         Whether it calls hits significant.
     title : str
         What a run of some files is called, with ``{}`` in the place of their names.
-    did : str
-        What a finished run has done with its sequences.
-    has_parts : bool
-        Whether a run that is not complete has anything to write.
+    past_verb : str
+        What a finished run has done with its sequences: the verb of the last line.
+    writes_partial_results : bool
+        Whether a run that is not complete can be written, marked as partial.
     finds_hits : bool
         Whether its runs have hits, which the pictures are of.
-    computes_apart : bool
+    uses_device_processes : bool
         Whether several cards compute in a process each, since the host has much to do for them. Nothing is left at
         the ends of its queries, and no unit takes long.
     """
@@ -174,12 +174,12 @@ class Engine(Struct, frozen=True, kw_only=True):
     query: str = "query"
     queries: str = "queries"
     score_of_option: str = "score"
-    judges: bool = False
+    calls_significant: bool = False
     title: str = "Search {}"
-    did: str = "Searched"
-    has_parts: bool = True
+    past_verb: str = "Searched"
+    writes_partial_results: bool = True
     finds_hits: bool = True
-    computes_apart: bool = False
+    uses_device_processes: bool = False
 
     def _present(self, part: Part | None, done: str) -> Part:
         """Return a part that some engines lack.
@@ -228,13 +228,13 @@ class Engine(Struct, frozen=True, kw_only=True):
         """Compute what a run lacks; see `clalign.execution.job.compute_run`."""
         from clalign.execution.job import compute_run
 
-        return compute_run(task, self.parts.load.get(), self.computes_apart)
+        return compute_run(task, self.parts.load.get(), self.uses_device_processes)
 
-    def foresee(self, task: Task[Spec]) -> JobResult:
-        """Check what a run checks, and estimate what it takes; see `clalign.execution.dry_run.foresee_run`."""
-        from clalign.execution.dry_run import foresee_run
+    def dry_run(self, task: Task[Spec]) -> JobResult:
+        """Check what a run checks, and estimate what it takes; see `clalign.execution.dry_run.dry_run`."""
+        from clalign.execution.dry_run import dry_run
 
-        return foresee_run(task, self.parts.load.get())
+        return dry_run(task, self.parts.load.get())
 
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
         """Return what the writers of exports take."""

@@ -109,7 +109,7 @@ def _tell_origin(origin: Provenance, one: Export, path: str, choice: Choice, con
     """Say of a file what it has no place for: where it comes from, in one beside it, and that it is partial."""
     if origin.partial and not one.has_remarks:
         named = "What is written" if path == "-" else path
-        context.warn(f"{named} has no place to say that it is partial: not everything was searched.")
+        context.warn(f"{named} is partial, but this format cannot be marked so: not everything was searched.")
     if choice.provenance and has_neighbors(path):
         given = choice.given.items()
         options = {name: value for name, value in given if name != "provenance" and one.heeds(name, choice)}

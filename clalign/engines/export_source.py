@@ -20,9 +20,9 @@ from clalign.engines.exports import Shape
 from clalign.engines.run_sources import as_given
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.profile_stockholm import AlignedRow
 from clalign.formats.tables import Provenance
 from clalign.formats.taxonomy import species_rule
-from clalign.formats.writers import AlignedRow
 from clalign.jobs import JobContext
 from clalign.runs.hit_rows import HITS_AT_ONCE, unwritable
 from clalign.runs.inputs import input_of, known_checksums
@@ -50,7 +50,7 @@ class EngineOfRun(Protocol):
     """What a source asks of the engine of its run."""
 
     @property
-    def judges(self) -> bool:
+    def calls_significant(self) -> bool:
         """Whether it calls hits significant."""
 
     @property
@@ -91,16 +91,16 @@ class Choice(Shape, frozen=True):
     significant: bool = False
     alignment_file: str = ""
 
-    def words(self, run: RunFile, judges: bool) -> str:
+    def words(self, run: RunFile, calls_significant: bool) -> str:
         """Return which of the hits of a run are written; nothing if it is all.
 
         Parameters
         ----------
         run : RunFile
-        judges : bool
+        calls_significant : bool
             Whether its engine calls hits significant.
         """
-        parts = ["only what is significant"] if self.significant and judges else []
+        parts = ["only what is significant"] if self.significant and calls_significant else []
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
             parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         return ", ".join(parts)
@@ -199,8 +199,10 @@ class Source(ABC):
     def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.engine, self.run, self.choice, self.context = engine, run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = replace(provenance(run, run.spec(engine.spec)), chosen=choice.words(run, engine.judges))
-        self.keys = HitQueries(run.connection, choice.hits, choice.significant and engine.judges)
+        self.origin = replace(
+            provenance(run, run.spec(engine.spec)), chosen=choice.words(run, engine.calls_significant)
+        )
+        self.keys = HitQueries(run.connection, choice.hits, choice.significant and engine.calls_significant)
         self.kept: dict[int, list[Hit]] = {}  # of the query that was last looked at
         self.begun: Begun | None = None
 
@@ -282,9 +284,9 @@ class Source(ABC):
         return self.origin.sides[1]
 
     @property
-    def judges(self) -> bool:
+    def calls_significant(self) -> bool:
         """Whether hits are called significant."""
-        return self.engine.judges
+        return self.engine.calls_significant
 
     def stored(self, keys: Sequence[HitKey], kept_as: int | None = None) -> Iterator[Hit]:
         """Yield hits by their keys; those of a query are `kept_as` its number, for they are looked at several times."""

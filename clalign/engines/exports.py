@@ -315,7 +315,7 @@ ARCHITECTURES = (
         for name, (flag, what, words, ending) in PLACES.items()
     ),
 )
-"""Of every engine whose hits have places on sequences."""
+"""Exports of every engine whose hits have places on sequences."""
 
 
 def _table_files(table: str, before: str, ending: str) -> tuple[Export, Export]:
@@ -376,7 +376,8 @@ ALIGNMENTS = tuple(
         ("a2m", "A2M", "write the same as A2M: residues between the columns of the query in lower case"),
     )
 )
-"""Of every engine whose hits have paths; last: a list of pairs may have several queries, and all else is written."""
+"""Exports of every engine whose hits have paths. They are written last, since they refuse a list of pairs with several
+queries, of which all else is written."""
 
 QUERIES, MATRIX = OVERVIEW = (
     Export(
@@ -403,7 +404,7 @@ QUERIES, MATRIX = OVERVIEW = (
         is_of_run=True,
     ),
 )
-"""Of every engine that has hits of queries."""
+"""Exports of every engine that has hits of queries."""
 
 _COLUMNS = NamedColumns(
     "BLAST's table", "Names of columns in their order; std are the usual twelve", WORDS, columns_of, "std", "6 "
@@ -435,7 +436,7 @@ BLAST, BLAST_WITH_COMMENTS = BLAST_TABLES = (
         columns=_COLUMNS,
     ),
 )
-"""Of every engine whose hits have alignments of two sides."""
+"""Exports of every engine whose hits have alignments of two sides."""
 
 REPORT = Export(
     "html",

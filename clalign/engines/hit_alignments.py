@@ -39,7 +39,7 @@ def read_hit_alignment(
     """
     with open_run(Path(path)) as run:
         engine = engine_of(run)
-        choice = Choice(significant=significant and engine.judges)
+        choice = Choice(significant=significant and engine.calls_significant)
         return hit_alignment(engine.source(run, choice, context or QuietContext()), number)
 
 

@@ -30,7 +30,7 @@ OWN_FACTS = ("spec", "state", "shard", "finished", "error", "device", "command",
 """Facts of a part that are not those of the whole."""
 
 SHOWN = 5
-"""So many missing parts are named."""
+"""Limit of the missing parts that a message names."""
 
 
 class Part(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Part(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """Of its file."""
+        """Path of its file."""
         return self.run.path
 
     @property

@@ -276,7 +276,7 @@ def _chosen(source: Source) -> Overview:
 
 def write_queries(source: Source, stream: TextIO) -> int:
     """Write the table of queries: all of them, also those without hits."""
-    table = [column for column in TABLE if source.judges or column.file != "n_significant"]
+    table = [column for column in TABLE if source.calls_significant or column.file != "n_significant"]
     if source.is_scan:  # whose queries, in all other tables, are the sequences
         table = [replace(column, file=column.file.replace("query", "profile")) for column in table]
     count = write_table(stream, table, _chosen(source).lines, partial=False)

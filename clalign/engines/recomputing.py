@@ -26,7 +26,7 @@ SECONDS_PER_PROCESS = 2.0
 """A process is started for each so many seconds of work at most: to start one takes about a second."""
 
 POLL_SECONDS = 0.1
-"""So often a user who wants to stop is listened to while processes compute."""
+"""Interval at which it is looked whether the user stops while processes compute (s)."""
 
 Count = Callable[[float], None]
 """Counts work that was done, for the progress."""

@@ -113,7 +113,7 @@ def _found(lines: Sequence[QueryLine], source: Source) -> str:
         words = f"Shown are {words}, chosen from those that were reported ({source.origin.chosen})"
     else:
         words += f" {'was' if n_hits == 1 else 'were'} reported"
-    if source.judges:
+    if source.calls_significant:
         words += f", of which {sum(line.n_significant for line in lines):,} are significant"
     return f"{words}."
 
@@ -143,7 +143,11 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         if len(edges):
             width = float(np.diff(edges).min() if len(edges) > 1 else 1.0)
             width = max(width, float(np.ptp(edges)) / MAX_BINS)  # a few odd scores may lie far from all others
-            unit = "Score in the units of the matrix" if not source.judges else "Score of the first stage, in bits"
+            unit = (
+                "Score in the units of the matrix"
+                if not source.calls_significant
+                else "Score of the first stage, in bits"
+            )
             found = "sequences" if source.is_scan else "targets"
             bins = np.bincount(np.rint((edges - edges.min()) / width).astype(np.int64), counts).astype(np.int64)
             chart = FitChart("Scores", unit, float(edges.min()), width, tuple(bins.tolist()), y_axis=found, log=True)
@@ -216,7 +220,7 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     shown = sorted(lines, key=lambda line: -line.n_hits)[:MAX_QUERIES]
     if len(shown) < len(lines):
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
-    columns = [column for column in QUERY_HEADS if source.judges or column[0] != "Significant"]
+    columns = [column for column in QUERY_HEADS if source.calls_significant or column[0] != "Significant"]
     heads = [(engine.query.capitalize() if head == "Query" else head, right) for head, right, _ in columns]
     yield from table_lines(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
 

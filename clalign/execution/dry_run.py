@@ -49,7 +49,7 @@ MAX_LOOKED_AT = 256
 """Queries among which the longest one is sought, which takes the most memory."""
 
 BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
-"""Of a program, on one core, on average: PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
+"""Mean time of a program on one core (s): PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
 `LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
 
 LAST_SECONDS = {"gpu": 1.5, "accelerator": 1.5}
@@ -69,7 +69,7 @@ class _FirstLaunch(Rehearsal):
         raise _Started
 
 
-def foresee_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
+def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
     """Check everything that a run checks before it computes, and return what it will take.
 
     Parameters
@@ -99,7 +99,7 @@ def foresee_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResu
         picks = [] if far else picks_of(task)
         openings = [stack.enter_context(opening_of(pick, task.context, open_it=task.open_session)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
-            work = load(replace(task, foresee=rehearsals.append))
+            work = load(replace(task, build_ahead=rehearsals.append))
         part = part_of(task, work)
         if task.run.facts.database is None:
             store_facts(task, work, part)

@@ -24,8 +24,8 @@ MIN_IN_FLIGHT = 2
 """Units that are started on the device at any time, so that it never waits for the host."""
 
 SECONDS_IN_FLIGHT, MAX_IN_FLIGHT = 0.1, 16
-"""Of small units more are started: as many as take the device this time (s) at the speed of the last one, or at most
-this number."""
+"""More small units are started: as many as take the device this time (s) at the speed of the last one, but at most this
+number."""
 
 MAX_TOGETHER, MAX_ROWS_TOGETHER = 128, 2**18
 """Units with the same rows are started together where an engine can do that: at most this number, of this number of
@@ -161,17 +161,21 @@ class Executor:
     cutter : Cutter
         Makes the batches of units.
     access : Access
-        A `RunAccess` in the process that writes the run; others do not keep unfinished units, and ends of queries are
-        computed elsewhere.
+    run : RunAccess, optional
+        The access again, in the process that writes the run; without it unfinished units are not kept, and ends of
+        queries are computed elsewhere.
     """
 
-    def __init__(self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access) -> None:
+    def __init__(
+        self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access,
+        run: RunAccess | None = None,
+    ) -> None:  # fmt: skip
         self.session = session
         self.helper = helper
         self.plan = plan
         self.cutter = cutter
         self.access = access
-        self.run = access if isinstance(access, RunAccess) else None
+        self.run = run
         self._n_lent = 0
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
@@ -230,7 +234,7 @@ class Executor:
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
                 for found in self._scored(scoring.popleft(), packer):
-                    self._sort_in(found, gathered, groups, tracer)
+                    self._gather_or_trace(found, gathered, groups, tracer)
             if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < MAX_GROUPS)):
                 groups.append(self._traced(gathered.take(), tracer))
             # Nothing is to be waited for while there is something to score; what took long is stored before the next.
@@ -283,6 +287,8 @@ class Executor:
         with tracing.span("start a batch", "launching", query=unit.query.number, rows=unit.last - unit.first):
             if len(units) > 1 and plan.start_many is not None:
                 wait = plan.start_many([one.query.search for one in units], self.session, batch)
+            elif plan.start is None:
+                wait = _of_one(unit.query.search.start_scoring(self.session, batch))
             else:
                 wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
         return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
@@ -315,7 +321,7 @@ class Executor:
             if self.run is not None:
                 self.run.lend(n)
 
-    def _sort_in(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
+    def _gather_or_trace(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
         """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
         if job.scored.candidate_cells == 0 and not gathered and not groups:
             self._deliver([job], [()])
@@ -330,7 +336,7 @@ class Executor:
     def _traced(self, found: list[_Found], tracer: Session) -> _Tracing:
         """Start tracing what may be a hit in some units."""
         self._set_current(found)
-        session = self.helper.helper_for(tracer) if any(job.scored.suits_host for job in found) else tracer
+        session = self.helper.helper_for(tracer) if any(job.scored.suits_cpu for job in found) else tracer
         is_helped = session is not tracer
         self._lend(is_helped)
         trace = trace_alone if found[0].scored.candidate_cells is None else self.plan.trace

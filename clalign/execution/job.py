@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from functools import partial
+from operator import call
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct, field
@@ -82,12 +83,12 @@ class Task(Struct, Generic[SpecOf], frozen=True):
         Opens a device; by default `clalign.compute.opening.open_session`.
     beside : tuple of str
         Words for further devices, which compute at the same time.
-    foresee : callable
+    build_ahead : callable
         Called with what will be started on every device, as soon as that is known, so that programs are built while
-        the rest of the input is read; see `Opening.foresee`.
-    foresee_help : callable
+        the rest of the input is read; see `Opening.build_ahead`.
+    build_ahead_for_helper : callable
         The same for the processor that helps a card.
-    is_only_foreseen : bool
+    is_dry_run : bool
         Whether nothing is computed, and nothing written into the run.
     """
 
@@ -99,13 +100,13 @@ class Task(Struct, Generic[SpecOf], frozen=True):
     pick_devices: Callable[[str], tuple[list[Device], list[str]]] | None = None
     open_session: OpenSession | None = None
     beside: tuple[str, ...] = ()
-    foresee: Callable[[Rehearse], None] = lambda rehearse: None
-    foresee_help: Callable[[Rehearse], None] = lambda rehearse: None
-    is_only_foreseen: bool = False
+    build_ahead: Callable[[Rehearse], None] = lambda rehearse: None
+    build_ahead_for_helper: Callable[[Rehearse], None] = lambda rehearse: None
+    is_dry_run: bool = False
 
     def warn(self, text: str) -> None:
         """Warn the user, and keep the warning with the run."""
-        if not self.is_only_foreseen:
+        if not self.is_dry_run:
             self.run.add_message("warning", text)
         self.context.warn(text)
 
@@ -239,10 +240,15 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
         for opening in openings:
             stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
-            foreseen = [] if in_processes else openings
-            work = load(replace(task, foresee=partial(_foresee, foreseen), foresee_help=helps.append))
+            opened_here = [] if in_processes else openings
+            work = load(
+                replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=helps.append)
+            )
         state = RunState(task, work, executors, len(openings), helps)
-        executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
+        if len(openings) == 1:  # it computes in this thread, which is also the writer's
+            openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
+        else:
+            executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
     return work, state
 
 
@@ -316,9 +322,9 @@ def _has_files(task: Task[Spec]) -> bool:
     )
 
 
-def _foresee(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:
+def _build_ahead(openings: Sequence[Opening[Session]], rehearse: Rehearse) -> None:
     for opening in openings:
-        opening.foresee(rehearse, except_kinds=() if len(openings) == 1 else ("cpu",))
+        opening.build_ahead(rehearse, except_kinds=() if len(openings) == 1 else ("cpu",))
 
 
 HELP_SECONDS = 5.0
@@ -326,7 +332,7 @@ HELP_SECONDS = 5.0
 
 
 def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[float], None]) -> None:
-    """Wait before a processor computes beside cards, whose domains it defines, too: its compilers take turns.
+    """Let a processor start late beside cards: it also defines their domains, and compiling for both would compete.
 
     Parameters
     ----------
@@ -375,12 +381,12 @@ class RunState:
         plan = access.plan
         task = self._task
         with CpuHelper(
-            session, task.pick_device, self._executors.check, plan.has_host, self._helps, task.open_session
+            session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._helps, task.open_session
         ) as helper:
-            if plan.has_host and device.kind == "cpu":
-                writer.planner.let_give_way(access.cutter)
+            if plan.may_suit_cpu and device.kind == "cpu":
+                writer.planner.yield_while_helping(access.cutter)
             try:
-                Executor(session, helper, plan, access.cutter, access).compute()
+                Executor(session, helper, plan, access.cutter, access, access).compute()
             finally:
                 post(partial(self.end, *helper.report()))
 

@@ -1,4 +1,4 @@
-"""The executors of a job: one computes in the thread of the writer, several compute in threads of their own."""
+"""The executors of a job with several devices, which compute in threads of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from operator import call
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -70,7 +69,7 @@ class LocalExecutors:
     def work(
         self, openings: Sequence[Opening[Any]], serve: Serve, has_begun_units: Callable[[], bool] = lambda: False
     ) -> None:
-        """Compute with one device, or with several at a time.
+        """Compute with several devices at a time.
 
         Parameters
         ----------
@@ -84,9 +83,6 @@ class LocalExecutors:
         DeviceError
             If the last device failed before everything was stored; units of others that failed are computed again.
         """
-        if len(openings) == 1:
-            openings[0].work(lambda session: serve(session, self._run, call), self.check, self._warn)
-            return
         self._n_working = len(openings)
         threads = [
             threading.Thread(target=self._run_one, args=(opening, serve), name=f"executor {number}", daemon=True)

@@ -105,13 +105,13 @@ class Planner:
         self._ends: deque[Query] = deque()
         self._assignments = Assignments(clock)
         self._ended = 0.0
-        self._is_through = False  # all queries were opened
+        self._all_opened = False  # no query is left unopened
         self._is_full = False  # nothing is given until some of what is out is stored
         few = MAX_ROWS_OUT // max(1, plan.n_rows - plan.first_row)
         self._max_out = MAX_OUT if plan.start_many is None else min(MAX_SMALL_OUT, max(MAX_OUT, few))
         self._changed = threading.Condition()
 
-    def let_give_way(self, cutter: Cutter) -> None:
+    def yield_while_helping(self, cutter: Cutter) -> None:
         """Let an executor wait from now on while its device helps others."""
         with self._changed:
             self._assignments.of(cutter).gives_way = True
@@ -246,7 +246,7 @@ class Planner:
 
     def _share(self, worker: WorkerStats, n_rows: int) -> float:
         """Return what share of a unit of so many rows an executor gets: near the end half of what is due to it."""
-        if self._n_at_work == 1 or not self._is_through:
+        if self._n_at_work == 1 or not self._all_opened:
             return 1.0
         return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(worker) / 2 / n_rows))
 
@@ -299,7 +299,7 @@ class Planner:
                 return None
             self._open[query] = None
             return query
-        self._is_through = True
+        self._all_opened = True
         return None
 
     def wait(self) -> bool:
@@ -319,7 +319,7 @@ class Planner:
     @property
     def _is_left(self) -> bool:
         """Whether there is something that no executor has."""
-        return bool(self._ends or self._open or not self._is_through)
+        return bool(self._ends or self._open or not self._all_opened)
 
     @property
     def is_over(self) -> bool:

@@ -53,7 +53,7 @@ class Scored(Struct, Generic[Details_co], frozen=True):
         What the search itself needs later.
     bin_width : int
         Of the histogram, in the unit of the scores.
-    suits_host : bool
+    suits_cpu : bool
         Whether a processor finds the hits faster than a graphics card.
     hits_of : sequence of (int, Hit)
         Hits that are known already, with the numbers of their queries.
@@ -67,7 +67,7 @@ class Scored(Struct, Generic[Details_co], frozen=True):
     found: Scores | Callable[[], Scores]
     details: Details_co
     bin_width: int = BIN
-    suits_host: bool = False
+    suits_cpu: bool = False
     hits_of: Sequence[tuple[int, Hit]] = ()
     kept: Callable[[], Kept] = dict
     candidate_cells: float | None = None
@@ -179,14 +179,6 @@ class UnitProgress(Protocol):
         """Return what an earlier job kept."""
 
 
-def start_in_silence(
-    search: AnySearch, session: Session, batch: Rows, progress: UnitProgress
-) -> Callable[[], Scored[object]]:
-    """Start scoring a batch without reports of progress."""
-    del progress
-    return search.start_scoring(session, batch)
-
-
 def trace_alone(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
     """Trace the candidates of one unit after the other, which may take long."""
     waits = [search.start_hits(session, scored) for search, scored in units]
@@ -218,7 +210,7 @@ class Plan(Struct, frozen=True):
         Returns the cutter for a device.
     concluded : callable
         Computes the end of a query, when all its rows are stored; returns a callable that stores it.
-    has_host : bool
+    may_suit_cpu : bool
         Whether there may be something that suits a processor beside a graphics card.
     phases : mapping of int to Phase, optional
         Of each query, where one begins when those before it are concluded. What is left at the end of one is done by a
@@ -227,8 +219,9 @@ class Plan(Struct, frozen=True):
         Returns whether a query, given by its number, is to be computed at all; called when those before it are done.
     first_row : int
         Row at which the targets begin: rows before it belong to another run.
-    start : callable
-        Starts scoring a batch with a search, as its `start_scoring` does; long units report to `UnitProgress`.
+    start : callable, optional
+        Starts scoring a batch with a search, in place of its `start_scoring`; for long units, which report to
+        `UnitProgress`.
     start_many : callable, optional
         Starts scoring a batch with several searches, where a device is not busy with one; returns a callable that
         blocks until the scores of all are there.
@@ -244,11 +237,11 @@ class Plan(Struct, frozen=True):
     search_of: Callable[[RunFile, int], AnySearch]
     cutter_for: Callable[[Device], Cutter]
     concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
-    has_host: bool = False
+    may_suit_cpu: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
     first_row: int = 0
-    start: Callable[[Any, Session, Any, UnitProgress], Callable[[], Scored[object]]] = start_in_silence
+    start: Callable[[Any, Session, Any, UnitProgress], Callable[[], Scored[object]]] | None = None
     start_many: Callable[[Sequence[Any], Session, Any], Callable[[], Sequence[Scored[object]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
     groups: Sequence[int] = (0,)

@@ -93,7 +93,7 @@ def _domain(card: Card, hit: Hit, number: int, domain: Domain) -> dict[str, obje
         "bias": domain.bias,
         "c_evalue": _finite(domain.conditional_evalue),
         "i_evalue": _finite(domain.evalue),
-        "significant": domain.is_included,
+        "significant": domain.is_significant,
         "hmm_from": domain.query_range[0] + 1,
         "hmm_to": domain.query_range[1],
         "ali_from": domain.target_range[0] + 1,

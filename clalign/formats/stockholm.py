@@ -1,4 +1,7 @@
-"""Stockholm alignments (Pfam and Rfam); a file may hold several."""
+"""Reader of Stockholm alignments (Pfam and Rfam); a file may hold several.
+
+Writers: `clalign.formats.row_writers` for any rows, `clalign.formats.profile_stockholm` for domains of a profile.
+"""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from clalign.formats.profile_stockholm import AlignedRow
 from clalign.formats.tables import plain
-from clalign.formats.writers import AlignedRow
 from clalign.values.documents import Card
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts, is_residue
 

@@ -1,24 +1,20 @@
-"""Writers of FASTA and Stockholm, and of files that are either whole or absent."""
+"""Output files that are either whole or absent, and names and cells that are safe to stand in them."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
 import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TextIO, cast
 
-from msgspec import Struct
-
 from clalign.common.escapes import escaped
 from clalign.errors import OutputError
-from clalign.values.documents import Card
 
 FASTA_WIDTH = 60
 
@@ -322,160 +318,3 @@ def line_name(name: str) -> str:
     """Return a name that can begin a line: without blanks, and without the signs of a comment or of an end."""
     word = "_".join(name.split())
     return f"%{ord(word[0]):02X}{word[1:]}" if word.startswith(("#", "//")) else word
-
-
-class AlignedRow(Struct, frozen=True):
-    """One domain as a row of a multiple alignment.
-
-    Attributes
-    ----------
-    name, accession, description : str
-        Name, without coordinates, accession and description of the sequence.
-    start, end : int
-        Residues, from 1, inclusive.
-    first_node : int
-        Node of the first step, from 0.
-    states : str
-        ``M``, ``I`` or ``D`` for each column of `text`.
-    text : str
-        The residues; anything for a delete.
-    posterior : str
-        Posterior probability of each column, where the engine knows it.
-    score : float
-        Bits of the hit or domain; not a number where there are none.
-    """
-
-    name: str
-    accession: str
-    description: str
-    start: int
-    end: int
-    first_node: int
-    states: str
-    text: str
-    posterior: str = ""
-    score: float = math.nan
-
-    @property
-    def place(self) -> str:
-        """Name and ends, as in ``name/1-20``."""
-        return f"{self.name}/{self.start}-{self.end}"
-
-
-def widen_inserts(row: AlignedRow, inserts: list[int]) -> None:
-    """Widen the inserts after the nodes 0..length (0: before the first) to those of a row."""
-    for node, start, end in inserts_of(row):
-        inserts[node] = max(inserts[node], end - start)
-
-
-def inserts_of(row: AlignedRow) -> Iterator[tuple[int, int, int]]:
-    """Yield how many nodes lie before each insert of a row, its first column and one past its last."""
-    inserted = row.first_node
-    for found in _INSERTS.finditer(row.states):
-        start, end = found.span()
-        yield inserted + start, start, end
-        inserted -= end - start
-
-
-def consensus_text(row: AlignedRow, text: str, length: int, delete: str) -> str:
-    """Return the part of a text in the columns of nodes, with the character `delete` for missing nodes."""
-    if "D" in row.states:
-        text = "".join(
-            [
-                delete * len(found[0]) if found[0][0] == "D" else text[found.start() : found.end()]
-                for found in _DELETES.finditer(row.states)
-            ]
-        )
-    if "I" in row.states:
-        text = "".join([text[found.start() : found.end()] for found in _NODES.finditer(row.states)])
-    return (delete * row.first_node + text).ljust(length, delete)
-
-
-_INSERTS, _DELETES, _NODES = re.compile("I+"), re.compile("D+|[MI]+"), re.compile("[MD]+")
-
-
-def woven(consensus: str, inserted: Iterable[tuple[int, str, int]], inserts: Sequence[tuple[int, int]]) -> str:
-    """Return consensus columns and inserts in order.
-
-    Parameters
-    ----------
-    consensus : str
-        A character for each node.
-    inserted : iterable of (int, str, int)
-        For each insert of a row the number of nodes before it, its text, and how many characters are left-aligned.
-    inserts : sequence of (int, int)
-        For each insert of the alignment the number of nodes before it, and its columns.
-    """
-    texts, columns, before = {node: (text, left) for node, text, left in inserted}, list[str](), 0
-    for node, n in inserts:
-        text, left = texts.get(node, ("", 0))
-        columns.append(f"{consensus[before:node]}{text[:left]}{'.' * (n - len(text))}{text[left:]}")
-        before = node
-    return "".join([*columns, consensus[before:]])
-
-
-def aligned_text(row: AlignedRow, inserts: list[int]) -> str:
-    """Return a row of the multiple alignment.
-
-    Match columns hold upper-case residues or ``-``, insert columns lower-case residues or ``.``, filled up
-    from the left.
-    """
-    consensus = consensus_text(row, row.text.upper(), len(inserts) - 1, "-")
-    found = [(node, row.text[start:end].lower(), end - start) for node, start, end in inserts_of(row)]
-    return woven(consensus, found, [(node, n) for node, n in enumerate(inserts) if n])
-
-
-def annotation_text(symbols: str, inserts: list[int]) -> str:
-    """Return an annotation of the nodes spread over the columns, with ``.`` at inserts."""
-    return "." * inserts[0] + "".join(symbol + "." * n for symbol, n in zip(symbols, inserts[1:], strict=True))
-
-
-def stockholm_lines(
-    card: Card, rows: Callable[[], Iterable[AlignedRow]], comments: Iterable[str] = ()
-) -> Iterator[str]:
-    """Yield the lines of a Stockholm alignment of domains to their profile.
-
-    Parameters
-    ----------
-    card : dict
-        Card of the profile: name, accession, description, length, reference, structure.
-    rows : callable
-        Returns the rows; called three times, so that they need not be kept in memory.
-    comments : iterable of str
-        Lines of free text for the head of the file.
-
-    Notes
-    -----
-    Rows are named ``name/from-to``. Names that occur repeatedly get a number.
-    """
-    length: int = card["length"]
-    inserts, width = [0] * (length + 1), 0
-    for name, row in _named(rows()):
-        widen_inserts(row, inserts)
-        width = max(width, len(name))
-    yield "# STOCKHOLM 1.0"
-    for tag, key in (("ID", "name"), ("AC", "accession"), ("DE", "description")):
-        if card[key]:
-            yield f"#=GF {tag} {card[key]}"
-    yield from (f"#=GF CC {comment}" for comment in comments)
-    for name, row in _named(rows()):
-        if row.accession:
-            yield f"#=GS {name:<{width}s} AC {row.accession}"
-        yield f"#=GS {name:<{width}s} DE [subseq from] {row.description or row.name}"
-    label = max(width, len("#=GC SS_cons"))
-    for name, row in _named(rows()):
-        yield f"{name:<{label}s} {aligned_text(row, inserts)}"
-    if card.get("structure"):
-        yield f"{'#=GC SS_cons':<{label}s} {annotation_text(card['structure'], inserts)}"
-    reference = card.get("reference") or "x" * length
-    yield f"{'#=GC RF':<{label}s} {annotation_text(reference, inserts)}"
-    yield "//"
-
-
-def _named(rows: Iterable[AlignedRow]) -> Iterator[tuple[str, AlignedRow]]:
-    seen: dict[str, int] = {}
-    for row in rows:
-        place = f"{row.start}-{row.end}"
-        key = f"{row.name}/{place}"
-        seen[key] = seen.get(key, 0) + 1
-        yield line_name(key if seen[key] == 1 else f"{row.name}_{seen[key]}/{place}"), row

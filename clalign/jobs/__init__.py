@@ -59,7 +59,10 @@ class JobContext(Protocol):
     """How an algorithm reports to its caller."""
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
-        """Report how much of a stage is done, in `unit` (``cells`` wherever dynamic programming runs)."""
+        """Report how much of a stage is done, in `unit` (``cells`` wherever dynamic programming runs).
+
+        `clalign.jobs.stages` has the words of stages.
+        """
 
     def partial(self, **facts: Any) -> None:
         """Report that results were added."""

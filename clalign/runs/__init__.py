@@ -11,5 +11,5 @@ def _unknown(engine: str) -> Any:
 find_declaration: Callable[[str], Any] = _unknown
 """Returns the declaration of an engine's runs by the name of the engine.
 
-It is set by `clalign.engines`, and raises LookupError if the engine is not installed.
+It is set when `clalign` is imported, and raises LookupError if the engine is not installed.
 """

@@ -1,6 +1,6 @@
 """What an engine declares of its runs: tables of its own, types of its cards, the order of its hits.
 
-Rooms above tell where that is found (`clalign.runs.find_declaration`); here no engine is known.
+This package knows no engine; `clalign.runs.find_declaration` is set by one that does.
 """
 
 from __future__ import annotations
@@ -80,14 +80,14 @@ class EngineTable(Struct, frozen=True, kw_only=True):
 
 
 class Judge(Protocol):
-    """What lets a part of a hit be reported."""
+    """What lets a part of a hit be reported, and be called significant."""
 
     @property
     def n_targets(self) -> float | None:
         """What conditional E-values count; None for the targets that are reported."""
 
     def judgment(
-        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
     ) -> tuple[float | None, bool, bool]:
         """Return conditional E-value, whether a part is reported, and whether it is significant.
 

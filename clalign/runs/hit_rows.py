@@ -184,7 +184,7 @@ class HitRows:
         cards = [self._query(number).card for number in found["query"]]
         fields: Fields = {
             **found, "evalue": all_known(found["evalue"]), "domains": parts, "n_domains": found["n_parts"],
-            "is_included": map(bool, found["included"]), "estimates": repeat(None), "filters": repeat(None),
+            "is_significant": map(bool, found["included"]), "estimates": repeat(None), "filters": repeat(None),
             "query": [card.get("name", "") for card in cards],
         }  # fmt: skip
         for hit, card in zip(_made(Hit, fields, declared.of("hits"), found), cards, strict=True):
@@ -205,12 +205,12 @@ class HitRows:
             list(zip(found["target_start"], found["target_end"], strict=True)),
         )
         judged = _judged(map(judges.__getitem__, found["hit"]), found)
-        conditional, are_reported, are_included = zip(*judged, strict=True) if judged else ((), (), ())
+        conditional, are_reported, are_significant = zip(*judged, strict=True) if judged else ((), (), ())
         fields: Fields = {
             **found, "evalue": evalues, "query_range": zip(found["query_start"], found["query_end"], strict=True),
             "target_range": targets, "envelope": targets, "accuracy": repeat(None), "pair": repeat(None),
             "text": list(map(AlignmentText, found["query_text"], found["match"], found["target_text"])),
-            "conditional_evalue": conditional, "is_reported": are_reported, "is_included": are_included,
+            "conditional_evalue": conditional, "is_reported": are_reported, "is_significant": are_significant,
         }  # fmt: skip
         parts, counts = _made(Domain, fields, self._connection.declared.of("parts"), found), Counter(found["hit"])
         of_hit = {number: tuple(islice(parts, n)) for number, n in counts.items()}
@@ -352,7 +352,7 @@ def row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -
     best = hit.best_domain
     return (
         number, query, hit.row, hit.input_index, hit.score, hit.bias, hit.evalue, hit.raw, hit.n_domains,
-        best and best.score, best and best.evalue, "", *order, hit.log_pvalue, hit.is_included,
+        best and best.score, best and best.evalue, "", *order, hit.log_pvalue, hit.is_significant,
     )  # fmt: skip
 
 

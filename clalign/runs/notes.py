@@ -10,8 +10,8 @@ import sqlite3
 
 from clalign.errors import OptionError
 
-LONGEST = 500
-"""Letters of a note at most: it is read in a cell of a table."""
+MAX_LENGTH = 500
+"""Letters of a note at most, since it is read in a cell of a table."""
 
 OF_HIT = "(SELECT text FROM notes WHERE notes.query = hits.query AND notes.row = hits.row)"
 """SQL of the note of a row of ``hits``, NULL if it has none."""
@@ -23,11 +23,11 @@ def one_line(text: str) -> str:
     Raises
     ------
     OptionError
-        If it is longer than `LONGEST`.
+        If it is longer than `MAX_LENGTH`.
     """
     note = " ".join(text.split())
-    if len(note) > LONGEST:
-        raise OptionError(f"A note has {LONGEST} letters at most; this one has {len(note)}.", "Make it shorter.")
+    if len(note) > MAX_LENGTH:
+        raise OptionError(f"A note has {MAX_LENGTH} letters at most; this one has {len(note)}.", "Make it shorter.")
     return note
 
 

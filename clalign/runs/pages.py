@@ -57,7 +57,7 @@ VALUES = {
 in both orders."""
 
 TAGGED = {"note": f"coalesce({OF_HIT}, '')", "species": SPECIES}
-"""SQL of texts that are looked in by name; an empty text is in all of them but empty ones."""
+"""SQL of texts searched as `note:...` and `species:...`; an empty pattern finds every text that is not empty."""
 
 NEARLY_UNIQUE = ("name", "accession")
 """Orders with so few ties that what decides them does not matter."""

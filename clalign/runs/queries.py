@@ -30,8 +30,7 @@ _CELLS = "coalesce(json_extract(card, '$.cells_per_residue'), length)"
 
 
 BestOf = Literal["query", "target", "both"]
-"""Of what a hit is the best: of those of its query, of those of its target, or of both, which is a reciprocal best
-hit."""
+"""Which hits one is the best of: those of its query, those of its target, or both, which is a reciprocal best hit."""
 
 _RANKS = {"query": "query ORDER BY sort_key DESC", "target": "row ORDER BY evalue IS NULL, evalue, score DESC"}
 """SQL of how the hits of a query and those of a target stand; E-values compare queries, scores only the hits of one."""
@@ -46,7 +45,7 @@ class HitKey(NamedTuple):
 
 def is_significant(hit: Hit, least: float | None = None) -> bool:
     """Tell whether a hit is significant: the search called it so; or it has the `least` score, where a user set one."""
-    return hit.is_included if least is None else hit.score >= least
+    return hit.is_significant if least is None else hit.score >= least
 
 
 def significant_sql(least: float | None = None, number: int | None = None) -> tuple[str, list[float]]:

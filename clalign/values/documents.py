@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 Card = dict[str, Any]
-"""Of a query: name, accession, description, length, alphabet, origin, and what its engine knows of it besides."""
+"""A query: name, accession, description, length, alphabet, origin, and what its engine knows of it besides."""
 
 SpecFields = dict[str, Any]
 """The fields of a spec, by their names."""

@@ -94,7 +94,7 @@ class Domain(Struct, frozen=True):
     conditional_evalue : float or None
         E-value among the targets that are reported. What depends on their number, this and the next
         two, is worked out when a run is read.
-    is_reported, is_included : bool
+    is_reported, is_significant : bool
         Whether it passes the thresholds for domains, and whether it is significant.
     pair : PairFacts or None
         For the alignment of two sequences. Its path and text run along the target; `query_range` is in the
@@ -115,7 +115,7 @@ class Domain(Struct, frozen=True):
     accuracy: float | None = None
     conditional_evalue: float | None = None
     is_reported: bool = True
-    is_included: bool = True
+    is_significant: bool = True
     pair: PairFacts | None = None
 
     @property
@@ -221,7 +221,7 @@ class Hit(Struct, frozen=True):
         envelopes.
     log_pvalue : float or None
         Natural logarithm of the P-value; HMMER3 only, like `estimates` and `filters`.
-    is_included : bool
+    is_significant : bool
         Whether it is significant.
     estimates : DomainEstimates or None
     filters : FilterScores or None
@@ -242,7 +242,7 @@ class Hit(Struct, frozen=True):
     domains: tuple[Domain, ...]
     n_domains: int
     log_pvalue: float | None = None
-    is_included: bool = True
+    is_significant: bool = True
     estimates: DomainEstimates | None = None
     filters: FilterScores | None = None
     query: str = ""

@@ -7,8 +7,8 @@
 
 typedef struct {
     uint number;      /* in the group */
-    int vectors;      /* in a row, or strips, where the kernel is told */
-    uint before;      /* what the models before it have of a buffer that they have different parts of */
+    int parts;        /* vectors in a row, or strips, where the kernel is told */
+    uint offset;      /* where its room in a buffer that all share begins */
     uint tables[3];   /* where its tables begin: bytes from the begin of all tables */
     uint numbers[5];  /* what else the kernel wants to know */
 } model_t;

@@ -1,7 +1,7 @@
 /* Two sequences at once through strips of a model or a query, whose letters make one index into a table of biased
    scores in local memory: what ssv_item.cl and smith_waterman_item.cl share.
 
-   Macros
+   Macros, all given by the host or the kernel; the defaults only let the file compile alone
      STRIP_ROWS    columns of the model, or residues of the query, a strip; even
      PAIR_LETTERS  letters with scores of their own, the last one for what is after the end of a sequence
      N_PAIRS       pairs of letters; the last one is that of two ends
@@ -43,7 +43,8 @@ int lay_out_pair(__global const uchar *a, int length, __global const uchar *b, i
             uint x = i + k < length ? classes[a[i + k]] : END_LETTER;
             uint y = i + k < other ? classes[b[i + k]] : END_LETTER;
             unscored |= (x == UNSCORED) | (y == UNSCORED) << 1;
-            x = x == UNSCORED ? 0 : x; /* whatever: this one is scored elsewhere, but its neighbor here */
+            /* Any class will do: this sequence is scored elsewhere, only its neighbor counts here. */
+            x = x == UNSCORED ? 0 : x;
             y = y == UNSCORED ? 0 : y;
             four[k] = (ushort)min(x * PAIR_LETTERS + y, (uint)N_PAIRS - 1);
         }

@@ -37,7 +37,7 @@ def hit(row: int, name: str, domains: tuple[Domain, ...], **more: Any) -> Hit:
         "accession": "", "description": "", "length": 9, "score": 12.345678, "bias": 0.006, "evalue": 1.23456789e-5,
         "raw": 12346, "n_domains": len(domains), **more,
     }  # fmt: skip
-    return Hit(row=row, input_index=row, name=name, domains=domains, is_included=values["evalue"] <= 0.01, **values)
+    return Hit(row=row, input_index=row, name=name, domains=domains, is_significant=values["evalue"] <= 0.01, **values)
 
 
 def hits() -> tuple[Hit, ...]:

@@ -29,8 +29,8 @@ def doubtful(tmp_path: Path) -> Path:
     targets = str(EXAMPLES / "swissprot_sample.fasta.gz")
     assert main(["hmmsearch", "-q", "--device", "cpu", *words, str(profiles), targets]) == 0
     with open_run(path) as run:
-        domains = [domain for hit in run.hits() for domain in hit.domains if hit.is_included]
-    assert {(domain.is_reported, domain.is_included) for domain in domains} == {
+        domains = [domain for hit in run.hits() for domain in hit.domains if hit.is_significant]
+    assert {(domain.is_reported, domain.is_significant) for domain in domains} == {
         (True, True), (True, False), (False, False),
     }  # fmt: skip
     return path

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clalign.cli import worker, worker_commands, worker_loop
+from clalign.cli import preloading, worker, worker_commands
 from clalign.cli.worker import JOBS
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import self_test as selftest
@@ -30,8 +30,8 @@ ROOMY = {"MemTotal": 1000, "MemAvailable": 500, "RssAnon": 10}
 @pytest.fixture(autouse=True)
 def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], int]:
     """Let no test hang on how much memory this machine has free; return what reads the true figures."""
-    measured = worker_loop._kibibytes
-    monkeypatch.setattr(worker_loop, "_kibibytes", lambda path, name: ROOMY[name])
+    measured = preloading._kibibytes
+    monkeypatch.setattr(preloading, "_kibibytes", lambda path, name: ROOMY[name])
     return measured
 
 
@@ -45,7 +45,7 @@ class Desk:
     def __iter__(self) -> Iterator[str]:
         return iter(self.lines)
 
-    def perform(self, request: dict[str, Any], job: Any, came: int | None) -> int:
+    def perform(self, request: dict[str, Any], job: Any, came: int | None, devices: object) -> int:
         self.done.append((request["job"], job.is_cancelled, came is not None))
         job.send("finished")
         return self.codes[len(self.done) - 1]
@@ -56,8 +56,9 @@ def served(monkeypatch: pytest.MonkeyPatch, lines: list[Any], codes: list[int], 
     monkeypatch.setattr(sys, "stdin", desk)
     monkeypatch.setattr(worker_commands, "GRACE_SECONDS", 0.0)
     monkeypatch.setattr(worker_commands.os, "_exit", lambda code: None)
+    monkeypatch.setattr(worker, "perform", desk.perform)
     given = worker_commands.Orders(lambda event: None)
-    desk.codes.append(worker_loop.serve(given, worker_loop.Ahead(), desk.perform, stays))  # type: ignore[arg-type]
+    desk.codes.append(worker.serve(given, preloading.Preloading(), stays))  # type: ignore[arg-type]
     given._listener.join()  # its last act is to end the process, which it may do only as long as that is replaced
     return desk
 
@@ -86,15 +87,15 @@ def test_what_is_no_job_is_none(monkeypatch: pytest.MonkeyPatch, line: Any) -> N
 
 
 def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert worker_loop.Idle().may_last()
-    monkeypatch.setattr(worker_loop, "IDLE_SECONDS", -1.0)
-    assert not worker_loop.Idle().may_last()
+    assert preloading.Idle().may_last()
+    monkeypatch.setattr(preloading, "IDLE_SECONDS", -1.0)
+    assert not preloading.Idle().may_last()
 
 
 @pytest.mark.parametrize("entry", ["MIN_SHARE_FREE", "MAX_SHARE_KEPT"])
 def test_nobody_waits_where_memory_is_short(monkeypatch: pytest.MonkeyPatch, entry: str) -> None:
-    monkeypatch.setattr(worker_loop, entry, 1.0 if entry == "MIN_SHARE_FREE" else 0.0)
-    assert not worker_loop.Idle().may_last()
+    monkeypatch.setattr(preloading, entry, 1.0 if entry == "MIN_SHARE_FREE" else 0.0)
+    assert not preloading.Idle().may_last()
     desk = served(monkeypatch, [{"prepare": "plan7", "device": REFERENCE.id}, JOB], [0])
     assert desk.done, "a job that is there is done"
     assert desk.codes[-1] == ExitCode.DONE
@@ -120,8 +121,8 @@ def test_linux_tells(measured: Callable[[str, str], int]) -> None:
 def test_a_system_that_does_not_tell_lets_them_wait(
     monkeypatch: pytest.MonkeyPatch, measured: Callable[[str, str], int]
 ) -> None:
-    monkeypatch.setattr(worker_loop, "_kibibytes", lambda path, name: 0)
-    assert worker_loop.Idle().may_last()
+    monkeypatch.setattr(preloading, "_kibibytes", lambda path, name: 0)
+    assert preloading.Idle().may_last()
     assert measured("/no/such/file", "MemTotal") == 0
 
 

@@ -20,7 +20,7 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
 from clalign.engines.pairwise.rehearsal import rehearse as rehearse_comparison
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.profile_search import foresee
+from clalign.engines.plan7.profile_search import build_ahead
 from clalign.engines.plan7.rehearsal import rehearse
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution import cpu_helper as module
@@ -136,9 +136,9 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
 
     asked, of_card, is_known = list[ProgramChoice](), list[ProgramChoice](), threading.Event()
     helps: list[Any] = []
-    task = Task(cast(Any, None), spec, pick_device, QuietContext(), foresee_help=helps.append)
+    task = Task(cast(Any, None), spec, pick_device, QuietContext(), build_ahead_for_helper=helps.append)
     models, _ = load_library(profiles)
-    foresee(task, models)
+    build_ahead(task, models)
 
     def note(session: OpenCLSession, choices: Any, can_wait: bool = False) -> None:
         asked.extend(choices)
@@ -157,7 +157,7 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     assert {choice.source for choice in of_card} == {choice.source for choice in asked}, "it does the same until then"
     older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
     helps.clear()
-    foresee(task, older)
+    build_ahead(task, older)
     assert not helps, "HMMER2 profiles have no such domains"
 
 

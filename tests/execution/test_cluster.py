@@ -210,7 +210,7 @@ def test_a_dry_run_asks_workers_for_their_devices(
     devices = Devices(monkeypatch)
     spec = spec_of("sw", tmp_path).on(f"reference@{address_of(cluster)}")
     with create_run(tmp_path / "run.clalign", engine="pairwise", spec=spec.to_dict(), state="new") as run:
-        found = engine_named("pairwise").foresee(Task(run, spec, devices.pick, Counting()))
+        found = engine_named("pairwise").dry_run(Task(run, spec, devices.pick, Counting()))
     assert {device["id"] for device in found["devices"]} == {f"{name}/reference" for name in cluster.workers().values()}
     assert devices.opened == [], "here"
     assert found["are_workers"]
@@ -238,7 +238,7 @@ def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: p
             create_run(tmp_path / "run.clalign", engine="pairwise", spec=spec.to_dict(), state="new") as run,
             pytest.raises(DeviceError, match="scheduler"),
         ):
-            engine_named("pairwise").foresee(Task(run, spec, devices.pick, Counting()))
+            engine_named("pairwise").dry_run(Task(run, spec, devices.pick, Counting()))
 
 
 @pytest.mark.parametrize("engine", ["fitted", "align"])

@@ -13,8 +13,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7 import profile_search
-from clalign.engines.plan7.hmmer3.search import hits_in_steps
-from clalign.engines.plan7.profile_search import start_many
+from clalign.engines.plan7.profile_search import hits_in_steps, start_many
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module

@@ -244,7 +244,7 @@ def test_a_processor_takes_nothing_while_it_helps_a_card() -> None:
     """It is asked for domains by the executor of the card, and cannot do both."""
     run: Any = Begun({}, set())
     planner, card, processor = planner_of(1, 12, 2), Step(6), Step(2)
-    planner.let_give_way(processor)
+    planner.yield_while_helping(processor)
     assert taken_by(planner, run, card).last > 0
     planner.lend(1, card)
     assert planner.take(run, processor) is None
@@ -258,7 +258,7 @@ def test_a_processor_does_not_wait_for_a_card_that_hangs() -> None:
     clock, run = [0.0], Begun({}, set())
     given: Any = run
     planner, card, processor = planner_of(1, 12, 2, lambda: clock[0]), Step(6), Step(2)
-    planner.let_give_way(processor)
+    planner.yield_while_helping(processor)
     taken_by(planner, given, card)
     planner.lend(1, card)
     clock[0] += 1.0

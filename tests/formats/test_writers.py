@@ -19,8 +19,9 @@ from clalign.engines.plan7.exports import hmmer3_text
 from clalign.engines.plan7.exports.hmmer3_stockholm import hmmer3_stockholm_lines
 from clalign.errors import OutputError
 from clalign.formats import writers
+from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
 from clalign.formats.row_alignments import read_rows
-from clalign.formats.writers import AlignedRow, check_writable, whole_file
+from clalign.formats.writers import check_writable, whole_file
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit
 
@@ -134,7 +135,7 @@ def test_domains_whose_names_would_begin_another_line_stay_in_stockholm(
 ) -> None:
     row = AlignedRow("#a", "", "", 1, 3, 0, "MMM", "ACD", "***")
     card = {"name": "p", "accession": "", "description": "", "length": 3}
-    write = (lambda *given: hmmer3_stockholm_lines(*given, "clalign")) if is_hmmer3 else writers.stockholm_lines
+    write = (lambda *given: hmmer3_stockholm_lines(*given, "clalign")) if is_hmmer3 else profile_stockholm_lines
     path = tmp_path / "a.sto"
     path.write_text("".join(f"{line}\n" for line in write(card, lambda: [row] * n_rows)))
     names = {1: ["%23a/1-3"], 2: ["0|%23a/1-3", "1|%23a/1-3"] if is_hmmer3 else ["%23a/1-3", "%23a_2/1-3"]}

@@ -11,7 +11,7 @@ import pytest
 
 from clalign.errors import InputError, OptionError, OutputError, RunBusy
 from clalign.runs import connection as door
-from clalign.runs.notes import LONGEST, OF_HIT
+from clalign.runs.notes import MAX_LENGTH, OF_HIT
 from clalign.runs.run_file import create_run, open_run, write_note
 from clalign.runs.sealing import seal_finished
 
@@ -60,9 +60,9 @@ def test_a_note_is_one_line(path: Path) -> None:
 
 def test_a_note_that_is_too_long_changes_nothing(path: Path) -> None:
     write_note(path, 0, 7, "kept")
-    write_note(path, 0, 8, "x" * LONGEST)
-    with pytest.raises(OptionError, match=rf"\b{LONGEST}\b.*\b{LONGEST + 1}\b"):
-        write_note(path, 0, 7, "x" * (LONGEST + 1))
+    write_note(path, 0, 8, "x" * MAX_LENGTH)
+    with pytest.raises(OptionError, match=rf"\b{MAX_LENGTH}\b.*\b{MAX_LENGTH + 1}\b"):
+        write_note(path, 0, 7, "x" * (MAX_LENGTH + 1))
     assert notes_of(path)[0, 7] == "kept"
 
 

@@ -45,7 +45,7 @@ def path(tmp_path: Path) -> Path:
 def test_a_hit_is_significant_as_the_search_or_a_line_has_it(path: Path) -> None:
     """By rule and by count, whether one query is asked for or all are."""
     hits = [
-        Hit(row, row, f"s{row}", "", "", 30, float(score), 0.0, 1.0, score, (), 0, is_included=score > 4)
+        Hit(row, row, f"s{row}", "", "", 30, float(score), 0.0, 1.0, score, (), 0, is_significant=score > 4)
         for row, score in enumerate((9, 7, 5, 4, 4, 2))
     ]
     with open_run(path, writable=True) as run:

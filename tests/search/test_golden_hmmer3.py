@@ -74,7 +74,7 @@ def hit_differences(hit: Hit, row: list[str]) -> list[str]:
     assert best is not None
     assert said is not None
     counts = [said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes, hit.n_domains,
-              len(hit.reported_domains), sum(d.is_included for d in hit.domains)]  # fmt: skip
+              len(hit.reported_domains), sum(d.is_significant for d in hit.domains)]  # fmt: skip
     numbers = [
         (hit.evalue, ".2g"), (hit.score, ".1f"), (hit.bias, ".1f"), (best.evalue, ".2g"), (best.score, ".1f"),
         (best.bias, ".1f"), (said.expected, ".1f"),

@@ -291,11 +291,11 @@ def test_thresholds_at_their_edges() -> None:
 
     assert limits.reports(least + 1e-3, evalue(least + 1e-3))
     assert not limits.reports(least - 1e-3, evalue(least - 1e-3))
-    assert not limits.includes(least + 1e-3, evalue(least + 1e-3))
+    assert not limits.calls_significant(least + 1e-3, evalue(least + 1e-3))
     by_score = hmmer3_thresholds(hmm, SearchSpec("p", "t", score=20.5, inclusion_score=30.0), 5.0)
     assert by_score.reports(20.5, math.inf), "the E-value does not count"
     assert not by_score.reports(20.499998, 0.0)
-    assert (by_score.report_score, by_score.include_score) == (20.5, 30.0)
+    assert (by_score.report_score, by_score.least_significant_score) == (20.5, 30.0)
     assert by_score.domains.sorts_by_score
     curated = hmmer3_thresholds(hmm, SearchSpec("p", "t", cutoff="ga"), 5.0)
     assert hmm.cutoffs.gathering is not None
@@ -449,7 +449,7 @@ def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
 def test_without_a_target_to_score_there_is_an_empty_answer(
     direction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clalign.engines.plan7.targets.LONGEST", 20)
+    monkeypatch.setattr("clalign.engines.plan7.targets.MAX_LENGTH", 20)
     targets = tmp_path / "targets.fa"
     targets.write_text(">long\n" + "MKVLAA" * 5 + "\n>bad\nMK-LV\n")
     path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)
@@ -468,7 +468,7 @@ def test_without_a_target_to_score_there_is_an_empty_answer(
 def test_without_targets_every_score_is_significant() -> None:
     hmm = load_profiles(str(RRM))[0]
     limits = hmmer3_thresholds(hmm, SearchSpec("p", "t", evalue=0.0), 0.0)
-    assert limits.report_score == limits.include_score == -(2.0**30) / 1000.0
+    assert limits.report_score == limits.least_significant_score == -(2.0**30) / 1000.0
     assert limits.reports(-5.0, hmmer3_evalue(0.0, limits.n_targets))
 
 

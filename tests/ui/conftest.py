@@ -89,7 +89,7 @@ def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start no worker that looks what a run would take, beside those that a test is about."""
-    monkeypatch.setattr(spec_sheet, "FORESEE_MS", 10**9)
+    monkeypatch.setattr(spec_sheet, "DRY_RUN_MS", 10**9)
 
 
 @pytest.fixture(scope="session")

@@ -84,7 +84,7 @@ def made_up_hit(row: int, score: float, rng: np.random.Generator) -> Hit:
     kind = ("kinase", "globin", "transport 50% protein")[row % 3]
     evalue = float(10.0 ** (-score / 3.3))
     return Hit(row, row, f"SEQ_{row:06d}", f"A{row:05d}", f"made-up {kind}", length, score, 0.2, evalue,
-               int(score * 1000), domains, len(domains), is_included=score >= 10.0)  # fmt: skip
+               int(score * 1000), domains, len(domains), is_significant=score >= 10.0)  # fmt: skip
 
 
 def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
@@ -462,7 +462,7 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "verify": verify, "export": export, "ladder": ladder, "smith_waterman_ladder": pair_ladder,
         "pair_hmm_ladder": pair_ladder, "synchronization": synchronization, "bench": bench, "calibrate": calibrate,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"],
-        "foresee": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
+        "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
             {"programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}]}}  # fmt: skip
 
 

@@ -304,14 +304,14 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     qtbot.waitUntil(lambda: inspector.is_idle)
     manners(lingers=600)
     sheet.request_forecast()
-    asked = inspector.foreseeing
+    asked = inspector.dry_run_worker
     qtbot.waitUntil(lambda: asked.pid > 0)
     pid = asked.pid
     sheet.request_forecast()
-    assert inspector.foreseeing is asked, "of the same spec it is asked once"
+    assert inspector.dry_run_worker is asked, "of the same spec it is asked once"
     if how == "another wish":
-        inspector.foresee("search", {}, lambda found: None)
-        assert inspector.foreseeing is not asked
+        inspector.dry_run("search", {}, lambda found: None)
+        assert inspector.dry_run_worker is not asked
     elif how == "another spec":
         sheet.form.set_values({"without_filters": True})
     elif how == "run":
@@ -319,7 +319,7 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
     else:
         loaded.sheets.close_sheet()
     assert not psutil.pid_exists(pid)
-    inspector.stop_foreseeing()
+    inspector.stop_dry_run()
     assert inspector.is_idle
 
 

@@ -12,6 +12,7 @@ from msgspec import structs
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 
+from clalign.engines.columns import Column
 from clalign.engines.plan7.tables import RUNS
 from clalign.jobs import JobContext
 from clalign.runs.pages import VALUES, HitQuery
@@ -21,6 +22,7 @@ from clalign.ui.models.reader import Reader
 from clalign.ui.models.results import hits_model
 from clalign.ui.models.results.hit_filter import parse_filter
 from clalign.ui.models.results.hit_pages import HitPages
+from clalign.ui.models.results.hit_table import shown
 from clalign.ui.models.results.hits_model import HitsModel
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.hits_table import HitsPanel, HitsTable
@@ -325,3 +327,9 @@ def test_a_slow_order_is_told_and_can_be_given_up(
     assert model.row_at(0).name == min(model.row_at(place).name for place in range(200))
     assert not panel.waiting.isVisible()
     model.close()
+
+
+def test_a_column_that_the_window_knows_nothing_of_shows_its_value() -> None:
+    column = Column("new", "New", "Something new", "whole number", value=lambda row: row + 1)
+    (new,) = shown([column], {}, lambda hit, hits: 6)
+    assert (new.text(None, None), new.shown) == ("7", False)  # type: ignore[arg-type]

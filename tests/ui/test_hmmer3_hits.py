@@ -59,8 +59,8 @@ def test_rows_are_those_of_the_run_file(hmmer3_run: Callable[..., Path]) -> None
     with open_run(path) as run:
         for row, hit in zip(pages.rows(0, 10), run.hits(0), strict=True):
             assert row.name == hit.name
-            judged = [(span.is_reported, span.is_included, span.accuracy) for span in row.domains]
-            assert judged == [(d.is_reported, d.is_included, d.accuracy) for d in hit.domains]
+            judged = [(span.is_reported, span.is_significant, span.accuracy) for span in row.domains]
+            assert judged == [(d.is_reported, d.is_significant, d.accuracy) for d in hit.domains]
             assert (row.filters.msv, row.filters.viterbi) == (hit.filters.msv, hit.filters.viterbi)
             assert row.estimates.expected == hit.estimates.expected
     pages.close()

@@ -272,7 +272,7 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     assert together.rows_panel is view.panel
     rows = view.panel.view.alignment
     with open_run(together.run.path) as run:
-        n_domains = sum(part.is_included for hit in run.hits(0) if hit.is_included for part in hit.domains)
+        n_domains = sum(part.is_significant for hit in run.hits(0) if hit.is_significant for part in hit.domains)
     assert rows.n_rows == n_domains
     assert "Score (bits)" in view.panel.view.scores
     assert set(rows.notes.columns) == {"RF"}

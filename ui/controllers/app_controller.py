@@ -69,8 +69,8 @@ class AppController(AppContext):
         self._connect_session()
         self.forms: dict[str, FormController] = {}
         for entry, kind in parts("controller"):
-            self.forms[entry.known_as] = kind(self, self.jobs, self.sources, self.locating)
-            setattr(self, entry.known_as, self.forms[entry.known_as])  # where the commands look for it
+            self.forms[entry.controller_name] = kind(self, self.jobs, self.sources, self.locating)
+            setattr(self, entry.controller_name, self.forms[entry.controller_name])  # where the commands look for it
         window.details.source.offers = self.offers
         self.sources.run_opened.connect(self.open_run_page)
         self.sources.run_chosen.connect(self.show_run)
@@ -87,7 +87,7 @@ class AppController(AppContext):
     def form_of(self, engine: Engine | None) -> FormController | None:
         """Return the controller that prepares runs of an engine; None if the window has none."""
         entry = PARTS.get(engine.name) if engine is not None else None
-        return self.forms.get(entry.known_as) if entry is not None else None
+        return self.forms.get(entry.controller_name) if entry is not None else None
 
     def offers(self, source: Source) -> list[Offer]:
         """Return the actions for an opened file."""

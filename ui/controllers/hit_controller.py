@@ -75,7 +75,7 @@ class HitController(Controller):
             "filtered": hits.n_shown,
             "selected": page.hits.table.n_chosen(),
         }
-        if page.run.engine is not None and page.run.engine.judges:
+        if page.run.engine is not None and page.run.engine.calls_significant:
             # To count those of all queries would take long where only one is in view.
             are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved
             counts["significant"] = page.run.counts["significant"] if are_counted else None

@@ -50,7 +50,7 @@ MAX_DRAWN = 2000
 
 def _judges(page: ResultsPage) -> bool:
     """Return whether the engine of a run calls hits significant."""
-    return page.run.engine is not None and page.run.engine.judges
+    return page.run.engine is not None and page.run.engine.calls_significant
 
 
 def _load_parts() -> None:

@@ -29,26 +29,26 @@ class Parts:
         A `ResultsPage`.
     controller : str
         A `FormController`; without it no runs are prepared in the window.
-    known_as : str
-        What its commands call that controller.
+    controller_name : str
+        Name of that controller in `AppController` and in its commands, as ``search`` in ``search.open_sheet``.
     commands : str
         Each a `Command`, in a tuple.
     examples : str
         Returns its bundled examples.
-    way : tuple of str
-        Text, command and tooltip of a button of the start page.
-    needs : str
-        What its files are, as the part of a sentence.
+    start_button : tuple of str
+        Text, command and tooltip of its button on the start page.
+    input_words : str
+        The files that it needs, as a part of a sentence.
     """
 
     run_view: str = "..models.results.run_view:RunView"
     page: str = "..views.results.results_page:ResultsPage"
     controller: str = ""
-    known_as: str = ""
+    controller_name: str = ""
     commands: str = ""
     examples: str = ""
-    way: tuple[str, str, str] | None = None
-    needs: str = ""
+    start_button: tuple[str, str, str] | None = None
+    input_words: str = ""
 
 
 USUAL = "plan7"
@@ -58,29 +58,30 @@ PARTS = {
         run_view=".plan7.run_view:ProfileRunView",
         page=".plan7.page:SearchPage",
         controller=".plan7.search_controller:SearchController",
-        known_as="search",
+        controller_name="search",
         commands=".plan7.commands:COMMANDS",
         examples="clalign.databases.examples:load_examples",
-        needs="a search needs a profile (.hmm of HMMER2 or HMMER3) and sequences (FASTA, FASTQ, GenBank, Stockholm …)",
+        input_words="a search needs a profile (.hmm of HMMER2 or HMMER3) and sequences"
+        " (FASTA, FASTQ, GenBank, Stockholm …)",
     ),
     "pairwise": Parts(
         run_view=".pairwise.run_view:PairRunView",
         page=".pairwise.page:PairPage",
         controller=".pairwise.pair_controller:PairController",
-        known_as="pairs",
+        controller_name="pairs",
         commands=".pairwise.commands:COMMANDS",
         examples="clalign.databases.examples:load_pair_examples",
-        way=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
-        needs="a comparison two sequence files, or one and a sequence that is pasted",
+        start_button=("Compare sequences…", "pairs.open_sheet", "Smith-Waterman: sequences with sequences"),
+        input_words="a comparison two sequence files, or one and a sequence that is pasted",
     ),
     "msa": Parts(
         run_view=".msa.run_view:AlignedRunView",
         page=".msa.page:AlignedPage",
         controller=".msa.align_controller:AlignController",
-        known_as="align",
+        controller_name="align",
         commands=".msa.commands:COMMANDS",
-        way=("Align sequences…", "align.open_sheet", "Statistical alignment of many sequences (FSA)"),
-        needs="an alignment the sequences of one file",
+        start_button=("Align sequences…", "align.open_sheet", "Statistical alignment of many sequences (FSA)"),
+        input_words="an alignment the sequences of one file",
     ),
 }
 
@@ -119,8 +120,8 @@ def _found(place: str) -> Any:
 
 def welcome() -> Welcome:
     """Return the entries of the start page, with the first example of each engine first."""
-    lists = [[(entry.known_as, example) for example in load()] for entry, load in parts("examples")]
+    lists = [[(entry.controller_name, example) for example in load()] for entry, load in parts("examples")]
     examples = [example for some in zip_longest(*lists) for example in some if example is not None]
-    ways = [entry.way for entry in PARTS.values() if entry.way is not None]
-    needs = ", ".join(entry.needs for entry in PARTS.values() if entry.needs)
-    return Welcome(examples, ways, f"{needs[:1].upper()}{needs[1:]}.")
+    buttons = [entry.start_button for entry in PARTS.values() if entry.start_button is not None]
+    words = ", ".join(entry.input_words for entry in PARTS.values() if entry.input_words)
+    return Welcome(examples, buttons, f"{words[:1].upper()}{words[1:]}.")

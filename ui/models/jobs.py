@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import BUILD, Event
+from clalign.jobs.stages import stage_words
 from clalign.values.documents import DeviceFields, JobRequest, JobResult
 
 from .. import formatting
@@ -28,16 +29,6 @@ ACTIVE = ("waiting", "running", "paused", "stopping")
 
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may succeed."""
-
-STAGES = {"build": "Preparing kernels for this device once,", "test": "Testing the device once",
-          "read": "Reading", "encode": "Preparing the sequences once; next time this step is skipped",
-          "search": "Searching", "export": "Writing", "verify": "Checking on the reference",
-          "merge": "Merging the parts",
-          "selftest": "Testing", "ladder": "Running the rungs", "bench": "Measuring the devices",
-          "calibrate": "Scoring random sequences", "tune": "Trying the kernels in different sizes",
-          "hmmbuild": "Building the profile", "tree": "Joining neighbors", "training": "Learning from the pairs",
-          "pairs": "Comparing pairs",
-          "annealing": "Merging columns", "refinement": "Refining the columns"}  # fmt: skip
 
 
 @dataclass
@@ -197,7 +188,7 @@ def _waiting(item: JobItem) -> str:
 
 
 def _running(item: JobItem) -> str:
-    parts = [STAGES.get(item.stage) or item.stage.capitalize() or "Starting"]
+    parts = [stage_words(item.stage) or "Starting"]
     if item.stage == BUILD:
         parts[0] += f" {item.done:.0f} of {item.total:.0f}"
     elif item.total:

@@ -57,8 +57,8 @@ class AppContext(QObject):
         self._files: Reader | None = None
         self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
         self.inspector.fault_found.connect(self.show_fault)
-        self.queue.job_added.connect(lambda _: self.inspector.stop_foreseeing())  # the job is to have the device
-        window.sheets.sheet_closed.connect(self.inspector.stop_foreseeing)
+        self.queue.job_added.connect(lambda _: self.inspector.stop_dry_run())  # the job is to have the device
+        window.sheets.sheet_closed.connect(self.inspector.stop_dry_run)
 
     @property
     def files(self) -> Reader:

@@ -83,12 +83,12 @@ class FormController(Controller):
         if self.engine:
             self._app.queue.prepare(self.engine, self._app.workspace.device_id)
         sheet.run_requested.connect(self.start)
-        sheet.foresee_requested.connect(lambda spec: self._foresee(sheet, spec))
-        sheet.foreseeing_outdated.connect(self._app.inspector.stop_foreseeing)
+        sheet.dry_run_requested.connect(lambda spec: self._dry_run(sheet, spec))
+        sheet.dry_run_outdated.connect(self._app.inspector.stop_dry_run)
         sheet.open_requested.connect(self.sources.open_files)
         self._app.window.sheets.open_sheet(sheet)
 
-    def _foresee(self, sheet: SpecSheet, spec: Spec) -> None:
+    def _dry_run(self, sheet: SpecSheet, spec: Spec) -> None:
         """Let a worker estimate the time to build kernels unless another run has the device."""
         engine = next((engine for engine in engines() if isinstance(spec, engine.spec)), None)
         if engine is None or self._app.queue.current is not None:
@@ -96,9 +96,9 @@ class FormController(Controller):
 
         def show(found: JobResult) -> None:
             if isValid(sheet):
-                sheet.show_foreseen(spec, found)
+                sheet.show_dry_run(spec, found)
 
-        self._app.inspector.foresee(engine.job, spec.to_dict(), show)
+        self._app.inspector.dry_run(engine.job, spec.to_dict(), show)
 
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""

@@ -49,12 +49,12 @@ class Inspector(QObject):
         self._workspace = workspace
         self._waiting: deque[tuple[JobRequest, Answer, Problem, PartialHandler]] = deque()
         self._workers: list[WorkerProcess] = []
-        self.foreseeing: WorkerProcess | None = None
+        self.dry_run_worker: WorkerProcess | None = None
 
     @property
     def is_idle(self) -> bool:
         """Whether no quick job runs."""
-        return not self._workers and self.foreseeing is None
+        return not self._workers and self.dry_run_worker is None
 
     def read_file(self, path: str, alphabet: str = "auto") -> None:
         """Inspect a file; the result is an input report, or profiles."""
@@ -68,20 +68,20 @@ class Inspector(QObject):
         """Search for devices in the background."""
         self.ask({"job": "devices", "refresh": refresh}, self._take_devices, self._miss_devices, self._pass_warning_on)
 
-    def foresee(self, job: str, spec: SpecFields, answer: Answer) -> None:
+    def dry_run(self, job: str, spec: SpecFields, answer: Answer) -> None:
         """Estimate the time to build kernels for a run, in place of an earlier estimate; failures are ignored.
 
         The user has not requested it: nothing else waits for it, and no failure is shown.
         """
-        request = {"job": "foresee", "of": job, "spec": spec}
-        if self.foreseeing is not None and self.foreseeing.job == request:
+        request = {"job": "dry_run", "of": job, "spec": spec}
+        if self.dry_run_worker is not None and self.dry_run_worker.job == request:
             return
-        self.stop_foreseeing()
-        worker = self.foreseeing = WorkerProcess(self._command, request, self)
+        self.stop_dry_run()
+        worker = self.dry_run_worker = WorkerProcess(self._command, request, self)
 
         def end(value: JobResult) -> None:
-            if self.foreseeing is worker:
-                self.foreseeing = None
+            if self.dry_run_worker is worker:
+                self.dry_run_worker = None
                 worker.deleteLater()
                 answer(value)
 
@@ -90,9 +90,9 @@ class Inspector(QObject):
             signal.connect(lambda _: end({}))
         worker.start()
 
-    def stop_foreseeing(self) -> None:
+    def stop_dry_run(self) -> None:
         """Cancel the estimate."""
-        worker, self.foreseeing = self.foreseeing, None
+        worker, self.dry_run_worker = self.dry_run_worker, None
         if worker is not None:
             worker.end_at_once()
 
@@ -106,7 +106,7 @@ class Inspector(QObject):
 
     def leave(self) -> None:
         """End all quick jobs, when the window closes."""
-        self.stop_foreseeing()
+        self.stop_dry_run()
         self._waiting.clear()
         for worker in self._workers:
             worker.leave()

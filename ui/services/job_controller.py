@@ -312,8 +312,8 @@ class JobController(Controller):
             page = self._app.pages.get(item.run)
             engine = engine_for(item.kind) or (page.run.engine if page is not None else None)
             head = f"Search finished: {found}"
-            if engine is not None and not engine.has_parts:  # it has no hits
-                head = f"{engine.did} {formatting.plural(value['n_sequences'], 'sequence')}"
+            if engine is not None and not engine.writes_partial_results:  # it has no hits
+                head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
             item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
             return
         if item.kind == "export":

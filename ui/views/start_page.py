@@ -56,15 +56,15 @@ class Welcome:
     ----------
     examples : list of tuple
         What commands call the controller of each, and the example.
-    ways : list of tuple
+    buttons : list of tuple
         Text, command and tooltip of buttons beside those that open files.
-    needs : str
-        What the files are that runs need.
+    input_words : str
+        A sentence: the files that a run of each engine needs.
     """
 
     examples: list[tuple[str, Example | PairExample]]
-    ways: list[tuple[str, str, str]]
-    needs: str
+    buttons: list[tuple[str, str, str]]
+    input_words: str
 
 
 class ExampleCard(QPushButton):
@@ -182,17 +182,17 @@ class StartPage(QScrollArea):
             "Open files…", self.open_requested.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
         )
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
-        ways = [
+        buttons = [
             button(text, partial(self.command_requested.emit, command, ()), tip=tip)
-            for text, command, tip in self._welcome.ways
+            for text, command, tip in self._welcome.buttons
         ]
         grid = QGridLayout()
         grid.setSpacing(8)
         grid.setColumnStretch(2, 1)
-        for place, way in enumerate([button("Paste sequences…", self.paste_requested.emit), *ways]):
-            grid.addWidget(way, place // 2, place % 2)
+        for place, each in enumerate([button("Paste sequences…", self.paste_requested.emit), *buttons]):
+            grid.addWidget(each, place // 2, place % 2)
         box.addLayout(grid)
-        box.addWidget(label(self._welcome.needs, "muted", wrap=True))
+        box.addWidget(label(self._welcome.input_words, "muted", wrap=True))
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
         box.addLayout(self._recent)

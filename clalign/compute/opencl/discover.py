@@ -41,7 +41,7 @@ LIST_SECONDS = 20
 TEST_SECONDS = 120
 
 NEXT_SECONDS = 1.0
-"""So long the test of a device has the machine to itself; most of a longer one is its driver's compiler."""
+"""Time for which the test of a device has the machine to itself (s); most of a longer test is its driver's compiler."""
 
 TELL_SECONDS = 5.0
 """A driver whose test takes longer is told of."""

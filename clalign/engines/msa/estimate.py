@@ -24,25 +24,25 @@ POSTERIORS_PER_RESIDUE, MAX_PER_RESIDUE = 3, 8
 are 2 to 3.5, of distant proteins 4 to 6; only sequences of very few letters have more than 8."""
 
 CANDIDATES_PER_RESIDUE, MAX_CANDIDATES = 1, 2
-"""Of these, those that merges may begin with, mostly and at most, where the gap factor is 1."""
+"""Candidates, the posteriors that merges may begin with, for each residue, mostly and at most, at a gap factor of 1."""
 
 MIN_FACTOR = 0.01
 """With gap factors below this everything may be merged."""
 
 PACKED_BYTES = 5
-"""Of a posterior in the run file."""
+"""Bytes of a posterior in the run file."""
 
 POSTERIOR_BYTES, ROW_BYTES = 8, 16
-"""Of a posterior in arrays, and of what a residue has in each pair besides; the annealing has as much once more."""
+"""Bytes of a posterior in arrays, and of what a residue has in each pair besides; the annealing has as much again."""
 
 MERGING_BYTES = 44
-"""Of the annealing's edges, its heap and its table of known ones, which grows by half, for each candidate."""
+"""Bytes of the annealing's edges, its heap and its table of known ones, which grows by half, for each candidate."""
 
 PAIR_NUMBER_BYTES = 4
-"""Of any two sequences, compared or not, in the table that merging looks pairs up in."""
+"""Bytes of any two sequences, compared or not, in the table that merging looks pairs up in."""
 
 RESIDUE_BYTES = 60
-"""Of the alignment, while it is made."""
+"""Bytes of a residue in the alignment while it is made."""
 
 SPEED = {
     1: {"cpu": 0.1, "gpu": 0.02, "accelerator": 0.02, "reference": 0.1},
@@ -54,8 +54,8 @@ DEVICE_RATE = 2e8
 """Cells a second of a device that was never measured."""
 
 MERGING_SECONDS = 7e-9
-"""Of annealing and refinement, for each candidate and sequence: columns grow with the number of sequences. 500 proteins
-by 9,400 pairs took 6.2 s, 73 long ones by 849 pairs 0.7 s (`benchmarks/results`)."""
+"""Seconds of annealing and refinement for each candidate and sequence: columns grow with the number of sequences. 500
+proteins by 9,400 pairs took 6.2 s, 73 long ones by 849 pairs 0.7 s (`benchmarks/results`)."""
 
 MAX_OF_MEMORY = 0.8
 

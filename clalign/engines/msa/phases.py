@@ -37,10 +37,10 @@ from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sparse_posteriors import SparsePosteriors
 
 UNIT = 1e-3
-"""Of scores: they are logarithms of likelihoods for each residue."""
+"""Unit of stored scores (nats): logarithms of likelihoods for each residue."""
 
 USUAL_ROUNDS = 2
-"""Of the training of a pair: hardly any needs three."""
+"""Rounds that the training of a pair takes: hardly any needs three."""
 
 Computed = tuple[Callable[[], Kept], Numbers]
 """What returns the rows of the tables of pieces; logarithms of likelihoods of all pairs."""
@@ -176,7 +176,7 @@ class PairSearch(Struct, frozen=True, eq=False):
 
 
 BIN_WIDTH = 10
-"""Of the histogram of scores."""
+"""Width of the bars of the histogram of scores (`UNIT`)."""
 
 
 class Part(Struct, frozen=True, eq=False):

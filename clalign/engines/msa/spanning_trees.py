@@ -14,7 +14,7 @@ Keys = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 
 NUMBER_BITS = 34
-"""Of the number of a pair in a key, i * N + j; above them are the 30 that a weight from 0 to 1 has."""
+"""Bits of the number of a pair in a key, i * N + j; above them are the 30 of a weight from 0 to 1."""
 
 MAX_SEQUENCES = 1 << NUMBER_BITS // 2
 

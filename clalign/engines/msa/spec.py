@@ -16,7 +16,7 @@ ALIGNING = "Alignment"
 PAIRS = "Pairs"
 
 MAX_ROUNDS = 3
-"""Of learning: FSA makes no more."""
+"""Limit of the rounds of learning, as in FSA."""
 
 GAPS = ("gap_open_1", "gap_extend_1", "gap_open_2", "gap_extend_2")
 

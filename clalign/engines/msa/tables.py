@@ -25,14 +25,14 @@ PAIRS = EngineTable(name="msa_pairs", columns={"pairs": bytes, "block_ends": byt
 """One row: the pairs (int32[P, 2]), and where each block of them ends (int64[n_blocks])."""
 
 COUNTS = EngineTable(name="msa_counts", of="pieces", columns={"sums": bytes})
-"""Of each block in a round: the sums of its expected counts."""
+"""For each block in a round the sums of its expected counts."""
 
 POSTERIORS = EngineTable(
     name="msa_posteriors",
     of="pieces",
     columns={"n_entries": Count, "likelihoods": bytes, "gaps": bytes, "entries": bytes},
 )
-"""Of each block: logarithms of likelihoods (float64[n]), gap parameters (float64[n, 2, n_sets]), and posteriors."""
+"""For each block logarithms of likelihoods (float64[n]), gap parameters (float64[n, 2, n_sets]), and posteriors."""
 
 ANNEALING = EngineTable(
     name="msa_annealing",

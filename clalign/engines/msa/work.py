@@ -101,18 +101,18 @@ class AlignmentWork:
             report = report_of(given, spec, digests)
         known = None if spec.load_posteriors is None else _known(spec.load_posteriors, given)
         if is_old:
-            return cls(task, given, report, blocks_of_run(run, len(given)), known)._foreseen()
+            return cls(task, given, report, blocks_of_run(run, len(given)), known)._with_programs_ahead()
         seed_of(given, spec)  # which may be refused
         check = task.context.check
         check_size(given.lengths, spec)
         pairs = pairs_of(given, spec, check) if known is None else known.pairs
         blocks = Blocks(pairs, blocks_of(batch_of(given, pairs), check))
-        return cls(task, given, report, blocks, known, digests)._foreseen()
+        return cls(task, given, report, blocks, known, digests)._with_programs_ahead()
 
-    def _foreseen(self) -> AlignmentWork:
+    def _with_programs_ahead(self) -> AlignmentWork:
         """Have all programs built that will be needed."""
-        self.task.foresee(self._rehearse)
-        self.task.foresee_help(rehearse_merging)
+        self.task.build_ahead(self._rehearse)
+        self.task.build_ahead_for_helper(rehearse_merging)
         return self
 
     def _rehearse(self, session: Rehearsal) -> None:
@@ -214,7 +214,7 @@ class AlignmentWork:
         phases = self._phases()
         return Plan(
             sorted(phases), len(self.batch), sum(phase.n_cells for phase in phases.values()), self._search_of,
-            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, has_host=True,
+            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, may_suit_cpu=True,
             phases=phases, is_needed=self._is_needed,
         )  # fmt: skip
 

@@ -21,8 +21,9 @@ from clalign.engines.pairwise.tables import begun_facts, n_wider
 from clalign.errors import ClalignError
 from clalign.formats import pairwise_rows as rows
 from clalign.formats.pairwise_rows import PairRow
+from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
 from clalign.formats.tables import PARTIAL, plain
-from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
+from clalign.formats.writers import fasta_record
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -282,7 +283,7 @@ def write_stockholm(source: PairSource, stream: TextIO) -> int:
 
         n = sum(1 for hit in source.hits(number) for domain in hit.domains if domain.states)
         if n:
-            write_lines(stream, stockholm_lines(card, aligned, comments))
+            write_lines(stream, profile_stockholm_lines(card, aligned, comments))
         count += n
     return count
 

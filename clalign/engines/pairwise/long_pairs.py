@@ -23,22 +23,22 @@ from clalign.values.sequences import SequenceBatch
 
 WAY_BACK = {"reference": 2.0}
 USUAL_WAY_BACK = 1.2
-"""So many times as many cells as a pair has are computed for its alignment, at most or about."""
+"""Cells that are computed for the alignment of a pair, in multiples of those that it has, at most or about."""
 
 KEPT_EVERY = 10.0
-"""Seconds from one state that is kept to the next, as long as keeping does not take long."""
+"""Time from one state that is kept to the next (s), as long as keeping does not take long."""
 
 MAX_OF_TIME = 0.05
 """Share of the time that keeping may take."""
 
 BYTES_A_SECOND = 5e7
-"""So much is packed and written, at least."""
+"""Bytes that are packed and written in a second, at least."""
 
 MAX_STOP_SECONDS = 1.0
-"""Keeping a state may take so long when a job is stopped, or as long as has been computed since the last one."""
+"""Time that keeping a state may take when a job is stopped (s), unless more has been computed since the last one."""
 
 ROW_BYTES = 2**24
-"""Of a row of a run file."""
+"""Size of a row of a run file (bytes)."""
 
 FORMAT = 1
 

@@ -15,7 +15,7 @@ from clalign.values.hits import Hit
 NAME_WIDTH = 30
 
 HITS_LATER = "Hits are found when all parts are merged."
-"""Of a part whose hits need the scores of the other parts."""
+"""Text of a part whose hits need the scores of the other parts."""
 
 MIN_EVALUE = 1e-300
 """Smaller E-values are not told apart; in tables they are numbers still."""
@@ -209,7 +209,7 @@ def totals(
 
 
 STRETCH_WIDTHS = (17, 9, 9, 9, 8, 8, 9)
-"""Of the columns of a table of columns taken together."""
+"""Widths of the columns of the table of stretches (characters)."""
 
 
 def explanation_lines(value: Explanation) -> Iterator[str]:

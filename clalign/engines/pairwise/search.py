@@ -50,7 +50,7 @@ from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.sequences import SequenceDatabase
 
 CARDS_AT_ONCE = 64
-"""So many cards of queries are made before a job is asked whether to go on."""
+"""Cards of queries that are made before a job is asked whether to stop."""
 
 PAIR_SPEED = 4
 """Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""
@@ -76,7 +76,7 @@ class PairwiseWork(Struct):
         """Read the input; a begun run has its statistics."""
         inputs = load_inputs(task.run, task.spec, task.context)
         if not task.spec.is_pairs:
-            task.foresee(partial(rehearse, inputs))
+            task.build_ahead(partial(rehearse, inputs))
         if not isinstance(task.run.facts, PairwiseFacts):
             refuse_unknown_statistics(inputs, task.spec)
         return cls(task, inputs, cautions(inputs))

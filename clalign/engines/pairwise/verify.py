@@ -70,7 +70,7 @@ SAME = (
     "raw",
     "n_domains",
     "log_pvalue",
-    "is_included",
+    "is_significant",
 )
 """What a hit of a pair has of its sequence and its alignments."""
 

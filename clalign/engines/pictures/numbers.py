@@ -29,7 +29,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
         Of the query; empty if it is of all.
     n_queries : int
         How many queries they are of.
-    judges : bool
+    calls_significant : bool
         Whether hits are called significant.
     noun, nouns : str
         What a query is called, and several.
@@ -42,7 +42,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
     query: int | None
     card: Card
     n_queries: int
-    judges: bool
+    calls_significant: bool
     noun: str
     nouns: str
     run: RunFile
@@ -92,4 +92,6 @@ def read_numbers(run: RunFile, hits: HitQueries, query: int | None, context: Job
     found = read_hit_columns(hits, query, context.check)
     card = run.card(query) if query is not None else {}
     n = 1 if query is not None else n_queries
-    return HitNumbers(found, query, card, n, engine.judges, engine.query, engine.queries, run, hits.are_chosen)
+    return HitNumbers(
+        found, query, card, n, engine.calls_significant, engine.query, engine.queries, run, hits.are_chosen
+    )

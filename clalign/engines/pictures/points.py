@@ -71,7 +71,7 @@ class Points(HitPicture):
         area = plot_area(width, height, above)
         across, up = self._scales(area.left, area.right, area.bottom, area.top)
         shapes: list[Shape] = heading(self.title, width)
-        judged = self.numbers.judges
+        judged = self.numbers.calls_significant
         if judged:
             shapes += legend([("accent", "significant"), ("caution", "only reported")], EDGE, EDGE + LINE + 4)
         shapes += axes(area, across, up, (f"{self.words} ({self.unit})", f"score ({self.numbers.unit})"))

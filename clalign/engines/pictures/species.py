@@ -55,7 +55,7 @@ class SpeciesSummary(HitPicture):
     """
 
     def __init__(self, numbers: HitNumbers, taxonomy: Taxonomy, column: int = 0) -> None:
-        self.judges = numbers.judges
+        self.calls_significant = numbers.calls_significant
         self.heads = ("species", f"{numbers.target}s", "significant", "hits", "best_evalue", "best_score")
         self.counts = counted(numbers, taxonomy, column)
         named = [one for one in self.counts if one.name != UNKNOWN]
@@ -77,7 +77,7 @@ class SpeciesSummary(HitPicture):
         """Yield a line for each species."""
         for one in self.counts:
             evalue = "" if math.isnan(one.best_evalue) else float(f"{one.best_evalue:.3g}")
-            n_significant = len(one.significant) if self.judges else ""
+            n_significant = len(one.significant) if self.calls_significant else ""
             yield one.name, len(one.targets), n_significant, len(one.hits), evalue, round(one.best_score, 1)
 
     def draw(self, width: float, height: float) -> Drawing:
@@ -105,7 +105,7 @@ class SpeciesSummary(HitPicture):
             ids += one.hits
         picks = Picks(
             np.array(places, np.float64).reshape(-1, 4), np.array(parts, np.int64), np.array(ids, np.int64),
-            lambda place: _words(bars[place], self.judges),
+            lambda place: _words(bars[place], self.calls_significant),
         )  # fmt: skip
         return Drawing(self.title, width, top + len(bars) * ROW + EDGE, shapes, picks=picks)
 
@@ -128,9 +128,9 @@ def _join(all_of: SpeciesCount, one: SpeciesCount) -> None:
     all_of.best_evalue = min(all_of.best_evalue, one.best_evalue, key=lambda value: (math.isnan(value), value))
 
 
-def _words(one: SpeciesCount, judges: bool) -> str:
+def _words(one: SpeciesCount, calls_significant: bool) -> str:
     said = f"{one.name}\n{plural(len(one.targets), 'sequence')}, {plural(len(one.hits), 'hit')}"
-    return f"{said}; significant: {plural(len(one.significant), 'sequence')}" if judges else said
+    return f"{said}; significant: {plural(len(one.significant), 'sequence')}" if calls_significant else said
 
 
 def counted(numbers: HitNumbers, taxonomy: Taxonomy, column: int) -> list[SpeciesCount]:

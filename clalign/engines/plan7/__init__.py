@@ -12,8 +12,8 @@ ENGINE = Engine(
     },
     query="profile",
     queries="profiles",
-    judges=True,
-    computes_apart=True,
+    calls_significant=True,
+    uses_device_processes=True,
     title="Search {} in {}",
     parts=EngineParts(
         commands=LazyImport("clalign.engines.plan7.commands:COMMANDS"),

@@ -195,7 +195,7 @@ HITS = (
     Column("rep", "rep", "Domains that are reported", "whole number", sort="n_reported",
            value=lambda r: len(r.domains)),
     Column("inc", "inc", "Domains that are significant", "whole number",
-           value=lambda r: sum(domain.is_included for domain in r.domains)),
+           value=lambda r: sum(domain.is_significant for domain in r.domains)),
 )  # fmt: skip
 
 SETS: Sets = {

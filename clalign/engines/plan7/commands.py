@@ -13,7 +13,7 @@ from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec, flag_of
 
 MIN_TEXT_WIDTH = 120
-"""HMMER takes no smaller one."""
+"""Smallest `--textw` that HMMER accepts."""
 
 _PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
 _SEQUENCES = "sequences, also compressed; - is standard input"

@@ -8,8 +8,7 @@ from clalign.compute.opening import opening_of
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.hmmer3.funnel import in_sentence
-from clalign.engines.plan7.preparing import prepare_search
-from clalign.engines.plan7.profile_search import check_unchanged, of_the_profiles_kind
+from clalign.engines.plan7.profile_search import check_unchanged, prepare_search, with_alphabet_of_profiles
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.steps import Step
 from clalign.engines.plan7.targets import targets_of
@@ -68,7 +67,7 @@ def explain(
         check_unchanged(run, spec, report, digest)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
-    database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
+    database, report, texts = with_alphabet_of_profiles(spec, profiles, database, report)
     for text in texts:
         context.warn(text)
     row = database.row_named(target, context.warn) if isinstance(target, str) else target

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,8 +14,8 @@ from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, rein
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3.thresholds import filter_limits
-from clalign.engines.plan7.preparing import card_of_search, has_composition, prepare_search
+from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
@@ -27,24 +26,20 @@ from clalign.execution.job import Task
 from clalign.execution.pace import Pace
 from clalign.execution.units import Plan, Scored
 from clalign.formats.hmmer3 import ODD_SUM
-from clalign.formats.profiles import repeated_names
+from clalign.formats.profiles import profile_card, repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.documents import BegunFacts, JobResult
+from clalign.values.documents import BegunFacts, Card, JobResult
 from clalign.values.hits import Hit
-from clalign.values.local_profiles import Shelves
-from clalign.values.profiles import Hmm
+from clalign.values.local_profiles import LocalProfile, Shelves
+from clalign.values.profiles import Hmm, Hmmer3Settings
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
-
-if TYPE_CHECKING:
-    from clalign.engines.plan7.search import AnySearch
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
-
-TOLD_OTHERWISE = ("letters", "gaps", "digits", "empty")
-"""What is odd about a file, and HMMER has rules for."""
+REPORTED_BY_HMMER3_RULES = ("letters", "gaps", "digits", "empty")
+"""Oddities of a file that HMMER3's rules report instead."""
 
 
 class ProfileWork(Struct):
@@ -82,13 +77,13 @@ class ProfileWork(Struct):
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
             profiles, digest = load_library(files.profiles, context.check)
-        foresee(task, profiles)
+        build_ahead(task, profiles)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
         if is_begun:
             check_unchanged(run, files, report, digest)
-        database, report, texts = of_the_profiles_kind(spec, profiles, database, report)
+        database, report, texts = with_alphabet_of_profiles(spec, profiles, database, report)
         return cls(task, profiles, digest, database, report, targets_of(spec, database, profiles, report), texts)
 
     def store(self) -> BegunFacts:
@@ -103,7 +98,7 @@ class ProfileWork(Struct):
         """Yield what the user should know of the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
-        yield from self.report.oddities(without=TOLD_OTHERWISE)
+        yield from self.report.oddities(without=REPORTED_BY_HMMER3_RULES)
         yield from self.texts
         yield from _cautions(self.task.spec, self.profiles)
         yield from self.searched.left_out.texts
@@ -120,8 +115,8 @@ class ProfileWork(Struct):
         return Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
-            has_host=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps, start_many=start_many,
-            groups=shelves.firsts,
+            may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
+            start_many=start_many, groups=shelves.firsts,
         )  # fmt: skip
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
@@ -135,6 +130,54 @@ class ProfileWork(Struct):
         return {}
 
 
+def prepare_search(
+    hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
+) -> AnySearch:
+    """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
+
+    A HMMER3 profile as it is searched with is made unless it is given.
+
+    Raises
+    ------
+    OptionError
+        If the model's own cutoffs are asked for and it has none, or if it lacks the statistics it needs.
+    """
+    if hmm.origin == "hmmer3":
+        return prepare_hmmer3_search(hmm, spec, targets, profile)
+    from clalign.engines.plan7.hmmer2.search import prepare_hmmer2_search
+
+    return prepare_hmmer2_search(hmm, number, spec, targets)
+
+
+def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
+    """Return the card of a profile with the thresholds of a search, as plain data."""
+    card = profile_card(hmm)
+    if hmm.origin == "hmmer2":
+        from clalign.engines.plan7.hmmer2.search import thresholds_for
+
+        older = thresholds_for(hmm, spec, targets.n("hmmer2"))
+        return card | {
+            "report_score": older.report_score,
+            "include_score": older.least_significant_score,
+            "n_targets": older.n_targets,
+            "histogram_kind": "viterbi",
+            "histogram_report_score": older.report_score,
+        }
+    settings = hmm.settings
+    assert isinstance(settings, Hmmer3Settings)
+    limits = hmmer3_thresholds(hmm, spec, targets.n("hmmer3"))
+    return card | {
+        "report_score": limits.report_score,
+        "include_score": limits.least_significant_score,
+        "n_targets": limits.n_targets,
+        "histogram_kind": "msv",
+        "histogram_report_score": None,
+        "left_out": targets.left_out.rows.tolist(),
+        "left_out_residues": sum(map(targets.database.length, targets.left_out.rows.tolist())),
+        **card_of_statistics(settings, filter_limits(spec), limits),
+    }
+
+
 def start_many(
     searches: Sequence[AnySearch], session: Session, batch: SequenceBatch
 ) -> Callable[[], list[Scored[object]]]:
@@ -144,11 +187,11 @@ def start_many(
     return lambda: [scored for wait in waits for scored in wait()]
 
 
-def foresee(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
+def build_ahead(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
     """Have the programs built that a search with these profiles will need."""
-    task.foresee(partial(rehearse, profiles, task.spec))
+    task.build_ahead(partial(rehearse, profiles, task.spec))
     if any(hmm.origin == "hmmer3" for hmm in profiles):
-        task.foresee_help(rehearse_domains)
+        task.build_ahead_for_helper(rehearse_domains)
 
 
 def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
@@ -192,7 +235,7 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
 
 
-def of_the_profiles_kind(
+def with_alphabet_of_profiles(
     spec: SearchSpec, profiles: list[Hmm], database: SequenceDatabase, report: InputReport
 ) -> tuple[SequenceDatabase, InputReport, list[str]]:
     """Return sequences as they are searched with profiles, and what the user should know of that.
@@ -225,17 +268,22 @@ def _cautions(spec: SearchSpec, profiles: list[Hmm]) -> list[str]:
     odd = [hmm for hmm in profiles if ODD_SUM in hmm.facts]
     if odd:
         names, first = _listed([hmm.name for hmm in odd]), odd[0].facts[ODD_SUM]
-        texts.append(f"Probabilities in {names} are taken as they are, as HMMER takes them, but the {first}.")
-    without = [hmm.name for hmm in profiles if not has_composition(hmm)]
+        texts.append(f"{names}: the {first}; the probabilities are used unchanged, as in HMMER.")
+    without = [hmm.name for hmm in profiles if not _has_composition(hmm)]
     if without and filter_limits(spec).bias:
         words = (
-            "it is computed for the bias filter, where HMMER3 would do without, so other sequences may pass than there."
+            "it is computed for the bias filter; HMMER3 would not compute it, so results may differ from HMMER3's."
             if spec.compute_composition
             else "the bias filter does without, as HMMER3 does, and filters next to nothing. To have it computed:"
             " --compute_compo."
         )
         texts.append(f"No composition (COMPO) in {_listed(without)}: {words}")
     return texts
+
+
+def _has_composition(hmm: Hmm) -> bool:
+    """Return whether a profile says what its bias filter needs, or needs none."""
+    return not isinstance(hmm.settings, Hmmer3Settings) or hmm.settings.composition is not None
 
 
 def _listed(names: list[str]) -> str:

@@ -38,7 +38,7 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
     ) -> Steps[list[tuple[Hit, ...]]]:
         """Look for the hits in units of this origin; ends with those of each unit."""
 
-    def includes(self, hit: Hit) -> bool:
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
@@ -47,12 +47,12 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
     def agrees(self, hit: Hit, again: Hit) -> bool:
         """Return whether two devices found the same hit, as far as they compute alike."""
 
-    def passages_otherwise(self, run: RunFile, number: int, scored: Scored[Details]) -> list[str]:
-        """Return in words which targets came otherwise through the filters than in a run, for its query `number`."""
+    def filter_differences(self, run: RunFile, number: int, scored: Scored[Details]) -> list[str]:
+        """Return in words which targets passed other filters than in a run, for its query `number`."""
 
     def steps_of(self, session: Session, row: int) -> list[Step]:
         """Return what becomes of a target in every step, also in those that it would not have come to."""
 
 
 AnySearch = ProfileSearch[Any]
-"""A search of either origin: what its scores are followed by is known to the search alone."""
+"""A search with a HMMER2 or HMMER3 profile; only the search knows the type of `Scored.details`."""

@@ -12,7 +12,7 @@ from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import Example, load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3.domains import define_domains
-from clalign.engines.plan7.preparing import prepare_search
+from clalign.engines.plan7.profile_search import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.formats.profiles import load_profiles
@@ -37,16 +37,16 @@ RANDOM_SEED = 7
 
 HMMER3_NODES = (1, 5, 40, 130)
 OPEN_LIMITS = FilterLimits(0.5, 0.5, 0.5, True)
-"""So that every filter has something to do."""
+"""P-values that give every filter something to do."""
 
 TIMES_TOGETHER = 3
-"""So often the sequences are there for all models at a time: of few the later filters are started for some of these."""
+"""Copies of the sequences for all models at a time: with few, the later filters are started for some models only."""
 
 PRINT_SLACK = 1e-3
-"""So near a boundary HMMER3's numbers may be printed in another last digit."""
+"""Distance from a rounding boundary within which HMMER3's numbers may be printed with another last digit."""
 
 FORWARD_TOLERANCE = 1e-3 * LN_2
-"""Of Forward scores in nats; all other scores must be the same."""
+"""Limit of the difference of Forward scores (nats); all other scores must be equal."""
 
 
 def self_test(device: Device, context: JobContext) -> DeviceTest:

@@ -21,7 +21,10 @@ AS_MANY = "as many as there are"
 
 CutoffName = Literal["none", "ga", "tc", "nc"]
 
-INCLUDE = "Significance"
+SIGNIFICANCE = "Significance"
+"""The group of HMMER's inclusion thresholds (``--incE`` and others). What passes them is called significant; only runs
+keep HMMER's word, as ``included`` and, for the least score that passes, ``include_score`` of a card."""
+
 MODEL = "Model cutoffs"
 FILTER = "Filters"
 ENGINE = "Scoring"
@@ -59,18 +62,18 @@ class SearchSpec(Spec):
         None, "--domT", "Domain score at least", "report domains with at least this score", REPORT
     )
     inclusion_evalue: float = option(
-        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", INCLUDE,
+        0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", SIGNIFICANCE,
         positive=True, first=True,
     )  # fmt: skip
     inclusion_score: float | None = option(
-        None, "--incT", "Significant score", "call {found} with at least this score significant", INCLUDE
+        None, "--incT", "Significant score", "call {found} with at least this score significant", SIGNIFICANCE
     )
     inclusion_domain_evalue: float = option(
-        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant", INCLUDE,
-        positive=True,
+        0.01, "--incdomE", "Significant domain E-value", "call domains with at most this E-value significant",
+        SIGNIFICANCE, positive=True,
     )  # fmt: skip
     inclusion_domain_score: float | None = option(
-        None, "--incdomT", "Significant domain score", "call domains with at least this score significant", INCLUDE
+        None, "--incdomT", "Significant domain score", "call domains with at least this score significant", SIGNIFICANCE
     )
     n_targets: float | None = option(
         None, "-Z", "Database size", "number of {found} for E-values", REPORT, positive=True, empty=AS_MANY
@@ -113,7 +116,9 @@ class SearchSpec(Spec):
         False, "--compute_compo", "Compute compositions",
         "compute the mean composition of profiles without a COMPO line for that filter (HMMER3 does without)", FILTER,
     )  # fmt: skip
-    seed: int = option(42, "--seed", "Random seed", "seed of the sampling that parts close domains (HMMER3)", ENGINE)
+    seed: int = option(
+        42, "--seed", "Random seed", "seed of the sampling that separates close domains (HMMER3)", ENGINE
+    )
     without_null2: bool = option(
         False, "--nonull2", "No composition correction", "leave out the null2 correction of biased composition", ENGINE
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TypedDict
 
-from clalign.engines.plan7.hmmer3.thresholds import ALL_SCORES
+from clalign.engines.plan7.hmmer3.thresholds import UNREACHABLE_BITS
 from clalign.values.evalues import distinguishing_decimals
 
 
@@ -65,7 +65,7 @@ def step(
 
 def possible(threshold: float | None) -> float | None:
     """Return a threshold that some score may have, else None."""
-    return float(threshold) if threshold is not None and abs(threshold) < ALL_SCORES else None
+    return float(threshold) if threshold is not None and abs(threshold) < UNREACHABLE_BITS else None
 
 
 def in_words(score: float, threshold: float) -> str:

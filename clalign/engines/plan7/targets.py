@@ -24,14 +24,14 @@ from clalign.values.local_scores import LengthTerms, length_terms, members_of
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
-LONGEST = 100_000
-"""HMMER3 searches no longer sequence."""
+MAX_LENGTH = 100_000
+"""HMMER3 refuses sequences longer than this (residues)."""
 
 CHUNK = 1 << 24
 """Residues that are looked through at once."""
 
-NAMED = 3
-"""So many sequences are named in a message."""
+MAX_NAMED = 3
+"""Limit of the sequences named in a message."""
 
 
 class Skipped(Struct, frozen=True):
@@ -93,8 +93,8 @@ class Targets:
     empty_inputs: npt.NDArray[np.int64]
     n_profiles: int | None = None
     left_out: Skipped = NOTHING_SKIPPED
-    _reduced: WeakKeyDictionary[SequenceBatch, tuple[SequenceBatch | None, LengthTerms, npt.NDArray[np.int64]]] = field(
-        default_factory=WeakKeyDictionary, repr=False, compare=False
+    _searchable: WeakKeyDictionary[SequenceBatch, tuple[SequenceBatch | None, LengthTerms, npt.NDArray[np.int64]]] = (
+        field(default_factory=WeakKeyDictionary, repr=False, compare=False)
     )
 
     def n(self, origin: Literal["hmmer2", "hmmer3"]) -> float:
@@ -106,14 +106,14 @@ class Targets:
         uncounted = self.database.n_empty if origin == "hmmer2" else len(self.left_out.rows)
         return float(self.n_profiles or len(self.database) - uncounted)
 
-    def reduced(self, batch: SequenceBatch) -> SearchableBatch:
+    def searchable(self, batch: SequenceBatch) -> SearchableBatch:
         """Return a batch of the database as HMMER3 searches it; the same arrays for the same batch."""
-        if batch not in self._reduced:
+        if batch not in self._searchable:
             kept = _without(batch, self.left_out.rows)
             empty = np.flatnonzero(kept.lengths == 0).astype(np.int64)
             # None for the batch itself: a value that held its own key would keep it for ever.
-            self._reduced[batch] = None if kept is batch else kept, length_terms(kept.lengths), empty
-        other, terms, empty = self._reduced[batch]
+            self._searchable[batch] = None if kept is batch else kept, length_terms(kept.lengths), empty
+        other, terms, empty = self._searchable[batch]
         return SearchableBatch(batch if other is None else other, terms, empty)
 
 
@@ -156,11 +156,12 @@ def targets_of(
 
 
 def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, report: InputReport | None) -> Skipped:
-    long = np.flatnonzero(np.diff(database.offsets) > LONGEST).astype(np.int64)
+    long = np.flatnonzero(np.diff(database.offsets) > MAX_LENGTH).astype(np.int64)
     texts = []
     if len(long):
         texts.append(
-            f"Left out, because HMMER3 searches no sequence longer than {LONGEST:,} residues: {_named(database, long)}."
+            f"Left out, because HMMER3 searches no sequence longer than {MAX_LENGTH:,} residues:"
+            f" {_named(database, long)}."
         )
     if report is not None:
         digits = [report.issue_text(issue) for issue in report.issues if issue.kind == "digits"]
@@ -201,9 +202,9 @@ def _rows_with(database: SequenceDatabase, refused: npt.NDArray[np.bool_]) -> np
 
 
 def _named(database: SequenceDatabase, rows: npt.NDArray[np.int64]) -> str:
-    first = rows[np.argsort(database.order[rows])][:NAMED]
+    first = rows[np.argsort(database.order[rows])][:MAX_NAMED]
     names = ", ".join(f"{database.header(int(row))[0]} ({database.length(int(row)):,} residues)" for row in first)
-    return names if len(rows) <= NAMED else f"{names} and {len(rows) - NAMED:,} others"
+    return names if len(rows) <= MAX_NAMED else f"{names} and {len(rows) - MAX_NAMED:,} others"
 
 
 def _bad_record(

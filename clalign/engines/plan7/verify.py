@@ -19,8 +19,7 @@ from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
-from clalign.engines.plan7.preparing import card_of_search, prepare_search
-from clalign.engines.plan7.profile_search import check_unchanged
+from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
@@ -188,7 +187,9 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
         if (int(database.order[hit.row]), database.length(hit.row)) != (hit.input_index, hit.length):
             return "its place or length"
         search = again.search(number)
-        follows = search.includes(hit) == hit.is_included and all(alike(*pair) for pair in search.evalues_again(hit))
+        follows = search.calls_significant(hit) == hit.is_significant and all(
+            alike(*pair) for pair in search.evalues_again(hit)
+        )
         return None if follows else "its E-value, or that it is significant,"
 
     yield from unequal_hits(run.connection, context.check, expected)
@@ -241,7 +242,7 @@ def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, 
         for name, row, again in zip(names, rows.tolist(), scored.scores.values.tolist(), strict=True)
         if again != kept[row]
     ]
-    texts += search.passages_otherwise(run, number, scored)
+    texts += search.filter_differences(run, number, scored)
     texts += [
         f"{hit.name}: was not a hit, but is when recomputed (score {hit.score:.1f}, E-value {hit.evalue:.2g})."
         for hit in search.start_hits(session, scored)()

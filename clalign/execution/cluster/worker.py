@@ -315,7 +315,7 @@ class _DeviceThread:
         check, plan = self._job.check, self._plan
         with (
             opening.open_session(self._device, check, no_build_report) as session,
-            CpuHelper(session, pick_device, check, plan.has_host) as helper,
+            CpuHelper(session, pick_device, check, plan.may_suit_cpu) as helper,
         ):
             try:
                 Executor(session, helper, plan, plan.cutter_for(self._device), self).compute()

@@ -105,11 +105,16 @@ def serve(
             pipe.ask("open")  # the run says what is needed now
             with RunFile(path, open_connection(path)) as file:
                 task = _Quiet(
-                    file, spec, pick_device, QuietContext(), foresee=opening.foresee, foresee_help=helps.append
+                    file,
+                    spec,
+                    pick_device,
+                    QuietContext(),
+                    build_ahead=opening.build_ahead,
+                    build_ahead_for_helper=helps.append,
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
-                with CpuHelper(session, pick_device, no_check, plan.has_host, helps, open_it) as helper:
+                with CpuHelper(session, pick_device, no_check, plan.may_suit_cpu, helps, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
                     Executor(session, helper, plan, plan.cutter_for(device), parent).compute()
                     recording = tracing.recorded()

@@ -19,9 +19,7 @@ from clalign.values.local_profiles import LocalProfile, ProfileShelf
 
 Table = npt.NDArray[Any]
 
-MODEL = np.dtype(
-    [("number", "<u4"), ("vectors", "<i4"), ("before", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)]
-)
+MODEL = np.dtype([("number", "<u4"), ("parts", "<i4"), ("offset", "<u4"), ("tables", "<u4", 3), ("numbers", "<u4", 5)])
 """``model_t`` of ``common/models.h``."""
 
 
@@ -45,18 +43,18 @@ class Form(Struct, frozen=True):
         Name of the tables and their layout.
     make : callable
         Makes the tables of a model; the layout depends on nothing but the model.
-    vectors : int
+    parts : int
         Vectors in a row, or strips, if the kernel needs their number.
     numbers : tuple
         Other arguments of the kernel: numpy scalars of 32 bits.
     room : int
-        Places that it needs in a buffer of which each model has a part.
+        Places that it needs in a buffer that all models share.
     """
 
     defines: Mapping[str, int]
     name: str
     make: Callable[[LocalProfile], Tables]
-    vectors: int = 0
+    parts: int = 0
     numbers: tuple[np.generic, ...] = ()
     room: int = 0
 
@@ -76,7 +74,7 @@ class Together(Struct, frozen=True):
     tables : buffer
         Tables of all models.
     room : int
-        Places that they need in a buffer of which each model has a part.
+        Places that they need in that buffer.
     """
 
     defines: Mapping[str, int]
@@ -101,7 +99,7 @@ def together(
     chosen: Sequence[int] | None = None,
     is_passing: bool = False,
 ) -> Iterator[Together]:
-    """Yield the models that share program and tables, those with most vectors a row first.
+    """Yield the models that share program and tables, those with most parts (vectors or strips) first.
 
     Parameters
     ----------
@@ -120,12 +118,12 @@ def together(
         key = (*form.defines.items(), form.name, id(profile.shelved.shelf))
         found.setdefault(key, []).append((number, profile, form))
     for group in found.values():
-        numbers, those, forms = zip(*sorted(group, key=lambda one: -one[2].vectors), strict=True)
+        numbers, those, forms = zip(*sorted(group, key=lambda one: -one[2].parts), strict=True)
         tables, places = _tables(session, those, forms[0], is_passing)
         models = np.zeros(len(group), MODEL)
-        models["number"], models["vectors"] = numbers, [form.vectors for form in forms]
+        models["number"], models["parts"] = numbers, [form.parts for form in forms]
         rooms = [form.room for form in forms]
-        models["before"] = np.cumsum(rooms) - rooms
+        models["offset"] = np.cumsum(rooms) - rooms
         models["tables"][:, : tables.starts.shape[1]] = tables.starts[places]
         for k in range(len(forms[0].numbers)):
             models["numbers"][:, k] = np.array([form.numbers[k] for form in forms]).view(np.uint32)

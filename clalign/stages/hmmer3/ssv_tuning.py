@@ -21,8 +21,8 @@ class SsvTuning(Tuning):
     least_overlap, piece_share : int
         Residues by which the pieces of long sequences overlap at least, and their length in overlaps.
     narrow_nodes, wide_nodes : int
-        Rows of up to so many nodes have vectors of 16 bytes, rows of so many and more those of 64. Compilers split them
-        where registers are smaller; but rows of few vectors are written out without a loop.
+        Rows of at most `narrow_nodes` use 16-byte vectors, rows of at least `wide_nodes` 64-byte ones, others 32-byte
+        ones. Compilers split them where registers are smaller; but rows of few vectors are written out without a loop.
     few_vectors, sequences : int
         Rows of so many vectors are short: a core works on several sequences at once, as long as their rows
         fit into registers.

@@ -40,7 +40,7 @@ TRACED_ROWS, TRACED_COLUMNS = 4, 128
 """Rows of a lane of a GPU and columns of a tile where each cell is kept for the traceback."""
 
 VECTOR_COLUMNS, VECTOR_ACROSS = 128, 16
-"""Of a tile on a processor where each cell is held, and tiles across a region at least unless they are no wider."""
+"""Columns of a tile on a processor where each cell is kept, and least number of tiles across a region that is wider."""
 
 FILLED_ROWS, MIN_COLUMNS, MAX_COLUMNS = 16, 128, 4096
 """Rows of a lane and limits of the columns of a tile where only edges are kept."""

@@ -139,7 +139,7 @@ class Part(Struct, frozen=True):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of all of it."""
+        """Shape of the whole array."""
         return (len(self.known), self.width, 2) if self.is_edge else (len(self.known), self.width)
 
     @property

@@ -162,7 +162,7 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
         n_scores=int(bins.sum()),
         n_searched=n_targets or float(bins.sum()),
         report_score=finite(card.get("histogram_report_score")),
-        include_score=float("-inf"),
+        least_significant_score=float("-inf"),
         statistics=card.get("statistics"),
         fitted=card.get("fitted"),
         expected_counts=np.array(curve["counts"], np.float64) if curve else None,

@@ -20,7 +20,7 @@ def _places(row: Row, name: str) -> str:
 
 def verdict(domain: Domain) -> str:
     """Return the word for the threshold that a domain passes."""
-    return "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit"
+    return "significant" if domain.is_significant else "reported" if domain.is_reported else "below the limit"
 
 
 _NUMBER = TextColumn("#", "Place among the domains of the sequence", lambda r: str(r["domain"].number), True, 32)

@@ -189,7 +189,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
         fit=fit_gumbel(left + BIN / 2000, bins) if len(left) else None,
         cutoffs=cutoffs_of(card),
         report_score=finite(card.get("report_score")),
-        include_score=finite(card.get("include_score")),
+        least_significant_score=finite(card.get("include_score")),
     )
 
 
@@ -221,7 +221,7 @@ def _hmmer3_histogram(run: RunFile, profile: int, card: Card, kind: ScoreKind) -
         fit=None,
         cutoffs={name: score for name, score in marks.items() if np.isfinite(score)},
         report_score=finite(card.get("report_score")),
-        include_score=finite(card.get("include_score")),
+        least_significant_score=finite(card.get("include_score")),
         kind=kind,
         n_random=float(n_all),
     )

@@ -40,7 +40,7 @@ class Histogram:
     counts : int64[n]
     n_scores : int
         Targets scored so far.
-    report_score, include_score : float
+    report_score, least_significant_score : float
         The thresholds.
     cutoffs : dict
         Other scores that are marked, by their short names.
@@ -52,7 +52,7 @@ class Histogram:
     counts: npt.NDArray[np.int64]
     n_scores: int
     report_score: float
-    include_score: float
+    least_significant_score: float
     cutoffs: dict[str, float] = field(default_factory=dict)
     kind: str = ""
 
@@ -237,8 +237,8 @@ def read_histogram(path: Path, query: int) -> Histogram:
     with open_run(path) as run:
         card, (left, bins) = run.card(query), drawn_bins(run, query)
     edges, counts = joined(left, bins)
-    least, include = finite(card.get("report_score")), finite(card.get("include_score"))
-    return Histogram(edges, counts, int(bins.sum()), least, include)
+    report, significant = finite(card.get("report_score")), finite(card.get("include_score"))
+    return Histogram(edges, counts, int(bins.sum()), report, significant)
 
 
 def read_hit_histogram(path: Path) -> HitHistogram:

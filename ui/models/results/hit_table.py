@@ -111,7 +111,8 @@ def shown(
 ) -> tuple[ShownColumn, ...]:
     """Return the columns of the window with their widths and initial visibility.
 
-    A cell of None is the column's own value, written as usual for its kind; common columns are known.
+    A cell of None is the column's own value, written as usual for its kind; common columns are in `CELLS`. A column
+    without an entry has such a cell, and is hidden at first.
     """
     known = {**CELLS, **cells}
     return tuple(
@@ -120,7 +121,7 @@ def shown(
             shown=is_shown,
         )
         for column in columns if column.heading
-        for text, width, is_shown in [known[column.key]]
+        for text, width, is_shown in [known.get(column.key, PLAIN)]
     )  # fmt: skip
 
 
@@ -143,6 +144,8 @@ _WRITTEN: dict[Kind, Callable[[Any], str]] = {
     "places": lambda ends: f"{ends[0]}–{ends[1]}",
     "picture": formatting.count,
 }
+
+PLAIN: tuple[Cell | None, int, bool] = (None, 90, False)
 
 CELLS: dict[str, tuple[Cell | None, int, bool]] = {
     "name": (lambda r, m: r.name, 150, True),

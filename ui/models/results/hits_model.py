@@ -49,7 +49,7 @@ SORT_TIP = " Click sorts, a third click restores the original order."
 
 
 class HitsModel(QAbstractTableModel):
-    """The hits of one profile of one run.
+    """The hits of one query of a run, or of all.
 
     Every change of order, filter or threshold reads new pages; until then the old ones are
     shown. Ids of hits never change, so a selection can be found again.

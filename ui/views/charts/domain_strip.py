@@ -167,7 +167,7 @@ def domain_tip(domain: Domain) -> str:
     envelope = f"envelope {formatting.span(domain.envelope[0] + 1, domain.envelope[1])}"
     if domain.accuracy is not None:
         envelope += f", expected accuracy {domain.accuracy:.2f}"
-    verdict = "significant" if domain.is_included else "reported" if domain.is_reported else "below the limit, pale"
+    verdict = "significant" if domain.is_significant else "reported" if domain.is_reported else "below the limit, pale"
     return "\n".join([*lines, envelope, verdict])
 
 

@@ -156,8 +156,12 @@ class OverviewView(LazyView):
             return []
         return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, judges: bool, none: str) -> None:
-        """Show the queries of a run, with significance if hits are judged; the chosen one stays chosen.
+    def show_content(
+        self, content: Overview, heat: HeatMap, noun: str, nouns: str, with_significance: bool, none: str
+    ) -> None:
+        """Show the queries of a run; the chosen one stays chosen.
+
+        With a column of significant hits where the engine calls hits significant.
 
         If there are no hits at all, which `none` says, all queries are listed.
         """
@@ -168,7 +172,7 @@ class OverviewView(LazyView):
         self.model.set_nouns(noun)
         self.filter_box.setPlaceholderText(f"Filter {nouns}")
         self._filter()
-        hidden = {"Significant": not judges, SEARCHED_COLUMN: not self.model.is_partial}
+        hidden = {"Significant": not with_significance, SEARCHED_COLUMN: not self.model.is_partial}
         for column, one in enumerate(COLUMNS):
             self.table.setColumnHidden(column, hidden.get(one.title, False))
         found = sum(line.n_hits > 0 for line in content.lines)

@@ -32,7 +32,7 @@ from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
 
-FORESEE_MS = 600
+DRY_RUN_MS = 600
 """Pause after a change before a worker estimates the time to build kernels (ms)."""
 
 LINES = 3
@@ -64,10 +64,10 @@ class SpecSheet(Sheet):
     """
 
     run_requested = Signal(object)
-    foresee_requested = Signal(object)
-    """A spec whose time to build kernels is needed; answered by `show_foreseen`."""
-    foreseeing_outdated = Signal()
-    """The spec has changed since `foresee_requested`."""
+    dry_run_requested = Signal(object)
+    """A spec whose time to build kernels is needed; answered by `show_dry_run`."""
+    dry_run_outdated = Signal()
+    """The spec has changed since `dry_run_requested`."""
     open_requested = Signal()
     action_requested = Signal(str)
 
@@ -85,8 +85,8 @@ class SpecSheet(Sheet):
         self.run_button = button(texts[2], self._run, "primary", tip)
         self._run_tip = tip
         self._is_wanted: Callable[[], bool] | None = None
-        self._foreseen: dict[str, JobResult] = {}
-        self._typing = QTimer(self, singleShot=True, interval=FORESEE_MS)
+        self._dry_runs: dict[str, JobResult] = {}
+        self._typing = QTimer(self, singleShot=True, interval=DRY_RUN_MS)
         self._typing.timeout.connect(self.request_forecast)
         self.setFocusProxy(self.run_button)
         self._notices, self.cautions = QVBoxLayout(), QVBoxLayout()
@@ -186,7 +186,7 @@ class SpecSheet(Sheet):
         except ClalignError as error:
             problem = str(error)
         if self.spec != before:
-            self.foreseeing_outdated.emit()
+            self.dry_run_outdated.emit()
         notices = self._input_notices()
         self._show_readiness(problem, {notice.text for notice in notices})
         self._show_notices(problem, notices)
@@ -225,7 +225,7 @@ class SpecSheet(Sheet):
         self.command.setText(command if reason in shown else reason or command)
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
-        found = self._foreseen.get(_key(self.spec), {}) if self.spec is not None else {}
+        found = self._dry_runs.get(_key(self.spec), {}) if self.spec is not None else {}
         parts = () if reason else (self._estimate(), building_words(found))
         self.estimate.setText(", ".join(part for part in parts if part))
         if not reason and not found:
@@ -236,12 +236,12 @@ class SpecSheet(Sheet):
         space = self.workspace
         if self.spec is None or not self.run_button.isEnabled() or not space.devices_known or space.cluster:
             return
-        if space.device.kind != "reference" and _key(self.spec) not in self._foreseen:
-            self.foresee_requested.emit(self.spec)
+        if space.device.kind != "reference" and _key(self.spec) not in self._dry_runs:
+            self.dry_run_requested.emit(self.spec)
 
-    def show_foreseen(self, spec: Spec, found: JobResult) -> None:
+    def show_dry_run(self, spec: Spec, found: JobResult) -> None:
         """Show the time to build kernels."""
-        self._foreseen[_key(spec)] = found or {"devices": []}
+        self._dry_runs[_key(spec)] = found or {"devices": []}
         self.show_spec()
 
     def _show_notices(self, problem: str, found: list[Notice]) -> None:

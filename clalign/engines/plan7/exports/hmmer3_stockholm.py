@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from clalign.formats.writers import (
+from clalign.formats.profile_stockholm import (
     AlignedRow,
     annotation_text,
     consensus_text,
     inserts_of,
-    line_name,
     widen_inserts,
     woven,
 )
+from clalign.formats.writers import line_name
 from clalign.values.documents import Card
 
 BLOCK = 200

@@ -83,7 +83,7 @@ def hit_lines(hits: Iterable[Hit], longest: int, layout: Layout) -> Iterator[str
     within, is_empty = True, True
     for hit in hits:
         is_empty = False
-        if within and not hit.is_included:
+        if within and not hit.is_significant:
             yield "  ------ inclusion threshold ------"
             within = False
         yield _hit_line(hit, width, room, layout)
@@ -152,7 +152,7 @@ def _domains_of_hit(card: Card, hit: Hit, layout: Layout) -> list[str]:
 
 def _domain_line(number: int, card: Card, hit: Hit, domain: Domain) -> str:
     return (
-        f" {number:3d} {'!' if domain.is_included else '?'} {domain.score:6.1f} {domain.bias:5.1f}"
+        f" {number:3d} {'!' if domain.is_significant else '?'} {domain.score:6.1f} {domain.bias:5.1f}"
         f" {_or_dash(domain.conditional_evalue, 9, '.2g')} {domain.evalue:9.2g}"
         f" {_span(domain.query_range, card['length'])} {_span(domain.target_range, hit.length)}"
         f" {_span(domain.envelope, hit.length)} {_or_dash(domain.accuracy, 4, '.2f')}"

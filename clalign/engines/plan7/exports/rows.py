@@ -21,7 +21,7 @@ from clalign.engines.plan7.exports.source import (
 )
 from clalign.engines.plan7.exports.source import Source as RunSource
 from clalign.formats.pairwise_rows import PairRow
-from clalign.formats.writers import AlignedRow
+from clalign.formats.profile_stockholm import AlignedRow
 from clalign.runs.queries import is_significant
 from clalign.values.alignments import AlignmentText
 from clalign.values.documents import Card
@@ -93,9 +93,9 @@ def _hit_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
 def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
     for query in asked:
         for number, hit in hits(source, query):
-            both, is_included = sides(source, number, hit), is_significant(hit)
+            both, is_hit_significant = sides(source, number, hit), is_significant(hit)
             for place, domain in places(source, number, hit):
-                significant = is_included and domain.is_included
+                significant = is_hit_significant and domain.is_significant
                 yield Row(*both, (domain,), *place, source.is_scan, significant)
 
 

@@ -15,11 +15,15 @@ from clalign.engines.plan7.exports.source import (
     profile_queries,
     queries,
 )
-from clalign.formats.writers import AlignedRow, fasta_record, stockholm_lines
+from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
+from clalign.formats.writers import fasta_record
 
 
 def write_stockholm(source: Source, stream: TextIO) -> int:
-    """Write the domains of each profile, aligned to it; nothing for one without any."""
+    """Write the domains of each profile, aligned to it; nothing for one without any.
+
+    Those of a HMMER3 profile as hmmsearch 3 writes them.
+    """
     comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
         card = source.cards[query.number]
@@ -36,7 +40,7 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
             block = BLOCK if source.choice.width else 0
             write_lines(stream, hmmer3_stockholm_lines(card, rows, author, comments, block))
         else:
-            write_lines(stream, stockholm_lines(card, rows, comments))
+            write_lines(stream, profile_stockholm_lines(card, rows, comments))
     return count
 
 

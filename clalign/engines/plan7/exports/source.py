@@ -206,20 +206,22 @@ def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, i
     is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
     domains = hit.reported_domains
     for i, domain in enumerate(domains, 1):
-        if not source.choice.significant or domain.is_included:
+        if not source.choice.significant or domain.is_significant:
             yield ((i, len(domains)) if is_hmmer3 else (domain.number, hit.n_domains)), domain
 
 
 def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
     """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
     if source.choice.significant:
-        return (domain for domain in hit.domains if domain.is_included)
+        return (domain for domain in hit.domains if domain.is_significant)
     return iter(hit.reported_domains)
 
 
 def n_significant_domains(source: Source, query: Query) -> int:
     """Return how many domains of the significant hits of a query are significant."""
-    return sum(is_significant(hit) and domain.is_included for _, hit in hits(source, query) for domain in hit.domains)
+    return sum(
+        is_significant(hit) and domain.is_significant for _, hit in hits(source, query) for domain in hit.domains
+    )
 
 
 def all_widths(source: Source) -> tuple[Widths, Widths]:

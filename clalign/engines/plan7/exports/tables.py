@@ -39,7 +39,7 @@ def write_hits(source: Source, stream: TextIO, query: Query, is_first: bool) -> 
 
 def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
     for number, hit in hits(source, query):
-        n = sum([domain.is_included for domain in hit.domains]) if is_significant(hit) else 0
+        n = sum([domain.is_significant for domain in hit.domains]) if is_significant(hit) else 0
         yield hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
 
 

@@ -50,7 +50,7 @@ MAX_BITS = 1e30
 """Score limits beyond this are no different from it."""
 
 EARLY_OCTAVE = 12
-"""Of sequences with this many powers of two before them only those with a high score are looked at."""
+"""Binary logarithm of the number of sequences after which only those with a high score are looked at."""
 
 TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 """Cells traced in one go, by kind of device: about the time of a batch."""
@@ -93,7 +93,7 @@ class Thresholds(Struct, frozen=True):
         return self.least_raw / INT_SCALE
 
     @property
-    def include_score(self) -> float:
+    def least_significant_score(self) -> float:
         """Score in bits that a sequence needs to be significant."""
         if self.inclusion_score is not None:
             return self.inclusion_score
@@ -189,12 +189,32 @@ class Hmmer2Search(Struct, frozen=True):
     def hits_together(
         self, session: Session, units: Sequence[tuple[Hmmer2Search, Found]]
     ) -> Steps[list[tuple[Hit, ...]]]:
-        """Trace the candidates of some units; see `hits_in_steps`."""
-        return hits_in_steps(session, units)
+        """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
+        left = deque(
+            (number, positions)
+            for number, (search, scored) in enumerate(units)
+            for positions in search.portions(session, scored.scores, scored.details)
+        )
+        started, hits = deque[_Part](), [list[Hit]() for _ in units]
+        if not left:
+            yield lambda: True
+        while left or started:
+            _start_some(session, units, left, started)
+            session.check()
+            part = started.popleft()
+            yield part.is_ready
+            paths = part.wait()
+            _start_some(session, units, left, started)  # the device traces them while the host looks at these
+            search, scored = units[part.number]
+            rows, raws = scored.scores.targets[part.positions], scored.scores.values[part.positions]
+            search.demand_paths(session, raws, paths)
+            hits[part.number] += search.reported(rows, raws, paths)
+            yield lambda: True  # the device may need something to score
+        return [tuple(each) for each in hits]
 
-    def includes(self, hit: Hit) -> bool:
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
-        return self.is_included(np.float32(hit.score), hit.evalue)
+        return self._is_significant(np.float32(hit.score), hit.evalue)
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
         """Return the E-values of a hit and its domains, each with the one that follows from its score."""
@@ -207,7 +227,7 @@ class Hmmer2Search(Struct, frozen=True):
         """Return whether two devices found the same hit: HMMER2's scores are integers."""
         return hit == again
 
-    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
         """Return nothing: there are no filters."""
         del run, number, scored
         return []
@@ -299,7 +319,7 @@ class Hmmer2Search(Struct, frozen=True):
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
-        steps = hits_in_steps(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
+        steps = self.hits_together(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
         next(steps)
         return lambda: at_once(steps)[0]
 
@@ -375,10 +395,10 @@ class Hmmer2Search(Struct, frozen=True):
             raw=raw,
             domains=tuple(shown),
             n_domains=len(counting),
-            is_included=self.is_included(score, evalue),
+            is_significant=self._is_significant(score, evalue),
         )
 
-    def is_included(self, score: np.float32, evalue: float) -> bool:
+    def _is_significant(self, score: np.float32, evalue: float) -> bool:
         """Return whether a hit of such a score is significant."""
         limits = self.thresholds
         if limits.inclusion_score is not None:
@@ -400,7 +420,7 @@ class Hmmer2Search(Struct, frozen=True):
             raw=domain.raw,
             states=domain.path.states,
             text=alignment_text(domain.path, self.profile, self.database.residues(row)),
-            is_included=self.thresholds.domains.includes(score, evalue),
+            is_significant=self.thresholds.domains.calls_significant(score, evalue),
         )
 
     def described(self, raw: int, row: int) -> TargetFacts:
@@ -437,31 +457,6 @@ class _Part(Struct, frozen=True):
     cells: float
     wait: Callable[[], Paths]
     is_ready: Callable[[], bool]
-
-
-def hits_in_steps(session: Session, units: Sequence[tuple[Hmmer2Search, Found]]) -> Steps[list[tuple[Hit, ...]]]:
-    """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
-    left = deque(
-        (number, positions)
-        for number, (search, scored) in enumerate(units)
-        for positions in search.portions(session, scored.scores, scored.details)
-    )
-    started, hits = deque[_Part](), [list[Hit]() for _ in units]
-    if not left:
-        yield lambda: True
-    while left or started:
-        _start_some(session, units, left, started)
-        session.check()
-        part = started.popleft()
-        yield part.is_ready
-        paths = part.wait()
-        _start_some(session, units, left, started)  # the device traces them while the host looks at these
-        search, scored = units[part.number]
-        rows, raws = scored.scores.targets[part.positions], scored.scores.values[part.positions]
-        search.demand_paths(session, raws, paths)
-        hits[part.number] += search.reported(rows, raws, paths)
-        yield lambda: True  # the device may need something to score
-    return [tuple(each) for each in hits]
 
 
 def _start_some(

@@ -10,10 +10,10 @@ from clalign.engines.plan7.hmmer3.survivors import Survivors
 from clalign.values.hits import Domain, Hit
 
 TOLERANCE = 0.005
-"""So many bits two devices may differ in HMMER3's probabilities, which are not integers."""
+"""Limit of the difference between numbers of two devices (bits): HMMER3's probabilities are not integers."""
 
 FORWARD_SLACK = np.float32(0.05)
-"""So many nats the Forward scores of the filter and of the domains may lie apart; they are summed in another order."""
+"""Limit of the difference between the Forward scores of filter and domains (nats), which are summed in other orders."""
 
 FORWARD_SHARE = np.float32(1e-4)
 """And this share of the score on top.
@@ -31,7 +31,7 @@ of many rounded numbers.
 
 def hits_agree(hit: Hit, again: Hit) -> bool:
     """Return whether two devices found the same of a HMMER3 hit, and whether it names the same sequence."""
-    places = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_included) for h in (hit, again)]
+    places = [(h.input_index, h.name, h.accession, h.description, h.length, h.is_significant) for h in (hit, again)]
     same = [(h.n_domains, _counts(h), len(h.domains)) for h in (hit, again)]
     are_close = close(hit.score, again.score) and close(hit.bias, again.bias, hit.score)
     if places[0] != places[1] or same[0] != same[1] or not are_close or not _close_logs(hit, again):

@@ -12,7 +12,7 @@ from clalign.values.evalues import hmmer3_evalue
 
 
 class DomainLimits(Struct, frozen=True):
-    """What lets a domain of a reported target be listed and be significant; a score in bits goes first.
+    """What lets a domain of a reported target be listed and be significant; a given score replaces the E-value.
 
     Attributes
     ----------
@@ -40,14 +40,15 @@ class DomainLimits(Struct, frozen=True):
         return check_as(cls, data) if data else None
 
     def judgment(
-        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
     ) -> tuple[float, bool, bool]:
         """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
         evalue = hmmer3_evalue(log_pvalue or 0.0, n_reported if self.n_targets is None else self.n_targets)
-        reported = evalue <= self.evalue if self.score is None else score >= self.score
-        certain = self.inclusion_score
-        included = evalue <= self.inclusion_evalue if certain is None else score >= certain
-        return evalue, reported, included and is_included
+        is_reported = evalue <= self.evalue if self.score is None else score >= self.score
+        is_significant = (
+            evalue <= self.inclusion_evalue if self.inclusion_score is None else score >= self.inclusion_score
+        )
+        return evalue, is_reported, is_significant and is_hit_significant
 
 
 class Hmmer2DomainLimits(Struct, frozen=True):
@@ -58,12 +59,12 @@ class Hmmer2DomainLimits(Struct, frozen=True):
     n_targets: float = 0.0
 
     def judgment(
-        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_included: bool
+        self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
     ) -> tuple[None, bool, bool]:
         """Return that it has no conditional E-value and is reported, and whether it is significant."""
-        return None, True, self.includes(score, evalue)
+        return None, True, self.calls_significant(score, evalue)
 
-    def includes(self, score: float, evalue: float) -> bool:
+    def calls_significant(self, score: float, evalue: float) -> bool:
         """Return whether a domain is significant."""
         return evalue <= self.evalue if self.score is None else score >= self.score
 

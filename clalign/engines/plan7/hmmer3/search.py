@@ -38,7 +38,7 @@ from clalign.engines.plan7.hmmer3.thresholds import (
 )
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES
-from clalign.engines.plan7.targets import LONGEST, SearchableBatch, Targets
+from clalign.engines.plan7.targets import MAX_LENGTH, SearchableBatch, Targets
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
@@ -141,16 +141,43 @@ class Hmmer3Search(Struct, frozen=True):
     def start_together(
         self, searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch
     ) -> Callable[[], Sequence[Found]]:
-        """Start sending a batch through the filters of some profiles; see `start_many`."""
-        return start_many(searches, session, batch)
+        """Start sending a batch through the filters of some profiles; return a callable that blocks for all."""
+        searchable = searches[0].targets.searchable(batch)
+        wait = session.start(FILTERS, searchable.batch, [search.model for search in searches])
+        return lambda: [search.found(searchable, filtered) for search, filtered in zip(searches, wait(), strict=True)]
 
     def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
-        """Look for the hits among what passed all filters in some units; see `hits_in_steps`."""
-        return hits_in_steps(session, units)
+        """Look for the hits among what passed all filters in some units of one run; ends with those of each.
 
-    def includes(self, hit: Hit) -> bool:
+        Their domains are defined together, so that a device has enough to do at once.
+        """
+        portions, hits = _portions(units), [list[Hit]() for _ in units]
+        portion = next(portions, None)
+        if portion is None:
+            yield lambda: True
+            return [() for _ in units]
+        started = portion.start(session, units)
+        while portion is not None:
+            session.check()
+            steps, is_ready = started
+            yield is_ready
+            domains = yield from steps
+            done, portion = portion, next(portions, None)
+            if portion is not None:
+                started = portion.start(session, units)  # the device works on the next while the host looks at these
+            first = 0
+            for number, places in done.pieces:
+                search, scored = units[number]
+                of_unit = domains[first : first + len(places)]
+                first += len(places)
+                _demand_agreement(session, scored.details[1].forward[places], of_unit)
+                hits[number] += search.reported(scored, places, of_unit)
+                yield lambda: True  # the device may need something to do
+        return [tuple(each) for each in hits]
+
+    def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
-        return self.thresholds.includes(hit.score, hit.evalue)
+        return self.thresholds.calls_significant(hit.score, hit.evalue)
 
     def evalues_again(self, hit: Hit) -> list[tuple[float, float]]:
         """Return the E-values of a hit and its domains, each with the one that follows from its P-value."""
@@ -162,7 +189,7 @@ class Hmmer3Search(Struct, frozen=True):
         """Return whether two devices found the same hit; see `hits_agree`."""
         return hits_agree(hit, again)
 
-    def passages_otherwise(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
         """Return in words which targets came otherwise through the filters than in a run."""
         from clalign.engines.plan7.hmmer3.funnel import survivors_of
 
@@ -185,7 +212,8 @@ class Hmmer3Search(Struct, frozen=True):
             why = "It has no residues."
             if len(codes):
                 why = (
-                    f"HMMER3 searches no sequence longer than {LONGEST:,} residues, nor one with characters it refuses."
+                    f"HMMER3 searches no sequence longer than {MAX_LENGTH:,} residues,"
+                    " nor one with characters it refuses."
                 )
             return [step("all", STAGES["all"], why, passed=False)]
         found = FILTERS.passage(codes, self.model)
@@ -208,21 +236,21 @@ class Hmmer3Search(Struct, frozen=True):
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
         """Start sending a batch through the filters; return what waits for the result."""
-        wait = start_many([self], session, batch)
+        wait = self.start_together([self], session, batch)
         return lambda: wait()[0]
 
-    def found(self, reduced: SearchableBatch, filtered: Filtered) -> Found:
+    def found(self, searchable: SearchableBatch, filtered: Filtered) -> Found:
         """Return what became of a batch in the filters, as it is kept."""
         passed = filtered.rows[filtered.reached == PASSED_FORWARD]
-        survivors = survivors_in_bits(reduced, filtered)
+        survivors = survivors_in_bits(searchable, filtered)
         return Scored(
-            cache(lambda: self._stored_scores(reduced, filtered)),
-            (reduced, filtered, survivors), suits_host=bool(len(passed)),
+            cache(lambda: self._stored_scores(searchable, filtered)),
+            (searchable, filtered, survivors), suits_cpu=bool(len(passed)),
             kept=lambda: {BATCHES.name: pack_survivors(survivors)},
-            candidate_cells=float(reduced.batch.lengths[passed].sum()) * self.length,
+            candidate_cells=float(searchable.batch.lengths[passed].sum()) * self.length,
         )  # fmt: skip
 
-    def _stored_scores(self, reduced: SearchableBatch, filtered: Filtered) -> Scores:
+    def _stored_scores(self, searchable: SearchableBatch, filtered: Filtered) -> Scores:
         """Return the MSV scores of all targets above the null model; what overflows has the highest finite one.
 
         Raises
@@ -231,13 +259,13 @@ class Hmmer3Search(Struct, frozen=True):
             If the device gave others than there can be.
         """
         filtered.check()
-        return Scores(reduced.batch.targets, self._in_thousandths(reduced, filtered.msv, slice(None)))
+        return Scores(searchable.batch.targets, self._in_thousandths(searchable, filtered.msv, slice(None)))
 
     def _in_thousandths(
-        self, reduced: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
+        self, searchable: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
     ) -> npt.NDArray[np.int32]:
         """Return the MSV scores of some rows above the null model, in 1/1000 bit."""
-        terms = reduced.terms
+        terms = searchable.terms
         differences = msv - terms.null[rows]
         over = np.flatnonzero(msv == np.inf)
         if len(over):
@@ -252,22 +280,22 @@ class Hmmer3Search(Struct, frozen=True):
 
     def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
         """Start defining the domains of what passed all filters; return what waits for the reported hits."""
-        steps = hits_in_steps(session, [(self, scored)])
+        steps = self.hits_together(session, [(self, scored)])
         next(steps)
         return lambda: at_once(steps)[0]
 
     def reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
         """Yield the hits among some survivors of all filters, given their domains."""
-        reduced, filtered, survivors = scored.details
+        searchable, filtered, survivors = scored.details
         with_any = np.flatnonzero([len(found.envelopes) > 0 for found in domains])
         for first in range(0, len(with_any), CANDIDATES_AT_ONCE):
             chosen = with_any[first : first + CANDIDATES_AT_ONCE]
             some = places[chosen]
             positions = filtered.rows[some]
             yield from self.hits(Candidates(
-                survivors.rows[some], [domains[place] for place in chosen.tolist()], reduced.terms.null[positions],
+                survivors.rows[some], [domains[place] for place in chosen.tolist()], searchable.terms.null[positions],
                 filter_scores(survivors, some),
-                self._in_thousandths(reduced, filtered.msv[positions], positions).tolist(),
+                self._in_thousandths(searchable, filtered.msv[positions], positions).tolist(),
             ))  # fmt: skip
 
     def hits(self, candidates: Candidates) -> Iterator[Hit]:
@@ -291,7 +319,7 @@ class Hmmer3Search(Struct, frozen=True):
         return map(
             Hit, of_reported.tolist(), database.order[of_reported].tolist(), names, accessions, descriptions,
             lengths[are_reported].tolist(), bits, scores.bias[are_reported].tolist(), evalues, raws, domains,
-            [len(one.envelopes) for one in found], log_pvalues, map(limits.includes, bits, evalues),
+            [len(one.envelopes) for one in found], log_pvalues, map(limits.calls_significant, bits, evalues),
             starmap(DomainEstimates, map(_COUNTS, found)), filters,
         )  # fmt: skip
 
@@ -346,13 +374,6 @@ class Hmmer3Search(Struct, frozen=True):
         }
 
 
-def start_many(searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch) -> Callable[[], list[Found]]:
-    """Start sending a batch through the filters of some profiles that were made together; return what waits for all."""
-    reduced = searches[0].targets.reduced(batch)
-    wait = session.start(FILTERS, reduced.batch, [search.model for search in searches])
-    return lambda: [search.found(reduced, filtered) for search, filtered in zip(searches, wait(), strict=True)]
-
-
 Unit = tuple[Hmmer3Search, Found]
 """A search, and what a device found with it in a batch."""
 
@@ -374,9 +395,9 @@ class Portion(Struct, frozen=True):
         profiles = list({id(search.profile): search.profile for search in searches}.values())
         places = {id(profile): place for place, profile in enumerate(profiles)}
         rows = [
-            reduced.batch.targets[filtered.rows[chosen]]
+            searchable.batch.targets[filtered.rows[chosen]]
             for number, chosen in self.pieces
-            for reduced, filtered, _ in [units[number][1].details]
+            for searchable, filtered, _ in [units[number][1].details]
         ]
         of_row = np.repeat([places[id(search.profile)] for search in searches], [len(each) for each in rows])
         batch = searches[0].targets.database.select(np.concatenate(rows))
@@ -385,44 +406,14 @@ class Portion(Struct, frozen=True):
         return steps, next(steps)
 
 
-def hits_in_steps(session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
-    """Look for the hits among what passed all filters in some units of one run; ends with those of each.
-
-    Their domains are defined together, so that a device has enough to do at once.
-    """
-    portions, hits = _portions(units), [list[Hit]() for _ in units]
-    portion = next(portions, None)
-    if portion is None:
-        yield lambda: True
-        return [() for _ in units]
-    started = portion.start(session, units)
-    while portion is not None:
-        session.check()
-        steps, is_ready = started
-        yield is_ready
-        domains = yield from steps
-        done, portion = portion, next(portions, None)
-        if portion is not None:
-            started = portion.start(session, units)  # the device works on the next while the host looks at these
-        first = 0
-        for number, places in done.pieces:
-            search, scored = units[number]
-            of_unit = domains[first : first + len(places)]
-            first += len(places)
-            _demand_agreement(session, scored.details[1].forward[places], of_unit)
-            hits[number] += search.reported(scored, places, of_unit)
-            yield lambda: True  # the device may need something to do
-    return [tuple(each) for each in hits]
-
-
 def _portions(units: Sequence[Unit]) -> Iterator[Portion]:
     """Yield survivors in portions that a device has room for, and that take it no longer than a user may wait."""
     pieces: list[tuple[int, npt.NDArray[np.int64]]] = []
     left, alphabet = float(DOMAIN_CELLS), ""
     for number, (search, scored) in enumerate(units):
-        reduced, filtered, _ = scored.details
+        searchable, filtered, _ = scored.details
         passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
-        cells = np.cumsum(reduced.batch.lengths[filtered.rows[passed]], dtype=np.float64) * search.length
+        cells = np.cumsum(searchable.batch.lengths[filtered.rows[passed]], dtype=np.float64) * search.length
         before = 0.0
         while len(passed):
             if pieces and (cells[0] - before > left or search.profile.hmm.alphabet.name != alphabet):
@@ -451,13 +442,13 @@ def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domain
         )
 
 
-def survivors_in_bits(reduced: SearchableBatch, filtered: Filtered) -> Survivors:
+def survivors_in_bits(searchable: SearchableBatch, filtered: Filtered) -> Survivors:
     """Return what passed the first filter with its scores in bits."""
     msv = filtered.msv[filtered.rows]
     with np.errstate(invalid="ignore"):
         return Survivors(
-            rows=reduced.batch.targets[filtered.rows],
-            msv=in_bits(msv - reduced.terms.null[filtered.rows]),
+            rows=searchable.batch.targets[filtered.rows],
+            msv=in_bits(msv - searchable.terms.null[filtered.rows]),
             bias=in_bits(msv - filtered.bias),
             viterbi=in_bits(filtered.viterbi - filtered.bias),
             forward=in_bits(filtered.forward - filtered.bias),

@@ -13,7 +13,7 @@ from clalign.runs.batches import compress, n_rows_of, unpacked
 from clalign.runs.columns import SqlRow
 
 SURVIVOR_BYTES = 8 + 4 * 4 + 1
-"""Of what is kept of a sequence."""
+"""Size of what is kept of a sequence (bytes)."""
 
 _COLUMNS = (("msv", "<f4"), ("bias", "<f4"), ("viterbi", "<f4"), ("forward", "<f4"), ("reached", "u1"))
 

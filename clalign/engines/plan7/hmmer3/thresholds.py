@@ -19,14 +19,14 @@ from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 DOMAIN_EVALUE = 10.0
 """The limit of conditional E-values unless the user gives one."""
 
-ALL_SCORES = 2.0**30 / 1000.0
-"""Bits that no score reaches: what stands for a limit that everything, or nothing, passes."""
+UNREACHABLE_BITS = 2.0**30 / 1000.0
+"""Stands for an infinite limit (bits)."""
 
 CUTOFFS = {"ga": "gathering", "tc": "trusted", "nc": "noise"}
 
 
 class Hmmer3Thresholds(Struct, frozen=True):
-    """What a target needs; a score in bits, where given, stands in for the E-value.
+    """What a target needs to be reported and to be called significant; a given score replaces the E-value.
 
     `n_targets` is the number of targets that E-values count with.
     """
@@ -43,7 +43,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
         """Return whether a target is reported."""
         return score >= self.score if self.score is not None else evalue <= self.evalue
 
-    def includes(self, score: float, evalue: float) -> bool:
+    def calls_significant(self, score: float, evalue: float) -> bool:
         """Return whether a reported target is significant."""
         return score >= self.inclusion_score if self.inclusion_score is not None else evalue <= self.inclusion_evalue
 
@@ -53,7 +53,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
         return self._least(self.score, self.evalue)
 
     @property
-    def include_score(self) -> float:
+    def least_significant_score(self) -> float:
         """Score in bits that a sequence needs to be significant."""
         return self._least(self.inclusion_score, self.inclusion_evalue)
 
@@ -64,7 +64,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
     def _least(self, score: float | None, evalue: float) -> float:
         if score is None:
             score = hmmer3_tail_score(self.pvalue(evalue), self.calibration)
-        return float(np.clip(score, -ALL_SCORES, ALL_SCORES))
+        return float(np.clip(score, -UNREACHABLE_BITS, UNREACHABLE_BITS))
 
 
 def hmmer3_thresholds(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Hmmer3Thresholds:

@@ -1,75 +1,26 @@
-"""A worker between two jobs: what it loads before it knows the next one, what it keeps, and how long it stays.
-
-The window's worker stays after a job that was finished, with its modules, its drivers, the contexts of the devices
-that the job computed on and the programs that were built in them, so that the next run begins at once. It ends when a
-job was not finished, since whatever has failed may have harmed it; when it was idle for long or memory is short; and
-with the window.
-"""
+"""What a worker loads before it knows its job, and how long it waits for the next one."""
 
 from __future__ import annotations
 
-import gc
 import importlib
 import re
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from clalign import tracing
-from clalign.cli.environment import end_loading, leave_threads_out
-from clalign.cli.worker_commands import Orders
+from clalign.cli.environment import leave_threads_out
 from clalign.compute.opencl.choice import Devices
-from clalign.errors import ExitCode
-from clalign.jobs import Job
 from clalign.values.devices import needs_drivers
-from clalign.values.documents import JobRequest
 
 IDLE_SECONDS = 300.0
-"""So long a worker waits for its next job."""
+"""How long a worker waits for its next job (s)."""
 
 MIN_SHARE_FREE = 0.1
-"""Of the machine's memory so much must be free for a worker to stay."""
+"""Share of the machine's memory that must be free for a worker to stay."""
 
 MAX_SHARE_KEPT = 0.1
-"""Of the machine's memory a worker that stays may hold so much."""
-
-Perform = Callable[[JobRequest, Job, int | None], int]
-
-
-def serve(orders: Orders, ahead: Ahead, perform: Perform, stays: bool) -> int | None:
-    """Do one job, or all that come as long as they are finished; return the exit code, None if no job came.
-
-    Parameters
-    ----------
-    orders : Orders
-    ahead : Ahead
-    perform : callable
-        Does a job, and tells of its end; is told when it came unless that was with the process (see `tracing.now`).
-    stays : bool
-        Whether it waits for another job after the first.
-    """
-    code, idle = None, Idle()
-    if stays:
-        leave_threads_out()
-    while (order := orders.next(idle.may_last if code is not None else lambda: True)) is not None:
-        request, job = order
-        if job is None:
-            ahead.load(request["prepare"], request.get("device", ""))
-            idle = Idle()
-            continue
-        came = None if code is None else tracing.now()
-        ahead.join()  # modules that load each other must not be loaded by two threads
-        end_loading()
-        code = perform(request, job, came)
-        ahead.devices.end_builders()
-        if not stays or code != ExitCode.DONE or job.is_cancelled:
-            break
-        del request, job, order
-        ahead.devices.rest()
-        gc.collect()
-        idle = Idle()
-    return code
+"""Share of the machine's memory that an idle worker may hold."""
 
 
 class Idle:
@@ -98,7 +49,7 @@ def _kibibytes(path: str, name: str) -> int:
     return int(found[1]) if found else 0
 
 
-class Ahead:
+class Preloading:
     """What is loaded before it is known what it will be needed for.
 
     Attributes
