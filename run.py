@@ -30,8 +30,9 @@ RUNS = ROOT / "runs"
 NEEDED = (3, 11)
 NEWER = ("python3.14", "python3.13", "python3.12", "python3.11")
 EXAMPLE = "rrm_1"
-IN_PARALLEL = ("-n", "logical", "--maxprocesses", "8", "--dist", "worksteal")
-"""How pytest-xdist spreads the tests; an argument after it, as ``-n 0``, takes its place."""
+IN_PARALLEL = ("-n", str(min(8, 3 * (os.cpu_count() or 1) // 2)), "--dist", "worksteal")
+"""How pytest-xdist spreads the tests; an argument after it, as ``-n 0``, takes its place. A third of their time tests
+wait, for child processes or the window, so there are more processes than processors."""
 
 QT_LIBRARIES = {
     "libGL.so.1": "libgl1",

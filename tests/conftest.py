@@ -8,6 +8,7 @@ compiled kernels.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import shutil
@@ -185,6 +186,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=dropped)
 
 
+def pytest_collection_finish() -> None:
+    """Let the collector of garbage look no more at the thousands of tests: windows have it run after each of theirs."""
+    gc.freeze()
+
+
 def reason_to_leave_out(item: pytest.Item) -> str:
     """Return what would bring a test in; empty for one that runs."""
     fixtures = getattr(item, "fixturenames", ())
@@ -236,21 +242,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _barriers_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Have kernels that exchange values by barriers built without optimizing: PoCL takes a third of the time then.
+def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Have kernels that only tests build, built without optimizing: PoCL takes a third of the time then.
 
-    Processors are given them in tests alone, and cards whose maker is not known in searches, too; none is kept, so no
-    other process builds or takes one. Thorough tests have them built as users do.
+    Those with a planted fault; and those that exchange values by barriers, which processors are given in tests alone,
+    and cards whose maker is not known in searches, too. None of the latter is kept, so no other process builds or takes
+    one. Thorough tests have these built as users do.
     """
-    if is_asked(pytestconfig, "thorough"):
-        yield
-        return
     from clalign.compute.opencl import kernels
 
-    usual = kernels.options
+    usual, is_thorough = kernels.options, is_asked(pytestconfig, "thorough")
 
     def soon(defines: Mapping[str, object]) -> list[str]:
-        return [*usual(defines), *(["-cl-opt-disable"] if defines.get("LANE_BACKEND") == 0 else [])]
+        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_thorough)
+        return [*usual(defines), *(["-cl-opt-disable"] if is_soon else [])]
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(kernels, "options", soon)

@@ -142,11 +142,11 @@ def run(arguments: argparse.Namespace) -> int:
     for name, other in {**of_ladders, **of_others}.items():
         if other != asked and getattr(arguments, name) is not None:
             flag = f"--{name.replace('_', '-')}"
-            raise OptionError(f"clalign lab {asked} has no {flag}.", f"It is for: clalign lab {other}")
+            raise OptionError(f"`lab {asked}` has no {flag}.", f"It is for `lab {other}`.")
     if arguments.small and asked not in (*OF_ITEMS, "all"):
-        raise OptionError(f"clalign lab {asked} has no --small.", "It is for tables and figures.")
+        raise OptionError(f"`lab {asked}` has no --small.", "It is for tables and figures.")
     if arguments.json and asked == "list":
-        raise OptionError("clalign lab list has no --json.", "It is for what is measured.")
+        raise OptionError("`lab list` has no --json.", "It is for what is measured.")
     if asked == "ladder":
         if arguments.what is None:
             raise UsageError("clalign lab", f"missing: {'|'.join(LADDERS)}")

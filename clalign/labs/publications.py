@@ -175,5 +175,5 @@ def found_item(text: str, noun: str = "") -> tuple[Publication, Item]:
     if not name:
         raise OptionError(f'"{text}" names a source, but nothing of it.', f"List what it has: clalign lab list {key}")
     with suppress(OptionError):
-        return source, source.item(f"{noun} {name}")
-    return source, source.item(name)
+        return source, source.item(name)
+    return source, source.item(f"{noun} {name}" if noun else name)

@@ -21,6 +21,8 @@ from clalign.jobs import QuietContext
 from clalign.tools.hmm_building import build_profiles, n_clusters
 from clalign.tools.specs import BuildSpec
 
+pytestmark = pytest.mark.usefixtures("worker_here")
+
 PROTEINS = {
     "one": "MKVLAAGIVGLLLAQWERTYIPASDFGHKLCVNM",
     "two": "MKVLSAGIVGLLL-QWERTFIPASDFGHKMCVNM",

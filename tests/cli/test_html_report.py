@@ -15,15 +15,16 @@ EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 TEXT = "MKVLAARTEWYGHHKLMNPQRSTVWYACDEFGHIKLMNAA"
 
 
-@pytest.fixture
-def many(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two queries with 240 and 3 hits."""
-    queries, targets, path = tmp_path / "q.fa", tmp_path / "t.fa", tmp_path / "x.clalign"
+    folder = tmp_path_factory.mktemp("many")
+    queries, targets, path = folder / "q.fa", folder / "t.fa", folder / "x.clalign"
     other = "".join(reversed(TEXT)).replace("A", "W")
     queries.write_text(f">first\n{TEXT}\n>second\n{other}\n")
     copies = [f">a{number}\n{TEXT[: len(TEXT) - number % 20]}\n" for number in range(240)]
     targets.write_text("".join([*copies, *(f">b{number}\n{other[number:]}\n" for number in range(3))]))
-    words = ["--device", "reference", "-E", "1e-3", "-o", str(tmp_path / "o"), "--run", str(path)]
+    words = ["--device", "reference", "-E", "1e-3", "-o", str(folder / "o"), "--run", str(path)]
     assert main(["sw", "-q", *words, str(queries), str(targets)]) == 0
     return path
 

@@ -78,6 +78,7 @@ def test_two_pipes_of_one_name_are_not_taken_for_one(
     Path(given[1]).read_bytes()  # nobody waits for its reader any more
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_calibrate_reads_three_times(pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, written = ("--num", "600", "--fixed", "20", "-o"), [tmp_path / name for name in "ab"]
     assert quiet("calibrate", *words, str(written[0]), str(PROFILE)) == 0
@@ -86,6 +87,7 @@ def test_calibrate_reads_three_times(pipe: Pipe, tmp_path: Path, capsys: pytest.
     assert quiet("calibrate", "--in-place", pipe("again", b"")) == ExitCode.INPUT
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_explain(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     assert quiet("explain", pipe("p", PROFILE.read_bytes()), pipe("s", DNA.read_bytes()), "s2") == 0
     assert "Sequence: s2" in capsys.readouterr().out
@@ -94,11 +96,13 @@ def test_explain(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.startswith(f"clalign: {name}: ")
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_hmmbuild(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hmmbuild", "-q", "--amino", "-", pipe("family.afa", b">a\nACDEF\n>b\nACDEF\n")]) == 0
     assert "NAME  family\n" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_alignments(pipe: Pipe, capsys: pytest.CaptureFixture[str]) -> None:
     rows = b">a\nACDEFGHIKL\n>b\nACDEFGHIKL\n"
     assert quiet("add", pipe("old.afa", rows), pipe("new.fa", b">c\nACDEFGHIKL\n")) == 0

@@ -210,7 +210,7 @@ def test_programs_that_can_wait_come_last(session: OpenCLSession, built: list[tu
 
 def test_a_card_s_programs_that_can_wait_are_left_to_children(built: list[tuple[object, str]]) -> None:
     """The driver's compiler would hold up the end of a small job."""
-    later, needed = (ProgramChoice.of("filters_item", {"FRESH": n, "RUN": os.getpid()}) for n in (23, 24))
+    later, needed = (ProgramChoice.of("peak_item", {"FRESH": n, "RUN": os.getpid()}) for n in (23, 24))
     with OpenCLSession(card_like(pick_device("cpu"))) as session:
         session.build_ahead([later], can_wait=True)
         session.build_ahead([needed])
@@ -249,7 +249,7 @@ def test_children_build_what_a_card_needs(monkeypatch: pytest.MonkeyPatch, built
 
     monkeypatch.setattr(BuilderProcess, "build", noted)
     monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 0)
-    fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": os.getpid()}) for n in range(4)]
+    fresh = [ProgramChoice.of("peak_item", {"FRESH": n, "RUN": os.getpid()}) for n in range(4)]
     with OpenCLSession(card_like(pick_device("cpu"))) as session:
         context = session._context
         session.build_ahead(fresh)
@@ -324,7 +324,7 @@ def test_children_do_not_wait_for_a_long_compilation_here(
 
 def test_a_child_answers_and_ends() -> None:
     device = pick_device("cpu")
-    choice = ProgramChoice.of("filters_item", {"FRESH": 77, "RUN": os.getpid()})
+    choice = ProgramChoice.of("peak_item", {"FRESH": 77, "RUN": os.getpid()})
     with OpenCLSession(device) as session, BuilderProcess(device) as child:
         assert child.is_ready()
         assert not is_kept(session._context, choice.source, choice.defines)
@@ -343,7 +343,7 @@ def test_a_child_answers_and_ends() -> None:
 def test_without_children_programs_are_built_here(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.compute.opencl.builder_process.own_command", lambda *words: command)
     monkeypatch.setattr(opencl_programs, "MIN_NEW_PROGRAMS", 0)
-    fresh = [ProgramChoice.of("filters_item", {"FRESH": n, "RUN": f"{os.getpid()}{len(command[0])}"}) for n in range(2)]
+    fresh = [ProgramChoice.of("peak_item", {"FRESH": n, "RUN": f"{os.getpid()}{len(command[0])}"}) for n in range(2)]
     with OpenCLSession(card_like(pick_device("cpu"))) as session:
         session.build_ahead(fresh)
         for choice in fresh:

@@ -96,7 +96,6 @@ def same_as_one_device(engine: str, found: Path, expected: Expected, tmp_path: P
     assert without_devices(exports(found, tmp_path / "exports")) == without_devices(expected(engine)[1])
 
 
-@pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", EVERY_ENGINE)
 def test_workers_find_what_one_device_finds(
     engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -185,6 +184,7 @@ def run_at_hand(
     return path
 
 
+@pytest.mark.thorough(engine=["pairs"])
 @pytest.mark.parametrize("engine", ["hmmer2", "pairs"])
 def test_units_for_a_worker_with_little_memory_are_cut_smaller(
     engine: str, at_hand: tuple[str, Devices], expected: Expected, folder: Path, tmp_path: Path

@@ -29,16 +29,18 @@ def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("said", "seconds", "words"),
     [
-        (b"", "says nothing"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "another language"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "another language"),
+        (b"", 0.5, "says nothing"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", 15.0, "another language"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", 15.0, "another language"),
     ],
 )
-def test_what_is_no_scheduler_is_not_waited_for(said: bytes, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_scheduler_is_not_waited_for(
+    said: bytes, seconds: float, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One that was stopped, or another program behind that port."""
-    monkeypatch.setattr(connections, "CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr(connections, "CONNECT_SECONDS", seconds)
     taken = list[socket.socket]()
 
     def serve() -> None:

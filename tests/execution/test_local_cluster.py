@@ -171,6 +171,8 @@ def test_nothing_is_left_of_workers_on_this_machine(how: str, tmp_path: Path, fo
         "SIGKILL": -9,
     }
     assert process.returncode == codes[how]
+    if process.returncode == ExitCode.DONE:
+        assert "MKVLATGHEAGAWGHEE" in (tmp_path / "out").read_text()
 
 
 def wait_until(is_so: Any) -> None:

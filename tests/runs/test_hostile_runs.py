@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -11,7 +10,6 @@ import tempfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -29,25 +27,12 @@ from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
 from tests.computing import compute_search
-
-
-def _load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("clalign_hostile_runs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # Its dataclasses look themselves up there.
-    __import__("sys").modules["clalign_hostile_runs"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-HOSTILE = _load(Path(__file__).with_name("hostile_runs.py"))
+from tests.runs import hostile_runs
 
 
 @pytest.fixture(scope="session")
 def sound_runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return HOSTILE.make_runs(tmp_path_factory.mktemp("sound"))
+    return hostile_runs.make_runs(tmp_path_factory.mktemp("sound"))
 
 
 @pytest.fixture
@@ -61,23 +46,23 @@ def copied(sound_runs: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]
 @pytest.mark.parametrize("kind", ["hmmer2", "hmmer3", "pairwise", "msa"])
 def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path], kind: str, n_cases: int) -> None:
     """The same ones everywhere; all of them, some 4,000, take minutes to an hour: ``hostile_runs.py`` runs them."""
-    found = HOSTILE.cases(sound_runs[kind])
+    found = hostile_runs.cases(sound_runs[kind])
     assert len(found) > 1000
     chosen = sorted(found, key=lambda case: zlib.crc32(f"{n_cases} {case.name}".encode()))[:n_cases]
-    assert [line for case in chosen for line in HOSTILE.tried(sound_runs[kind], case, HOSTILE.uses)] == []
+    assert [line for case in chosen for line in hostile_runs.tried(sound_runs[kind], case, hostile_runs.uses)] == []
 
 
 @pytest.mark.parametrize("name", ["parts.states = ''", "batches.scores = 'text'", "targets.length = '0'"])
 def test_what_a_long_run_of_all_cases_has_found(sound_runs: dict[str, Path], name: str) -> None:
     path = sound_runs["hmmer2"]
-    (case,) = (case for case in HOSTILE.cases(path) if case.name == name)
-    assert HOSTILE.tried(path, case, HOSTILE.uses) == []
+    (case,) = (case for case in hostile_runs.cases(path) if case.name == name)
+    assert hostile_runs.tried(path, case, hostile_runs.uses) == []
 
 
-@pytest.mark.parametrize("script", HOSTILE.SCRIPTS[:9])
+@pytest.mark.parametrize("script", hostile_runs.SCRIPTS[:9])
 def test_other_tables_than_ours_are_refused(copied: Callable[[str], Path], script: str) -> None:
     path = copied("hmmer2")
-    HOSTILE.sql(script)(path)
+    hostile_runs.sql(script)(path)
     with pytest.raises(DamagedRun):
         open_run(path)
     assert main(["export", str(path)]) == ExitCode.UNREADABLE
@@ -86,7 +71,7 @@ def test_other_tables_than_ours_are_refused(copied: Callable[[str], Path], scrip
 def test_a_sound_file_is_read_as_before(copied: Callable[[str], Path]) -> None:
     for kind in ("hmmer2", "hmmer3", "pairwise", "msa"):
         path = copied(kind)
-        assert [name for name, use in HOSTILE.uses(path) if use() is Ellipsis] == []
+        assert [name for name, use in hostile_runs.uses(path) if use() is Ellipsis] == []
         with open_run(path) as run:
             assert run.state == "done"
             assert run.n_hits() + len(run.alignments()) > 0
@@ -95,7 +80,7 @@ def test_a_sound_file_is_read_as_before(copied: Callable[[str], Path]) -> None:
 def test_a_block_of_scores_never_grows_beyond_its_batch(copied: Callable[[str], Path]) -> None:
     path = copied("hmmer2")
     bomb = zlib.compress(bytes(2**27), 9)
-    HOSTILE.sql("UPDATE batches SET scores = ?, last = first + 200000000", bomb)(path)
+    hostile_runs.sql("UPDATE batches SET scores = ?, last = first + 200000000", bomb)(path)
     with open_run(path) as run, pytest.raises(DamagedRun, match="packed"):
         list(run.scores(0))
 
@@ -125,7 +110,7 @@ def test_values_of_another_kind_are_told(
     copied: Callable[[str], Path], table: str, column: str, value: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = copied("hmmer2")
-    HOSTILE.sql(f"UPDATE {table} SET {column} = ?", value)(path)
+    hostile_runs.sql(f"UPDATE {table} SET {column} = ?", value)(path)
     assert main(["export", "--tsv", "-", str(path)]) == ExitCode.UNREADABLE
     told = capsys.readouterr().err
     assert told.startswith(f"clalign: {path}: ")
@@ -135,14 +120,14 @@ def test_values_of_another_kind_are_told(
 @pytest.mark.parametrize("annotation", ["consensus", "reference", "structure"])
 def test_an_annotation_has_a_letter_for_each_node(copied: Callable[[str], Path], annotation: str) -> None:
     path = copied("hmmer3")
-    HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
+    hostile_runs.sql(f"UPDATE queries SET card = json_set(card, '$.{annotation}', 'xxxx')")(path)
     with pytest.raises(DamagedRun, match=annotation), open_run(path) as run:
         run.cards()
 
 
 def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path = copied("pairwise")
-    HOSTILE.sql("UPDATE parts SET hit = hit + 1000")(path)
+    hostile_runs.sql("UPDATE parts SET hit = hit + 1000")(path)
     with pytest.raises(DamagedRun, match="alignment"):
         export(path, "text", tmp_path / "out")
 
@@ -151,7 +136,7 @@ def test_a_hit_of_a_pair_has_an_alignment(copied: Callable[[str], Path], tmp_pat
 def test_what_a_card_may_lack_may_be_null(copied: Callable[[str], Path], kind: str, tmp_path: Path) -> None:
     path = copied(kind)
     for key in ("bin", "unit", "report_score"):
-        HOSTILE.sql(f"UPDATE queries SET card = json_set(card, '$.histogram_{key}', NULL)")(path)
+        hostile_runs.sql(f"UPDATE queries SET card = json_set(card, '$.histogram_{key}', NULL)")(path)
     with open_run(path) as run:
         assert run.histogram(0)[1].sum() > 0
     export(path, "text", tmp_path / "out")
@@ -161,14 +146,14 @@ def test_a_hit_is_of_a_sequence_that_was_searched(copied: Callable[[str], Path])
     path = copied("hmmer2")
     with open_run(path) as run:
         n = run.facts.database.n_sequences
-    HOSTILE.sql("UPDATE hits SET row = ? WHERE id = (SELECT max(id) FROM hits)", n)(path)
+    hostile_runs.sql("UPDATE hits SET row = ? WHERE id = (SELECT max(id) FROM hits)", n)(path)
     with open_run(path) as run, pytest.raises(DamagedRun, match="row"):
         list(run.hits())
 
 
 def test_a_hit_beyond_all_chance_is_written(copied: Callable[[str], Path], tmp_path: Path) -> None:
     path, out = copied("hmmer3"), tmp_path / "out"
-    HOSTILE.sql("UPDATE hits SET log_pvalue = ?", -math.inf)(path)
+    hostile_runs.sql("UPDATE hits SET log_pvalue = ?", -math.inf)(path)
     export(path, "jsonl", out)
     assert json.loads(out.read_text().splitlines()[0])["log_pvalue"] is None
 
@@ -244,8 +229,8 @@ def test_a_search_with_nothing_to_score_is_sound(sound_runs: dict[str, Path], tm
     targets.write_text(f">long\n{'A' * 100_010}\n>bad\n!!\n")
     profile = sound_runs["hmmer3"].with_name("hmmer3.hmm")
     clalign.hmmsearch(profile, targets, path, device="reference", skip_bad=True).close()
-    for what in HOSTILE.exports(path):
-        HOSTILE.exported(path, what, tmp_path / "out")
+    for what in hostile_runs.exports(path):
+        hostile_runs.exported(path, what, tmp_path / "out")
     with open_run(path) as run:
         assert (run.state, run.n_hits(), run.facts.n_targets) == ("done", 0, 0)
 
@@ -258,8 +243,8 @@ def test_whatever_a_command_line_can_hold_is_sound(sound_runs: dict[str, Path], 
     )
     large = dict.fromkeys(("evalue", "domain_evalue", "inclusion_evalue", "n_targets", "f1"), 1e305)
     clalign.hmmsearch(profile, targets, path, device="reference", **large).close()
-    for what in HOSTILE.exports(path):
-        HOSTILE.exported(path, what, tmp_path / "out")
+    for what in hostile_runs.exports(path):
+        hostile_runs.exported(path, what, tmp_path / "out")
     with open_run(path) as run:
         assert run.n_hits() > 0
         assert at_hand(run, run.spec(SearchSpec)).targets == str(targets)

@@ -399,7 +399,7 @@ class Faulty(ReferenceSession):
 
 
 def test_the_self_test_notices_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selftest, "HMMER3_NODES", (1, 40))
+    monkeypatch.setattr(selftest, "HMMER3_NODES", (1, 5))
     with open_session(pick_device("cpu")) as sound, Faulty(REFERENCE) as faulty:
         assert _check_random_hmmer3(sound, QuietContext())["equal"]
         assert not _check_random_hmmer3(faulty, QuietContext())["equal"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import random
 import time
 from collections.abc import Iterator
@@ -43,8 +44,9 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> SearchSpec:
     letters = np.array(list(AMINO.canonical))
     path = folder / "random.fasta"
     with path.open("w") as file:
-        for number in range(40_000):
-            file.write(f">random{number}\n{''.join(letters[rng.integers(0, 20, int(rng.integers(20, 500)))])}\n")
+        ends = np.cumsum(rng.integers(20, 500, 40_000))
+        text = "".join(letters[rng.integers(0, 20, ends[-1])])
+        file.writelines(f">random{n}\n{text[a:b]}\n" for n, (a, b) in enumerate(itertools.pairwise([0, *ends])))
     from xopen import xopen
 
     with xopen(str(example.targets)) as source, path.open("a") as file:

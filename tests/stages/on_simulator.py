@@ -120,7 +120,7 @@ def pairwise_query() -> PairwiseQuery:
 
 def overflowing() -> tuple[SequenceBatch, PairwiseQuery]:
     """Return targets and a query whose scores are beyond 16 bits."""
-    query = encode("ACGT")[RNG.integers(0, 4, 300)]
+    query = encode("ACGT")[RNG.integers(0, 4, 262)]
     scoring = Scoring(SubstitutionMatrix.match_mismatch(127, -127), GapCosts(127, 127))
     return SequenceBatch.from_texts([query, query[::-1], query]), PairwiseQuery(Sequence("query", "", query), scoring)
 

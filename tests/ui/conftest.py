@@ -26,6 +26,7 @@ from clalign.ui import theme
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
+from clalign.ui.shell.collector import Collector
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.widgets import message_bar, spec_sheet
 from clalign.ui.worker_process import default_worker
@@ -248,9 +249,21 @@ def destroy(window: MainWindow) -> None:
     gc.collect()
 
 
+def stop_and_stay(collector: Collector) -> None:
+    """Restore Python's collector, but let what was there before the window stay frozen.
+
+    That is thousands of tests, which would be looked through each time a window is destroyed.
+    """
+    collector._timer.stop()
+    gc.enable()
+
+
 @pytest.fixture
-def unwatched_window(qtbot: Any, settings: Settings, worker: list[str]) -> Iterator[MainWindow]:
+def unwatched_window(
+    qtbot: Any, settings: Settings, worker: list[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
     """The window; afterwards nothing of it may be left: no widget, no thread, no process."""
+    monkeypatch.setattr(Collector, "stop", stop_and_stay)
     theme.apply("light")
     made = MainWindow(settings, worker)
     made.resize(1280, 800)

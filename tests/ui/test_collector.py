@@ -57,8 +57,8 @@ def test_a_million_objects_are_not_looked_through_again(collector: Collector) ->
     collector.settle()
 
 
-def test_python_collects_again_after_the_window(unwatched_window: MainWindow) -> None:
+def test_python_collects_again_after_the_window(real_window: MainWindow) -> None:
     assert not gc.isenabled()
-    unwatched_window.close()
+    real_window.close()
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0

@@ -41,12 +41,17 @@ from clalign.ui.views.widgets.parts import (
     ElidedLabel,
     FactsLabel,
 )
+from tests.conftest import is_asked
 
 SIZES = ((900, 600), (1280, 800), (1920, 1080))
 """The smallest window, the usual one, and one in which everything has room."""
 
-LOOKS = {"as it is": (1.0, SIZES), "as German": (1.35, SIZES[:2]), "as Chinese": (0.7, SIZES[1:2])}
+Looks = dict[str, tuple[float, tuple[tuple[int, int], ...]]]
+
+LOOKS: Looks = {"as it is": (1.0, SIZES), "as German": (1.35, SIZES[:2]), "as Chinese": (0.7, SIZES[1:2])}
 """How long texts are, as a share, and in which sizes they are looked at: long ones want for room in small windows."""
+FEW_LOOKS: Looks = {"as it is": (1.0, SIZES[2:]), "as German": (1.35, SIZES[:1]), "as Chinese": (0.7, SIZES[1:2])}
+"""Each length and each size once, for plain runs."""
 LARGE = 12
 """Points of a large font, in which texts are looked at as they are."""
 LONGEST_WORD = 30
@@ -336,8 +341,8 @@ def turn(n_times: int = 2) -> None:
 class Walk:
     """Looks at pages in every size and language and remembers what was wrong."""
 
-    def __init__(self, window: MainWindow, language: Language, n_looks: int) -> None:
-        self.window, self.language, self.looks = window, language, dict([*LOOKS.items()][:n_looks])
+    def __init__(self, window: MainWindow, language: Language, looks: Looks) -> None:
+        self.window, self.language, self.looks = window, language, looks
         self.found: dict[str, str] = {}
 
     def look(self, name: str) -> None:
@@ -378,8 +383,12 @@ pytestmark = [
 
 
 @pytest.fixture
-def walk(unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch, text_font: QFont) -> Walk:
-    return Walk(unwatched_window, Language(monkeypatch), len(LOOKS) if text_font.pointSize() < LARGE else 1)
+def walk(
+    unwatched_window: MainWindow, monkeypatch: pytest.MonkeyPatch, text_font: QFont, pytestconfig: pytest.Config
+) -> Walk:
+    looks = LOOKS if is_asked(pytestconfig, "thorough") else FEW_LOOKS
+    n_looks = len(looks) if text_font.pointSize() < LARGE else 1
+    return Walk(unwatched_window, Language(monkeypatch), dict([*looks.items()][:n_looks]))
 
 
 # ---- the walks

@@ -121,6 +121,7 @@ def test_stopped_in_every_phase_it_ends_the_same(kin: Path, whole: dict[str, str
         assert [card["name"] for card in run.cards()] == ["Round 1", "Round 2", "Round 3", "Pairs"]
 
 
+@pytest.mark.thorough(n_devices=[2])
 @pytest.mark.usefixtures("small_units")
 @pytest.mark.parametrize("n_devices", [2, 3])
 def test_several_devices_make_the_same(kin: Path, whole: dict[str, str], tmp_path: Path, n_devices: int) -> None:
