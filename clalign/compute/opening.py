@@ -118,7 +118,7 @@ class Opening(Generic[Opened]):
         do : callable
             Continues with what is unfinished when it is called a second time.
         check : callable
-            Called while it waits for the device; it may raise `Cancelled`.
+            Called while it waits for the device and before a second try; it may raise `Cancelled`.
         tell : callable
             Called with a warning.
 
@@ -133,6 +133,7 @@ class Opening(Generic[Opened]):
         except (DeviceNotFound, OutOfDeviceMemory):
             raise
         except DeviceError as error:
+            check()  # the end of a job ends the process of a device, which then looks like a failure
             tell(f"{error.message} The rest is tried once more on this device.")
         try:
             with self._open_it() as session:

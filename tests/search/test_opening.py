@@ -110,6 +110,29 @@ def test_what_fails_again_is_an_error(error: type[DeviceError], n_opened: int) -
     assert ("another device" in found.value.hint) == (n_opened == 2)
 
 
+def test_what_fails_since_the_job_has_ended_is_not_tried_again() -> None:
+    opened: list[Noted] = []
+    is_over = threading.Event()
+
+    def open_it() -> Session:
+        opened.append(Noted(REFERENCE))
+        return opened[-1]
+
+    def fail(session: Session) -> None:
+        is_over.set()
+        raise DeviceError("Its process was ended.", "Start it again.")
+
+    def check() -> None:
+        if is_over.is_set():
+            raise Cancelled
+
+    told: list[str] = []
+    with pytest.raises(Cancelled), Opening(open_it) as opening:
+        opening.work(fail, check, told.append)
+    assert len(opened) == 1
+    assert not told
+
+
 @pytest.mark.parametrize("kind", ["profile", "pairs"])
 def test_explaining_is_tried_once_more(kind: str, loose_device: list[Session], tmp_path: Path) -> None:
     run, sequences = tmp_path / "run.clalign", tmp_path / "proteins.fa"
