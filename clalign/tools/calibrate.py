@@ -24,7 +24,7 @@ from clalign.tools.specs import CalibrateSpec
 from clalign.values.alphabets import AMINO, Alphabet, code_of
 from clalign.values.devices import Device
 from clalign.values.documents import JobRequest, JobResult
-from clalign.values.evalues import POOR_DISTANCE, CensoredFit, fit_right_side, gumbel_tail
+from clalign.values.evalues import POOR_DISTANCE, CensoredFit, fit_right_side, gumbel_tail, tail_misfit
 from clalign.values.profiles import IMPOSSIBLE, LN_2, Calibration, Hmm, to_integer_profile
 from clalign.values.sequences import SequenceDatabase
 
@@ -282,11 +282,13 @@ def fit_profile(hmm: Hmm, session: Session, sampler: _Sampler) -> dict[str, Any]
 
 
 def fit_words(fit: CensoredFit, histogram: Histogram) -> str:
-    """Return a sentence about the quality of a fit, by its distance from the scores that were fitted."""
+    """Return a sentence about the quality of a fit, by its distance from the scores that were fitted and its tail."""
     first = int(fit.edge) - histogram.low
     observed = histogram.counts[first:]
-    edges = fit.edge + np.arange(len(observed) + 1)
-    expected = -np.diff([gumbel_tail(edge, fit.mu, fit.slope) for edge in edges]) * (fit.n_fitted + fit.n_censored)
+    edges = fit.edge + np.arange(len(observed) + 1, dtype=np.float64)
+    total = fit.n_fitted + fit.n_censored
+    expected = -np.diff([gumbel_tail(edge, fit.mu, fit.slope) for edge in edges]) * total
     if 0.5 * np.abs(observed - expected).sum() > POOR_DISTANCE * fit.n_fitted:
         return "Fit is poor: E-values of this profile will be rough"
-    return "Fit is good"
+    misfit = tail_misfit((fit.mu, fit.slope), edges, observed, total)
+    return f"Fit is poor in the tail: {misfit}" if misfit else "Fit is good"

@@ -35,6 +35,12 @@ MAX_STEPS = 100
 POOR_DISTANCE = 0.2
 """Share of the scores that lie in other bins of a bit than the fit says, from which on it is called poor."""
 
+MIN_TAIL = 20
+"""Scores that a fit must expect above a threshold to be judged there: chance alone hardly halves or doubles as many."""
+
+MAX_TAIL_FACTOR = 2.0
+"""Ratio of expected to observed scores above a threshold, either way, from which on a fit is called poor."""
+
 
 def flushed(value: float) -> float:
     """Return a number that is not negative as HMMER3 has it: 0 if it is below the smallest normal one."""
@@ -359,13 +365,50 @@ def _censored_likelihood(
     return None
 
 
+def tail_misfit(
+    fit: tuple[float, float], edges: npt.NDArray[np.float64], observed: npt.NDArray[np.int64], total: float
+) -> str:
+    """Return in words where the right tail of a fit is wrong by a factor of two; empty if it is nowhere.
+
+    E-values are read off the right tail, which hardly counts in the likelihood of a fit. The rule: above the first edge
+    where the fit expects at most 10 % of the scores, 1 %, 0.1 % and so on, as long as it expects at least `MIN_TAIL`,
+    there are neither fewer than half of the expected scores nor more than twice as many.
+
+    Parameters
+    ----------
+    fit : tuple of float
+        mu (bits) and slope (per bit).
+    edges : float64[n + 1]
+        Bounds of bins, in bits, ascending.
+    observed : int64[n]
+        Scores in each bin.
+    total : float
+        Scores that the fit stands for.
+    """
+    expected = total * np.array([gumbel_tail(edge, *fit) for edge in edges[:-1]])
+    above = observed[::-1].cumsum()[::-1]
+    share = 0.1
+    while share * total >= MIN_TAIL:
+        place = int(np.searchsorted(-expected, -share * total))
+        if place == len(expected) or expected[place] < MIN_TAIL:
+            break
+        if not 1 / MAX_TAIL_FACTOR <= above[place] / expected[place] <= MAX_TAIL_FACTOR:
+            return f"{expected[place]:,.0f} scores expected above {edges[place]:g} bits, {above[place]:,.0f} found"
+        share /= 10
+    return ""
+
+
 def _judged(
     fit: tuple[float, float],
     scores: npt.NDArray[np.float64],
     counts: npt.NDArray[np.int64],
     inside: npt.NDArray[np.bool_],
 ) -> str:
-    """Return the quality of a fit in a sentence, by its number of scores, its distance from them and its outliers."""
+    """Return the quality of a fit in a sentence.
+
+    It is judged by its number of scores, then by its distance from all of them, then by its outliers, which may be a
+    family, and by its right tail without them (see `tail_misfit`).
+    """
     total = int(counts.sum())
     if total < MIN_FIT:
         return f"Fit is doubtful: fewer than {MIN_FIT} sequences"
@@ -374,10 +417,12 @@ def _judged(
     expected = -np.diff([gumbel_tail(edge, *fit) for edge in edges]) * total
     if 0.5 * np.abs(observed - expected).sum() > POOR_DISTANCE * total:
         return "Fit is poor: these scores do not follow an extreme-value curve"
-    above = int(counts[~inside & (scores > fit[0])].sum())
-    if above > 0.02 * total:
+    family = ~inside & (scores > fit[0])
+    if counts[family].sum() > 0.02 * total:
         return "More high scores than chance (expected for a large family)"
-    return "Fit is good"
+    random, _ = np.histogram(scores[~family], edges, weights=counts[~family])
+    misfit = tail_misfit(fit, edges, random, total)
+    return f"Fit is poor in the tail: {misfit}" if misfit else "Fit is good"
 
 
 def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,6 +74,26 @@ def test_fit_is_not_led_astray_by_a_family() -> None:
     assert fit is not None
     assert abs(fit.mu + 30) < 1
     assert "large family" in fit.words
+
+
+@pytest.mark.parametrize("shape", ["light", "heavy"])
+def test_a_fit_with_a_wrong_tail_is_not_good(shape: str) -> None:
+    # A normal distribution has fewer high scores than the Gumbel curve through its middle.
+    rng = np.random.default_rng(3)
+    more = np.concatenate([rng.gumbel(-50, 4, 19_700), rng.uniform(-25, -15, 300)])
+    sample = rng.normal(-50, 6, 20_000) if shape == "light" else more
+    bins, counts = np.unique(np.floor(sample), return_counts=True)
+    fit = fit_gumbel(bins + 0.5, counts)
+    assert fit is not None
+    found = re.fullmatch(
+        r"Fit is poor in the tail: ([\d,]+) scores expected above (-\d+) bits, ([\d,]+) found", fit.words
+    )
+    assert found, fit.words
+    expected, edge, above = (int(text.replace(",", "")) for text in found.groups())
+    assert expected == pytest.approx(20_000 * gumbel_tail(edge, fit.mu, fit.slope), abs=0.5)
+    assert (2 * above < expected) == (shape == "light")
+    if shape == "light":
+        assert above == (sample >= edge).sum()
 
 
 def test_fit_of_little() -> None:

@@ -13,6 +13,7 @@ from clalign.engines.plan7.hmmer3.funnel import calibration_of as filter_calibra
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.runs.batches import BIN
 from clalign.runs.run_file import RunFile, open_run
+from clalign.values.axes import MINUS
 from clalign.values.documents import Card
 from clalign.values.evalues import (
     GumbelFit,
@@ -148,7 +149,8 @@ class ProfileHistogram(Histogram):
             lines.append(("calibration", f"Calibration of the profile: {numbers}"))
         if self.fit is not None:
             numbers = formatting.curve("mu", self.fit.mu, self.fit.slope)
-            lines.append(("fit", f"Fitted to this run: {numbers}. {self.fit.words}."))
+            words = self.fit.words.replace(" -", f" {MINUS}")
+            lines.append(("fit", f"Fitted to this run: {numbers}. {words}."))
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
