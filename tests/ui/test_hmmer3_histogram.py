@@ -71,13 +71,15 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     page.show_tab("histogram")
     view = page.histogram
     assert view.kinds.isVisible()
+    assert view.sentence.text().startswith("Only the 12 sequences"), "hits are judged by their Forward scores"
+    assert all(line.isVisible() for line in view.plot.lines.values())
+    QTest.keyClick(view.kinds, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: page.run.histogram.kind == "msv")
     said = view.sentence.text()
     assert said.startswith("MSV filter scores of all 1,000 sequences; the curve is the model's calibration, not fitted")
     assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
-    QTest.keyClick(view.kinds, Qt.Key.Key_End)
+    QTest.keyClick(view.kinds, Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: page.run.histogram.kind == "forward")
-    assert view.sentence.text().startswith("Only the 12 sequences")
-    assert all(line.isVisible() for line in view.plot.lines.values())
     view.plot.lines["report"].setValue(30.0)
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 2 and not page.run.hits.is_busy)
     assert "false hits expected by chance" in page.run.tag("significant", short=False)

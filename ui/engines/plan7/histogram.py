@@ -46,8 +46,8 @@ AXES: dict[ScoreKind, str] = {
 }
 
 KIND_WORDS: dict[str, str] = {
-    "msv": "MSV scores of all sequences",
     "forward": "Forward scores of those that reached it",
+    "msv": "MSV scores of all sequences",
 }
 """The scores that the histogram of a HMMER3 profile can show."""
 
@@ -164,7 +164,7 @@ def calibration_of(card: Card) -> Calibration | None:
     return Calibration("gumbel", entry["mu"], entry["lambda"]) if entry else None
 
 
-def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") -> ProfileHistogram:
+def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "forward") -> ProfileHistogram:
     """Read the histogram of a profile.
 
     HMMER2's scores, which are those of all sequences, are fitted. HMMER3's never are: the MSV scores have the
@@ -173,7 +173,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "msv") ->
     Parameters
     ----------
     kind : str
-        Which scores of a HMMER3 profile: ``msv`` or ``forward``.
+        Which scores of a HMMER3 profile: ``forward``, by which hits are judged, or ``msv``, which all sequences have.
     """
     with open_run(path) as run:
         card = run.cards()[profile]

@@ -27,7 +27,7 @@ class ProfileRunView(RunView):
     noun, nouns = "Profile", "Profiles"
     table = PROFILE_TABLE
     layout = ProfileLayout()
-    score_kind: ScoreKind = "msv"
+    score_kind: ScoreKind = "forward"
     plotted = "uncorrected"
 
     @property
@@ -59,7 +59,7 @@ class ProfileRunView(RunView):
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores of a HMMER3 profile in the histogram."""
-        self.score_kind = "forward" if kind == "forward" else "msv"
+        self.score_kind = "msv" if kind == "msv" else "forward"
         self._read_histogram()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
