@@ -30,12 +30,11 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
 
 
 def rate_text(gcups: float, blank: str = " ") -> str:
-    """Return a speed in 10^9 cells a second as in ``12.3 GCUPS``, a very low one as in ``4.8e-5 GCUPS``."""
+    """Return a speed in 10^9 cells a second to three digits as in ``12.3 GCUPS``, a low one as in ``4.80e-5 GCUPS``."""
+    mantissa, exponent = f"{gcups:.2e}".split("e")
     if 0 < gcups < 0.001:
-        mantissa, exponent = f"{gcups:.1e}".split("e")
         return f"{mantissa}e{int(exponent)}{blank}GCUPS"
-    digits = 0 if gcups >= 100 else 1 if gcups >= 10 else 2 if gcups >= 0.1 else 4
-    return f"{gcups:.{digits}f}{blank}GCUPS"
+    return f"{gcups:,.{max(0, 2 - int(exponent))}f}{blank}GCUPS"
 
 
 def seconds_text(value: float, blank: str = " ") -> str:

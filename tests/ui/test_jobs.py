@@ -62,6 +62,7 @@ def test_stop_keeps_what_was_found_and_resume_ends_the_same(
     assert item.state == "stopping"
     assert "kept" in item.line()
     qtbot.waitUntil(lambda: item.state == "stopped")
+    assert "%" not in item.line(), "the page says how much is done, from the file"
     assert 0 < len(hits_of(item.run)) < 200
     assert ("resume", "Continue") in item.offers()
     manners(pause=0)
@@ -229,11 +230,26 @@ def test_what_a_driver_prints_is_no_event(qtbot: Any) -> None:
 def test_time_left_follows_the_rate() -> None:
     item = JobItem("Search", {"job": "search"}, "running")
     for second in range(5):
-        item.take_progress({"stage": "search", "done": 10.0 * second, "total": 100.0, "gcups": 2.0}, float(second))
+        item.take_progress(cells(2e10 * second), float(second))
     assert item.seconds_left() == pytest.approx(6.0)
-    assert "40" in item.line()
-    assert "2.0" in item.line()
-    assert "left" in item.line()
+    assert item.line().replace("\u202f", " ") == "Searching 40 % · 20.0 GCUPS · 6.0 s left"
+
+
+def cells(done: float, stage: str = "search") -> dict[str, Any]:
+    return {"stage": stage, "done": done, "total": 2e11, "unit": "cells"}
+
+
+def test_a_rate_is_that_of_kernels_at_work() -> None:
+    item = JobItem("Search", {"job": "search"}, "running")
+    for second in range(20):  # kernels are prepared
+        item.take_progress({"stage": "build", "done": float(second), "total": 30.0, "unit": "programs"}, float(second))
+        assert "GCUPS" not in item.line()
+    item.take_progress(cells(1e6), 20.0)
+    assert "GCUPS" not in item.line(), "nothing is known of its rate"
+    for event in range(1, 2001):  # 200 events a second
+        item.take_progress(cells(1e6 + event * 1e7), 20.0 + event / 200)
+    assert item.rate == pytest.approx(2e9, rel=0.02)
+    assert "2.00\u202fGCUPS" in item.line()
 
 
 def test_a_stage_without_words_of_its_own_is_told_as_it_is_called() -> None:

@@ -251,8 +251,13 @@ def test_the_ladder_stops_and_keeps_its_rows(
     qtbot: Any, window: MainWindow, ladder_page: RungPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(pause=0.3)
+    model = ladder_page.in_view.table.model()
+    assert model.setData(model.index(3, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     press(ladder_page, "Run")
     qtbot.waitUntil(lambda: ladder_page.view.n_done == 1)
+    n_ticked = sum(row["wanted"] for row in ladder_page.view.rows)
+    assert n_ticked == len(ladder_page.view.rows) - 1
+    assert f"1 of {n_ticked} rungs so far" in ladder_page.summary.text()
     press(ladder_page, "Stop")
     wait_for_end(qtbot, window)
     assert 1 <= ladder_page.view.n_done < 4

@@ -58,7 +58,18 @@ def test_durations_have_two_units(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gcups", "text"), [(94.21, "94.2"), (2.0, "2.00"), (0.0532, "0.0532"), (4.81e-5, "4.8e-5"), (0.0, "0.0000")]
+    ("gcups", "text"),
+    [
+        (1497.0, "1,497"),
+        (99.96, "100"),
+        (94.21, "94.2"),
+        (2.0, "2.00"),
+        (0.44, "0.440"),
+        (0.0532, "0.0532"),
+        (0.01134, "0.0113"),
+        (4.81e-5, "4.81e-5"),
+        (0.0, "0.00"),
+    ],
 )
 def test_a_low_rate_is_not_none(gcups: float, text: str) -> None:
     assert formatting.rate(gcups) == f"{text}{formatting.THIN}GCUPS"

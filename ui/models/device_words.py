@@ -124,6 +124,6 @@ def summary(devices: list[Device], sought: bool = True) -> str:
     if not real:
         return "No OpenCL device found" if sought else "Devices were not searched for"
     ready = sum(d.is_usable for d in real)
-    text = f"{formatting.plural(ready, 'device')} ready"
+    text = f"{formatting.plural(ready, 'OpenCL device')} ready"
     other = len(real) - ready
     return text if not other else f"{text} · {other} {'needs' if other == 1 else 'need'} attention"

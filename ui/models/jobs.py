@@ -22,6 +22,9 @@ JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "faile
 PROGRESS_MS = 50
 """Interval of progress; a worker may report two hundred times a second."""
 
+MARK_SECONDS = 0.1
+"""Interval of the progress that rates are computed from."""
+
 DEVICE_LINES = 4
 """Largest number of lines for the devices of a job."""
 
@@ -43,7 +46,7 @@ class JobItem:
         What the worker gets.
     state : str
         ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
-    stage, done, total, gcups, devices
+    stage, done, total, unit, devices
         The last progress; ``devices`` has name, rate and share of each of several.
     message, hint : str
         What ended it.
@@ -59,7 +62,7 @@ class JobItem:
     stage: str = ""
     done: float = 0.0
     total: float = 0.0
-    gcups: float = 0.0
+    unit: str = ""
     devices: list[DeviceFields] = field(default_factory=list)
     message: str = ""
     hint: str = ""
@@ -119,19 +122,23 @@ class JobItem:
             self._marks.clear()
         self.stage = value["stage"]
         self.done, self.total = float(value["done"]), float(value["total"] or 0)
-        self.gcups = float(value.get("gcups") or 0)
+        self.unit = str(value.get("unit") or "")
         self.devices = value.get("devices") or self.devices
-        self._marks = [*self._marks[-100:], (now, self.done)]
+        is_dense = len(self._marks) > 1 and self._marks[-1][0] - self._marks[-2][0] < MARK_SECONDS
+        self._marks = [*self._marks[-100 : -1 if is_dense else None], (now, self.done)]
 
-    def seconds_left(self) -> float | None:
-        """Return the remaining time of the stage at the rate of its last ten seconds."""
-        if len(self._marks) < 2 or not self.total:
-            return None
+    @property
+    def rate(self) -> float:
+        """Units a second that the stage has done in its last ten seconds; 0 while unknown."""
+        if len(self._marks) < 2:
+            return 0.0
         now, done = self._marks[-1]
         then, before = next(mark for mark in self._marks if mark[0] >= now - 10)
-        if done <= before or now - then < 0.5:
-            return None
-        return (self.total - done) * (now - then) / (done - before)
+        return max(0.0, done - before) / (now - then) if now - then >= 0.5 else 0.0
+
+    def seconds_left(self) -> float | None:
+        """Return the remaining time of the stage at its present rate; None while unknown."""
+        return (self.total - self.done) / self.rate if self.rate and self.total else None
 
     def line(self) -> str:
         """Return the line of the job strip."""
@@ -193,8 +200,8 @@ def _running(item: JobItem) -> str:
         parts[0] += f" {item.done:.0f} of {item.total:.0f}"
     elif item.total:
         parts[0] += f" {formatting.percent(item.fraction)}"
-    if item.gcups:
-        parts.append(formatting.rate(item.gcups))
+    if item.unit == "cells" and item.rate:
+        parts.append(formatting.rate(item.rate / 1e9))
     left = item.seconds_left()
     if left is not None and item.fraction < 1:
         parts.append(f"{formatting.duration(left)} left")
@@ -223,7 +230,7 @@ def _stopped(item: JobItem) -> str:
         return "Stopped; the settings are unchanged"
     if not item.is_search:
         return "Stopped; nothing was written"
-    return f"Stopped at {formatting.percent(item.fraction)}; the results so far are kept and marked as partial."
+    return "Stopped; the results so far are kept and marked as partial."
 
 
 def _ended_badly(item: JobItem) -> str:

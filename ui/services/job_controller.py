@@ -15,7 +15,6 @@ from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.common.amounts import rate_of_finished
 from clalign.engines.engine import engine_for, engines
 from clalign.values.devices import REFERENCE, cluster_of
 from clalign.values.documents import JobRequest, JobResult
@@ -314,7 +313,7 @@ class JobController(Controller):
             head = f"Search finished: {found}"
             if engine is not None and not engine.writes_partial_results:  # it has no hits
                 head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
-            item.message = f"{head} in {where} · {formatting.rate(rate_of_finished(value))}"
+            item.message = f"{head} in {where}"
             return
         if item.kind == "export":
             path = Path(value["path"])

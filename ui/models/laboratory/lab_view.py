@@ -124,7 +124,8 @@ class LabView(QObject):
             return self.of.summary(self.document)
         if not self.n_done:
             return self.of.promise
-        of = f" of {len(self.of.known):,}" if self.of.known else ""
+        asked = sum(row[TICKED] or row.get("status", DONE) == DONE for row in self.rows) if self.of.known else 0
+        of = f" of {asked:,}" if asked else ""
         return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns} so far"
 
     def verdicts(self) -> list[Verdict]:
