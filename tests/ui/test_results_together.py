@@ -89,7 +89,7 @@ def test_frequent_families_get_the_colors_that_differ_most() -> None:
 def test_queries_are_sorted_and_filtered(families: Path) -> None:
     model = QueriesModel()
     lines = read_overview(families).lines
-    model.show_lines(lines)
+    model.show_lines(lines[::-1])
     assert [(line.name, line.n_hits) for line in model.lines] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
     place = next(place for place, column in enumerate(COLUMNS) if column.title == "Hits")
     model.sort(place)
@@ -492,8 +492,15 @@ def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: 
         expected = {card["name"]: run.n_hits(number) for number, card in enumerate(run.cards())}
     assert counts == {**expected, "All profiles": sum(expected.values())}
     opened = ChoiceList(box)
+    for typed, found in (
+        ("oth", ["Other"]), ("pf00002", ["Other"]), ("family pf00002", ["Other"]), ("xyz", []), ("oth", ["Other"]),
+    ):  # fmt: skip
+        opened.field.setText(typed)
+        assert [opened.found.index(place, 0).data() for place in range(opened.found.rowCount())] == found
+        assert opened.nothing.isHidden() == bool(found)
+    opened.field.setText("x[y")
+    assert opened.nothing.text() == f"None of {box.count()} has “x[y”."
     opened.field.setText("oth")
-    assert [opened.found.index(place, 0).data() for place in range(opened.found.rowCount())] == ["Other"]
     chosen = []
     together.run.facts_changed.connect(lambda: chosen.append(together.run.profile))
     QTest.keyClick(opened.field, Qt.Key.Key_Return)

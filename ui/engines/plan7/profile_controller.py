@@ -69,7 +69,7 @@ class ProfileController(Controller):
         if source is None or not source.cards:
             return
         self.drop(path)
-        page = ProfilePage(source.name, [card["name"] for card in source.cards])
+        page = ProfilePage(source.name, source.cards)
         self.pages[path] = page
         page.profile_requested.connect(lambda chosen: self._fill_page(path, chosen))
         self.connect_view(page.view)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
+from clalign.values.documents import Card
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
 
 from ... import formatting
@@ -219,13 +220,13 @@ class ProfilePage(QWidget):
 
     profile_requested = Signal(int)
 
-    def __init__(self, title: str, names: list[str]) -> None:
+    def __init__(self, title: str, cards: list[Card]) -> None:
         super().__init__()
         self.title = title
         self.view = ProfileView()
         self.profiles = QueryChooser("Profile in view")
-        self.profiles.offer((name, number) for number, name in enumerate(names))
-        self.profiles.setVisible(len(names) > 1)
+        self.profiles.offer(cards)
+        self.profiles.setVisible(len(cards) > 1)
         self.profiles.activated.connect(self.profile_requested)
         self._line = ElidedLabel("", "muted")
         top = row((title_label(title), 1), self.profiles, spacing=-1)

@@ -71,6 +71,12 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def _rank(line: QueryLine) -> tuple[float, float]:
+    """Return the key by which the query with the best hit is first."""
+    evalue, score = (math.inf if math.isnan(value) else value for value in (line.best_evalue, -line.best_score))
+    return evalue, score
+
+
 class QueriesModel(TextTable):
     """The queries of a run; a row holds its `QueryLine` as ``line``."""
 
@@ -86,11 +92,12 @@ class QueriesModel(TextTable):
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
 
     def show_lines(self, lines: list[QueryLine], text: str = "", hide_empty: bool = False) -> None:
-        """List the queries with all words of a text, or only those with hits."""
+        """List the queries with all words of a text, or only those with hits, best first."""
         self.all = lines
         words = text.casefold().split()
         self.update_rows([
-            {"line": line, "tip": f"{line.name} {line.accession}\n{line.description}".strip()} for line in lines
+            {"line": line, "tip": f"{line.name} {line.accession}\n{line.description}".strip()}
+            for line in sorted(lines, key=_rank)
             if (line.n_hits or not hide_empty)
             and all(word in f"{line.name} {line.accession} {line.description}".casefold() for word in words)
         ])  # fmt: skip
@@ -139,7 +146,7 @@ class QueriesModel(TextTable):
             column = COLUMNS[section]
             more = explanation(column.title)
             meaning = column.tip.replace("the query", f"the {self.noun}")
-            tip = f"{meaning}. Click sorts, a third click restores the order of the file."
+            tip = f"{meaning}. Click sorts, a third click lists the best first again."
             return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         return super().headerData(section, side, role)
 

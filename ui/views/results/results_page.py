@@ -11,7 +11,6 @@ from ... import formatting
 from ...event_loop import defer
 from ...models.charts.histogram import bar_words
 from ...models.results.hit_changes import HitChanges
-from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
@@ -361,16 +360,14 @@ class ResultsPage(QWidget):
         self._stack.setCurrentIndex(1 if is_readable else 0)
         for tool in self._tools:
             tool.setVisible(is_readable)
-        names = [card["name"] for card in run.cards]
-        entries = [(run.all_words, ALL_QUERIES)] * bool(run.all_words) + [(name, i) for i, name in enumerate(names)]
-        self.profiles.offer(entries)
+        self.profiles.offer(run.cards, run.all_words)
         self.profiles.show_counts(run.query_hits)
         self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
         self._show_together()
-        self.profiles.setVisible(len(names) > 1 and is_readable)
+        self.profiles.setVisible(len(run.cards) > 1 and is_readable)
         for name in FOR_SEVERAL_QUERIES:
             if name in self.places:
-                self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(names) > 1)
+                self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(run.cards) > 1)
         partial = run.state in ("stopped", "failed")
         self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:

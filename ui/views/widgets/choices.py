@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSortFilterProxyModel, Qt
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QRegularExpression,
+    QSortFilterProxyModel,
+    Qt,
+)
 from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -19,12 +28,16 @@ from PySide6.QtWidgets import (
 )
 
 from clalign.common.escapes import escaped
+from clalign.values.documents import Card
 
 from ... import formatting, theme
+from ...models.results.hit_pages import ALL_QUERIES
 from .aside_delegate import AsideDelegate
-from .parts import shrinking, stacked
+from .parts import label, shrinking, stacked
 
 COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
+TEXT_ROLE = Qt.ItemDataRole.UserRole + 8
+"""What is searched of an entry."""
 
 MAX_UNSEARCHED = 8
 """Entries up to which the list opens without a search field."""
@@ -90,12 +103,14 @@ class ChoiceList(QFrame):
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Search by name")
-        self.field.setAccessibleName("Search by name")
+        self.field.setPlaceholderText("Search names and descriptions")
+        self.field.setAccessibleName("Search names, accessions and descriptions")
         self.field.setClearButtonEnabled(True)
         self.found = QSortFilterProxyModel(self)
         self.found.setSourceModel(box.model())
-        self.found.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.found.setFilterRole(TEXT_ROLE)
+        self.nothing = label("", "muted", wrap=True)
+        self.nothing.hide()
         self.list = QListView()
         self.list.setUniformItemSizes(True)
         self.list.setModel(self.found)
@@ -107,12 +122,17 @@ class ChoiceList(QFrame):
         self.field.returnPressed.connect(lambda: self._choose(self.list.currentIndex()))
         self.field.installEventFilter(self)
         self.list.clicked.connect(self._choose)
-        self.setLayout(stacked(self.field, self.list, margins=(6, 6, 6, 6), spacing=6))
+        self.setLayout(stacked(self.field, self.nothing, self.list, margins=(6, 6, 6, 6), spacing=6))
         self.setFocusProxy(self.field)
         self.list.setCurrentIndex(self.found.mapFromSource(box.model().index(box.currentIndex(), 0)))
 
     def _narrow(self, text: str) -> None:
-        self.found.setFilterFixedString(text)
+        words = (QRegularExpression.escape(word) for word in text.split())
+        ignoring_case = QRegularExpression.PatternOption.CaseInsensitiveOption
+        pattern = "".join(f"(?=.*{word})" for word in words)
+        self.found.setFilterRegularExpression(QRegularExpression(f"^{pattern}", ignoring_case))
+        self.nothing.setText(f"None of {formatting.count(self._box.count())} has “{escaped(text)}”.")
+        self.nothing.setVisible(not self.found.rowCount())
         if not self.list.currentIndex().isValid():
             self.list.setCurrentIndex(self.found.index(0, 0))
 
@@ -161,13 +181,18 @@ class QueryChooser(NarrowBox):
         self.setAccessibleName(name)
         self.open_list: ChoiceList | None = None
 
-    def offer(self, entries: Iterable[tuple[str, int]]) -> None:
-        """List names with their numbers, unless they are listed already."""
-        found = [(escaped(text), number) for text, number in entries]
-        if [text for text, _ in found] != [self.itemText(place) for place in range(self.count())]:
+    def offer(self, cards: Iterable[Card], first: str = "") -> None:
+        """List queries by their names, unless they are listed already; before them `first`, numbered -1, if given."""
+        found = [(escaped(first), ALL_QUERIES, "")] * bool(first)
+        for number, card in enumerate(cards):
+            more = " ".join(card.get(key) or "" for key in ("accession", "description"))
+            found.append((escaped(card["name"]), number, more.strip()))
+        if [text for text, *_ in found] != [self.itemText(place) for place in range(self.count())]:
             self.clear()
-            for text, number in found:
+            for place, (text, number, more) in enumerate(found):
                 self.addItem(text, number)
+                self.setItemData(place, f"{text} {more}", TEXT_ROLE)
+                self.setItemData(place, formatting.tip(f"{text}\n{more}"), Qt.ItemDataRole.ToolTipRole)
 
     def show_counts(self, counts: Mapping[int, int]) -> None:
         """Show the number of hits of each by its number; nothing if unknown."""
