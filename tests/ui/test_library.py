@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from clalign.runs.ownership import owned
 from clalign.runs.queries import HitQueries
@@ -18,6 +19,7 @@ from clalign.runs.run_file import open_run
 from clalign.ui.models.results import run_view
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.library_page import DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
+from clalign.ui.views.widgets.parts import ElidedLabel
 
 Press = Callable[..., None]
 
@@ -38,6 +40,49 @@ def library(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> Li
 
 def place_of(page: LibraryPage, name: str) -> int:
     return next(place for place, found in enumerate(page.model.rows) if Path(found["path"]).stem == name)
+
+
+def test_the_search_field_leads_to_the_runs(qtbot: Any, window: MainWindow, library: LibraryPage) -> None:
+    QTest.keyClick(library.search, Qt.Key.Key_Down)
+    assert len(library.chosen()) == 1
+    assert library.table.hasFocus()
+    QTest.keyClick(library.table, Qt.Key.Key_Down)
+    assert library.chosen() == [library.model.rows[1]["path"]]
+    library.search.setFocus()
+    QTest.keyClicks(library.search, "nothing")
+    QTest.keyClick(library.search, Qt.Key.Key_Return)
+    assert window.center.currentWidget() is library
+    library.search.clear()
+    QTest.keyClicks(library.search, "one.clalign")
+    QTest.keyClick(library.search, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.controller.page is not None)
+    assert window.controller.page.run.path.stem == "one"
+
+
+def test_recent_runs_are_called_as_in_the_library(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    paths = {name: made_run(name=name, complete=name == "whole") for name in ("whole", "half")}
+    with open_run(paths["whole"], writable=True) as run:
+        run.set_facts(name="globins, at last")
+    with open_run(paths["half"], writable=True) as run:
+        run.set_facts(state="stopped")
+    for path in paths.values():
+        window.settings.add_recent(str(path), "run")
+    window.show_recent()
+
+    def named() -> list[str]:
+        return [part.accessibleName() for part in window.start.findChildren(QPushButton) if part.isVisible()]
+
+    qtbot.waitUntil(lambda: "globins, at last" in named())
+    said = [part.text() for part in window.start.findChildren(ElidedLabel) if part.isVisible()]
+    listed = set(named())
+    QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+    page = window.center.currentWidget()
+    qtbot.waitUntil(lambda: len(page.model.rows) == 2)
+    assert {found["name"] for found in page.model.rows} <= listed
+    assert [words.partition(" · ")[0] for words in said if "partial" in words] == ["stopped, partial"]
+    assert "stopped, partial" in [page.model.index(place, 2).data() for place in range(2)]
 
 
 @pytest.mark.thorough

@@ -14,6 +14,7 @@ from clalign.runs.side_files import ENDING
 from clalign.tools import library
 
 from .. import formatting
+from ..models.results.run_view import STATE_WORDS
 from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
@@ -32,6 +33,15 @@ def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
         if path not in found and path.is_file():
             found[path] = library.look_at(path)
     return sorted(found.values(), key=lambda entry: -entry.created)
+
+
+def run_words(paths: list[str]) -> dict[str, tuple[str, str]]:
+    """Return the names of readable runs as in the library, and their states unless they are complete."""
+    found = {path: library.look_at(Path(path)) for path in paths if Path(path).is_file()}
+    return {
+        path: (run.name, "" if run.state == "done" else STATE_WORDS[run.state])
+        for path, run in found.items() if not run.problem
+    }  # fmt: skip
 
 
 class LibraryController(Controller):
@@ -123,6 +133,7 @@ class LibraryController(Controller):
             if isinstance(answer, Exception):
                 self._app.notify("stop", f"The run could not be renamed. {answer}")
             self.renamed.emit(str(path))
+            self._app.window.show_recent()
             self.refresh()
 
         self._app.reader.ask((id(self), "rename"), lambda: library.rename(path, name), finish)

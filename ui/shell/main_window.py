@@ -17,10 +17,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMenu, QToolBar
 
+from clalign.runs.side_files import ENDING
+
 from .. import formatting
 from ..controllers.app_controller import AppController
+from ..controllers.library_controller import run_words
 from ..engines.register import welcome
-from ..models.file_names import distinct_names
 from ..models.laboratory.documents import COMPARISON
 from ..settings import Settings
 from ..views.widgets.parts import button
@@ -89,7 +91,7 @@ class MainWindow(Workbench):
 
     def _fill_recent_menu(self) -> None:
         self.recent_menu.clear()
-        names = distinct_names(entry.path for entry in self.settings.recent)
+        names = self.recent_names
         for entry in self.settings.recent:
             problem = entry.problem
             text = names[entry.path] + (f" – {problem}" if problem else "")
@@ -98,6 +100,16 @@ class MainWindow(Workbench):
             action.setToolTip(f"{entry.path}\n{problem}".strip())
         if not self.settings.recent:
             self.recent_menu.addAction("Files that you open are listed here").setEnabled(False)
+
+    def show_recent(self) -> None:
+        super().show_recent()
+        runs = [entry.path for entry in self.settings.recent if entry.path.endswith(ENDING)]
+        self.controller.reader.ask((id(self), "recent"), partial(run_words, runs), self._take_run_words)
+
+    def _take_run_words(self, answer: dict[str, tuple[str, str]] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer != self.run_words:
+            self.run_words = answer
+            super().show_recent()
 
     def _make_job_strip(self) -> None:
         self.jobs = JobStrip(self.controller.queue)

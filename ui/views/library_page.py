@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPlainTextEdit, QStackedWidget, QWidget
 
 from .. import formatting, theme
@@ -107,6 +107,7 @@ class LibraryPage(QWidget):
         self.setFocusProxy(self.search)
         self.table.selectionModel().selectionChanged.connect(self.show_choice)
         self.table.activated.connect(lambda _: self._ask("open"))
+        self.search.returnPressed.connect(self._open_found)
         self.show_choice()
 
     def show_runs(self, rows: list[Row], n_all: int) -> None:
@@ -140,6 +141,23 @@ class LibraryPage(QWidget):
             action.setEnabled(needs[name])
             why = "Choose two runs (Ctrl+click)." if name == "compare" else "Choose a run."
             shown.setToolTip(ACTIONS[name][1] if needs[name] else why)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # The search field leaves these keys to the page.
+        if event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Up) and self.search.hasFocus():
+            self._choose_found()
+            self.table.setFocus()
+            return
+        super().keyPressEvent(event)
+
+    def _choose_found(self) -> None:
+        """Select the first run, unless some are selected."""
+        if not self.chosen() and self.model.rows:
+            self.table.selectRow(0)
+
+    def _open_found(self) -> None:
+        self._choose_found()
+        self._ask("open")
 
     def _ask(self, name: str) -> None:
         if self.buttons[name].isEnabled():

@@ -25,7 +25,6 @@ from clalign.databases.examples import Example, PairExample
 
 from .. import formatting, theme
 from ..models import device_words
-from ..models.file_names import distinct_names
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
@@ -229,22 +228,25 @@ class StartPage(QScrollArea):
         keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
         return Flow(self.tour, keys, self.show_start, spacing=16)
 
-    def show_recent(self, entries: list[RecentFile]) -> None:
-        """Show the recent files; missing ones are gray and give the reason."""
+    def show_recent(
+        self, entries: list[RecentFile], names: dict[str, str], run_words: dict[str, tuple[str, str]]
+    ) -> None:
+        """Show the recent files; missing ones are gray and give the reason, runs that are not complete their state."""
         clear_layout(self._recent)
-        names = distinct_names(entry.path for entry in entries)
         for entry in entries:
-            self._recent.addWidget(self._recent_row(entry, names[entry.path]))
+            state = run_words.get(entry.path, ("", ""))[1]
+            self._recent.addWidget(self._recent_row(entry, names[entry.path], state))
         if not entries:
             self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))
 
-    def _recent_row(self, entry: RecentFile, words: str) -> QWidget:
+    def _recent_row(self, entry: RecentFile, words: str, state: str) -> QWidget:
         made = QWidget()
         problem = entry.problem
         name = ElidedButton(words, lambda: self.recent_requested.emit(entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
-        note = ElidedLabel(problem or formatting.moment(entry.opened), "muted")
+        opened = formatting.moment(entry.opened)
+        note = ElidedLabel(problem or (f"{state} · {opened}" if state else opened), "muted")
         tip = "Unpin from this list" if entry.pinned else "Pin to this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)

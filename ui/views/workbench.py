@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from .. import theme
+from ..models.file_names import distinct_names
 from ..models.workspace import Workspace
 from ..settings import Settings
 from .docks import DataDock, DevicePicker
@@ -50,6 +51,11 @@ class Workbench(QMainWindow):
     ----------
     settings : Settings
     welcome : Welcome
+
+    Attributes
+    ----------
+    run_words : dict
+        Of recent runs that were read, by their paths: name, and state unless it is complete.
     """
 
     def __init__(self, settings: Settings, welcome: Welcome) -> None:
@@ -57,6 +63,7 @@ class Workbench(QMainWindow):
         self.settings = settings
         self.workspace = Workspace(self)
         self.workspace.device_id = settings.preferences.device
+        self.run_words: dict[str, tuple[str, str]] = {}
         self.setWindowTitle("clalign")
         self.setWindowIcon(theme.app_icon())
         self.setAcceptDrops(True)
@@ -193,4 +200,10 @@ class Workbench(QMainWindow):
 
     def show_recent(self) -> None:
         """Show the recent files."""
-        self.start.show_recent(self.settings.recent)
+        self.start.show_recent(self.settings.recent, self.recent_names, self.run_words)
+
+    @property
+    def recent_names(self) -> dict[str, str]:
+        """The titles of the recent files, by their paths: of runs their names, as far as they are read."""
+        names = distinct_names(entry.path for entry in self.settings.recent)
+        return names | {path: name for path, (name, _) in self.run_words.items()}
