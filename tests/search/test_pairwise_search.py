@@ -228,6 +228,13 @@ def test_without_statistics_there_are_no_evalues_and_it_is_said_why(
         assert [hit.name for hit in run.hits(0)] == [hit.name for hit in hits if hit.raw >= hits[1].raw]
 
 
+def test_letters_that_a_matrix_has_no_scores_for_are_told(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+    targets = fasta(tmp_path / "odd.fasta", [("a", "MKUVLAUWOR"), ("b", "MKVLAWRUDE")])
+    with search((proteins[0], targets), tmp_path / "a.clalign", top=1) as run:
+        told = [text for _, _, text in run.messages()]
+    assert "1 x O, 3 x U in the targets scored as unknown (*): BLOSUM62 has no other score." in told
+
+
 def test_published_statistics_that_do_not_exist_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"BLOSUM62 .*37/3") as caught:
         search(proteins, tmp_path / "a.clalign", statistics="published", gap_first=40, gap_next=3)

@@ -82,8 +82,8 @@ def test_a_node_in_words() -> None:
     assert node_title(shown, 15) == "Node 15 of 149 · consensus W"
     facts = dict(node_facts(shown, 15))
     assert facts["Information"] == "3.28 bits"
-    assert facts["Likes most"].startswith("W +5.8")
-    assert "−" in facts["Likes least"]
+    assert facts["Most favored"].startswith("W +5.8")
+    assert "−" in facts["Least favored"]
     assert sum(share for _, share, _, _ in emissions(shown, 15)) == pytest.approx(1)
     steps = lane_steps(shown, 15)
     assert steps["MM"] + steps["MI"] + steps["MD"] == pytest.approx(1)
@@ -194,7 +194,7 @@ def test_the_states_of_a_node_stand_whole_in_a_usual_window(qtbot: Any, opened: 
 
 def test_likes_least_leads_to_a_node(opened: ProfileView, press: Press) -> None:
     window = opened.window()
-    press(opened, "Likes least…")
+    press(opened, "Least favored…")
     sheet = window.sheets.sheet
     assert isinstance(sheet, DisfavoredSheet)
     node = sheet.table.model().rows[0]["node"]

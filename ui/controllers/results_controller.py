@@ -261,7 +261,7 @@ class ResultsController(Controller):
             view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
             return
         if view.panel is None:
-            view.show_text("Aligning the hits", "Using the paths found by the search.")
+            view.show_text("Aligning the hits", f"Each as the search aligned it to the {noun}.")
 
         if not run.is_live:
             view.waiting.begin()
@@ -289,7 +289,7 @@ class ResultsController(Controller):
             if by_species is not None:
                 rows.own_orders[SPECIES] = by_species
             sequences = formatting.plural(alignment.n_rows, "row")
-            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, aligned by the paths of the search")
+            panel = view.show_rows(rows, f"{run.card['name']}: {sequences}, each aligned to the {noun}")
             self._alignments.connect_rows(panel)
             rows.begin()
             self._app.update_actions()

@@ -80,7 +80,7 @@ class ExampleCard(QPushButton):
         font = title.font()
         font.setBold(True)
         title.setFont(font)
-        time = label(f"~{example.seconds:g}{formatting.THIN}s" if example.seconds else "to look at", "muted")
+        time = label(f"~{example.seconds:g}{formatting.THIN}s" if example.seconds else "view only", "muted")
         self._text = label(example.text, "muted", wrap=True)
         for part in (title, time, self._text):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)

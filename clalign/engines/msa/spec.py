@@ -89,7 +89,7 @@ class AlignmentSpec(Spec):
         MIN_POSTERIOR, "--minprob", "Least probability", "forget residue pairs that are less probable", MODEL
     )
     without_learning: bool = option(
-        False, "--nolearn", "Learn nothing",
+        False, "--nolearn", "Use published parameters",
         "take gaps and substitutions as published, do not learn them from the sequences", LEARNING, first=True,
     )  # fmt: skip
     without_gap_learning: bool = option(

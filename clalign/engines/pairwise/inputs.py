@@ -301,12 +301,12 @@ def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str,
     """Return a sentence about letters that a matrix has no scores for, if there are any."""
     residues = database.codes[:n].tobytes()
     counts = {letter: residues.count(bytes([code_of(letter)])) for letter in missing_letters(matrix, LETTERS[:-1])}
-    found = [f"{letter} ({count:,})" for letter, count in counts.items() if count]
+    found = [f"{count:,} x {letter}" for letter, count in counts.items() if count]
     if not found:
         return []
     where = whose if n >= database.n_residues else f"the first {n:,} residues of {whose}"
-    stand_in = "as *" if "*" in matrix.letters else f"{matrix.least}, its lowest score"
-    return [f"Letters in {where} that {matrix.name} lacks score {stand_in}: {', '.join(found)}."]
+    stand_in = "unknown (*)" if "*" in matrix.letters else f"{matrix.least}, its lowest score"
+    return [f"{', '.join(found)} in {where} scored as {stand_in}: {matrix.name} has no other score."]
 
 
 def scoring_of(run: RunFile) -> Scoring:

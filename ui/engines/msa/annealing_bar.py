@@ -61,7 +61,7 @@ class AnnealingBar(QWidget):
         self.play = IconButton("play", "Watch the alignment being built", self.toggle_play)
         back = IconButton("skip-previous", "Previous merge", lambda: run.go_to(run.step - 1))
         on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
-        self.finished = button("Finished", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
+        self.finished = button("Result", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
         self.finished.setToolTip("The alignment of the run: all merges, refined")
         export = button(
             "Export…", self.export_requested.emit, tip="The alignment, its merges, or the probabilities of pairs"
@@ -81,7 +81,7 @@ class AnnealingBar(QWidget):
     def _offer_lower(self) -> None:
         """Create the buttons that show the range of gap factors and request lower ones."""
         self.range = label("", "muted")
-        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower")
+        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower gap factor")
         self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self._lower_menu = QMenu(self.lower_button)
         self.lower_button.setMenu(self._lower_menu)

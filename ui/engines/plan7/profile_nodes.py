@@ -112,8 +112,8 @@ def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
     return [
         ("Information", f"{logo.information[row]:.2f} bits"),
         ("Occupancy", f"{_percent(logo.occupancy[row])} of the sequences have a residue here"),
-        ("Likes most", ", ".join(most) or "no residue much"),
-        ("Likes least", ", ".join(least) + " bits"),
+        ("Most favored", ", ".join(most) or "no residue much"),
+        ("Least favored", ", ".join(least) + " bits"),
     ]
 
 

@@ -65,7 +65,7 @@ class DisfavoredSheet(Sheet):
     node_chosen = Signal(int)
 
     def __init__(self, profile: ShownProfile) -> None:
-        super().__init__("What this model likes least", 560)
+        super().__init__("Least favored residues", 560)
         text = (
             "These residues cost the most bits against the likeliest one of their node. A sequence that has "
             "several of them is probably not a member of the family. Choose a row to see its node."
@@ -73,7 +73,7 @@ class DisfavoredSheet(Sheet):
         self.body.addWidget(label(text, "muted", wrap=True))
         model = TextTable(MIN_COLUMNS, self)
         model.set_rows(disfavored_residues(profile))
-        self.table = TextTableView(model, "What this model likes least")
+        self.table = TextTableView(model, "Least favored residues")
         self.table.setMinimumHeight(360)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.clicked.connect(self._go)
@@ -144,7 +144,10 @@ class ProfileView(QWidget):
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
             None,
             IconButton(
-                "thumb-down-outline", "What does this model like least?", self._request_disfavored, "Likes least…"
+                "thumb-down-outline",
+                "Which residues does this profile favor least?",
+                self._request_disfavored,
+                "Least favored…",
             ),
             IconButton(
                 "export-variant", "Write the logo as SVG, PDF or PNG", self.export_requested.emit, "Export logo…"

@@ -104,5 +104,5 @@ def summary(view: AlignmentState) -> str:
         cells = max(1, view.n_rows * view.n_columns)
         facts.append(f"{formatting.percent(1 - view.measures.lengths.sum() / cells)} gaps")
         whole = int(np.count_nonzero((tracks.share >= 1) & (tracks.occupancy >= 1)))
-        facts.append(f"{formatting.plural(whole, 'column')} without any difference")
+        facts.append(formatting.plural(whole, "invariant column"))
     return " · ".join(facts)
