@@ -106,7 +106,7 @@ class ProfileRunView(RunView):
             return self._hmmer3_sentence(data)
         total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
         which = f"All {formatting.plural(data.n_scores, 'sequence')}"
-        if not self.is_complete:
+        if data.n_scores < total:
             which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
         return (
             f"{which}, each with its Viterbi score before the correction for biased composition; "
