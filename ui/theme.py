@@ -118,7 +118,9 @@ QLabel[role="good"] { color: $good_text; }
 QLabel:disabled { color: $muted; }
 QFrame[role="surface"] { background: $surface; border: 1px solid $border; border-radius: 6px; }
 QFrame[role="line"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
-QFrame[role="message"] { background: $surface; border: none; border-bottom: 1px solid $border; }
+QFrame[role="message"] { background: $surface; border: none; border-top: 2px solid $border; }
+QFrame[role="message"][severity="caution"] { border-top-color: $caution; }
+QFrame[role="message"][severity="stop"] { border-top-color: $stop; }
 QPushButton, QToolButton { background: $surface; border: 1px solid $border; border-radius: 6px; padding: 5px 12px; }
 QToolButton { padding: 4px 8px; }
 QPushButton:hover, QToolButton:hover { background: $hover; }

@@ -207,6 +207,9 @@ def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files
 
 def fault_shown(qtbot: Any, window: MainWindow) -> str:
     """Return the text to report that the newest message shows, after it was copied."""
+    buttons = lambda: [b for b in window.messages.findChildren(QPushButton) if b.isVisible()]  # noqa: E731
+    qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages[:1]) and bool(buttons()))
+    next(b for b in buttons() if b.text().endswith(("More", "more"))).click()
     boxes = lambda: [box for box in window.messages.findChildren(QPlainTextEdit) if box.isVisible()]  # noqa: E731
     qtbot.waitUntil(lambda: bool(boxes()))  # an older one may be there that is about to go
     (shown,) = boxes()
@@ -261,7 +264,7 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
     assert "ZeroDivisionError" in capsys.readouterr().err
 
 
-def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage) -> None:
+def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage, press: Press) -> None:
     window = page.window()
     for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
@@ -269,6 +272,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
     window.controller.show_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))
+    press(window.messages, "More")
     qtbot.waitUntil(lambda: window.messages.isVisible() and window.messages.height() > 100)
     middle = window.centralWidget()
     for holder in (window.center.parentWidget(), middle):

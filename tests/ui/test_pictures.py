@@ -17,7 +17,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
 
 from clalign.cli import main
 from clalign.engines.engine import engine_of
@@ -404,7 +403,7 @@ def test_species_are_listed_and_looked_up(
 
 def message_text(window: MainWindow) -> str:
     """Return what the messages of the window say."""
-    return " ".join(words.text() for words in window.messages.findChildren(QLabel))
+    return " ".join(message.text for message in window.messages.messages)
 
 
 def test_pictures_are_copied_and_saved(

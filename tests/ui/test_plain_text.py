@@ -116,7 +116,7 @@ def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
     bar.notify("stop", "fa\u202eke\x1b[31m")
     table = TextTable((TextColumn("Name", "", lambda row: row["name"]),))
     table.set_rows([{"name": "x\x1b[2J"}])
-    shown = [found.text() for found in bar.findChildren(QLabel)]
+    shown = [found.text() for found in bar.findChildren(ElidedLabel)]
     assert r"fa\u202eke\x1b[31m" in shown
     assert (line.text(), label("\x07").text(), formatting.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
     assert table.index(0, 0).data() == r"x\x1b[2J"
@@ -159,7 +159,7 @@ def test_one_name_is_written_in_one_way_in_all_pictures(qtbot: Any) -> None:
     painter.end()
     chooser = QueryChooser("Query")
     qtbot.addWidget(chooser)
-    chooser.offer([(name, 3)])
+    chooser.offer([{"name": name}])
     assert chooser.itemText(0) == r"sp|X1|rtl\u202egnp.exe"
     signal = SimpleNamespace(connect=lambda heard: None)
     run: Any = SimpleNamespace(aligned=None, shown=None, aligned_changed=signal, shown_changed=signal)

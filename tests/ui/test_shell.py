@@ -5,10 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QRect, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QFrame,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QTabBar,
+    QWidget,
+)
 
 from clalign.runs.run_file import open_run
 from clalign.ui.models.jobs import JobItem
@@ -95,10 +106,59 @@ def test_messages_take_one_line(window: MainWindow, press: Any) -> None:
     assert shown() == ["Something else."]
     press(bar, "2 more")
     assert shown() == ["Something else.", "That was written.", "This could not be read."]
+    press(bar, "Less")
+    assert shown() == ["Something else."]
+    press(bar, "2 more")
     assert [text for _, _, text in bar.history] == ["This could not be read.", "That was written.", "Something else."]
     bar.notify("stop", "Nor could that.")
     press(bar, "Close all")
     assert not bar.isVisible()
+    assert window.past_messages.text() == "4"
+    QTest.mouseClick(window.past_messages, Qt.MouseButton.LeftButton)
+    assert "That was written." in [part.text() for part in window.sheets.sheet.findChildren(QLabel)]
+
+
+@pytest.mark.parametrize("size", [(900, 560), (1280, 800)])
+def test_messages_move_and_cover_nothing(qtbot: Any, window: MainWindow, press: Any, size: tuple[int, int]) -> None:
+    window.resize(*size)
+    window.controller.sources.paste_sequences()
+    qtbot.waitUntil(window.sheets.isVisible)
+    qtbot.wait(50)
+
+    def places() -> dict[QWidget, QRect]:
+        kinds = (QAbstractButton, QLineEdit, QPlainTextEdit, QTabBar, QAbstractItemView)
+        clicked = [part for kind in kinds for part in window.findChildren(kind) if part.isVisible()]
+        of_messages = set(window.messages.findChildren(QWidget))
+        return {p: QRect(p.mapTo(window, QPoint(0, 0)), p.size()) for p in clicked if p not in of_messages}
+
+    before = places()
+    in_view = [part.visibleRegion().boundingRect().translated(place.topLeft()) for part, place in before.items()]
+    window.messages.notify("note", "Something.")
+    window.messages.notify("stop", "This cannot be read because: " + "it is long. " * 60, details="\n" * 30)
+    for _ in range(2):
+        qtbot.wait(50)
+        assert places() == before
+        assert window.messages.isVisible()
+        assert not [place for place in in_view if place.intersects(window.messages.geometry())]
+        press(window.messages, "1 more")
+        qtbot.waitUntil(lambda: window.messages.height() > 150)
+        assert window.messages.y() > 0
+        assert places() == before, "what is unfolded lies over the page"
+        press(window.messages, "Less")
+    window.messages.close_all()
+    assert places() == before
+
+
+def test_a_long_message_is_read_whole(qtbot: Any, window: MainWindow, press: Any) -> None:
+    window.messages.notify("caution", "Short.")
+    qtbot.wait(50)
+    assert not [b for b in window.messages.findChildren(QPushButton) if b.isVisible()], "there is no more of it"
+    window.messages.close_all()
+    window.messages.notify("caution", "A sentence of some words. " * 20)
+    qtbot.waitUntil(lambda: any(b.isVisible() for b in window.messages.findChildren(QPushButton)))
+    press(window.messages, "More")
+    (text,) = [part for part in window.messages.findChildren(QLabel) if part.text().startswith("A sentence")]
+    qtbot.waitUntil(lambda: text.height() > 2 * text.fontMetrics().height())
 
 
 @pytest.mark.thorough

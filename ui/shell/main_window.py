@@ -150,6 +150,7 @@ class MainWindow(Workbench):
         devices.compare_requested.connect(lambda: controller.labs.open(COMPARISON))
         start.lab_requested.connect(controller.labs.open)
         start.tour_requested.connect(self.start_tour)
+        self.past_messages.clicked.connect(controller.help.messages)
         details.hit.verify_requested.connect(lambda _: controller.hits.verify_hit())
         details.hit.explain_requested.connect(controller.explanations.explain_hit)
         details.hit.node_chosen.connect(controller.hits.choose_node)

@@ -1,4 +1,4 @@
-"""The frame of the window: pages in the center, messages above and sheets over them, docks around."""
+"""The frame of the window: pages in the center, sheets over them, docks around, messages at the foot."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NARROW = 1270
 
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
-another one is shown, or a message."""
+another one is shown."""
 
 FIRST_SIZE = QSize(1280, 800)
 
@@ -79,12 +79,12 @@ class Workbench(QMainWindow):
         self.center.addWidget(self.start)
         self.messages.focus_left.connect(self._focus_page)
         stage, middle = QWidget(), QWidget()
-        for holder, widgets in ((stage, (self.center,)), (middle, (self.messages, self.tour, stage))):
+        for holder, widgets in ((stage, (self.center,)), (middle, (self.tour, stage))):
             box = QVBoxLayout(holder)
             box.setContentsMargins(0, 0, 0, 0)
             box.setSpacing(0)
             for widget in widgets:
-                box.addWidget(widget, 0 if widget in (self.messages, self.tour) else 1)
+                box.addWidget(widget, 0 if widget is self.tour else 1)
         self._drop_words = label("Drop profiles, sequences or runs here", "drop")
         self._drop_words.setParent(stage)
         self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -174,7 +174,13 @@ class Workbench(QMainWindow):
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
         bar.addWidget(self.job_words)
-        bar.addPermanentWidget(self.device_words)
+        self.past_messages = IconButton("message-text-outline", "Messages of this session", lambda: None, "0")
+        for shown in (self.past_messages, self.device_words):
+            bar.addPermanentWidget(shown)
+            shown.ensurePolished()
+        bar.setMinimumHeight(self.device_words.sizeHint().height() + 6)
+        self.messages.lie_over(bar, self.past_messages)
+        self.messages.message_added.connect(lambda *_: self.past_messages.setText(str(len(self.messages.history))))
 
     def reset_layout(self) -> None:
         """Restore the initial places of the docks."""

@@ -1,4 +1,4 @@
-"""Messages above the center: what happened, why, what to do. They never block; good news disappears by itself."""
+"""Messages at the foot of the window: what happened, why, what to do. They move nothing; good news goes by itself."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal, qVersion
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, qVersion
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
@@ -17,13 +17,16 @@ import clalign
 from clalign.common.escapes import escaped
 
 from ... import formatting, theme
-from .parts import IconButton, IconLabel, button, clear_layout, label, row
+from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row
 
 MAX_UNFOLDED = 5
 """Visible messages if all are shown; else it is the newest one."""
 
 LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
 """Life of messages in an active window; a message that something stopped stays until it is closed."""
+
+MIN_ABOVE = 80
+"""Pixels of the window that unfolded messages leave free above them."""
 
 MAX_KEPT = 200
 """Past messages that can be read later."""
@@ -80,7 +83,7 @@ def _below(box: ReportBox) -> QHBoxLayout:
 
 
 class MessageBar(QWidget):
-    """The open messages: the newest one, and the number of others."""
+    """The newest message in a line over a bar; unfolded, the open ones whole, upward from that bar."""
 
     focus_left = Signal()
     """The focused message was closed, and there is no other."""
@@ -93,12 +96,45 @@ class MessageBar(QWidget):
         self.messages: list[Message] = []
         self.history: list[tuple[float, str, str]] = []
         self._is_unfolded = False
+        self._bar: QWidget | None = None
+        self._end: QWidget | None = None
+        self._more = self._line = QWidget(self)
         self._box = QVBoxLayout(self)
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self._clock = QTimer(self, interval=1000)
         self._clock.timeout.connect(self._pass_second)
         self.hide()
+
+    def lie_over(self, bar: QWidget, end: QWidget) -> None:
+        """Lie over a bar at the bottom of its window, up to a widget in it."""
+        self._bar, self._end = bar, end
+        self.setParent(bar.window())
+        for watched in (bar, end):
+            watched.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        if self._bar is None or self._end is None or not self.messages:
+            return
+        floor, width = self._bar.geometry(), self._end.x() - 8
+        height = floor.height()
+        if self._is_unfolded:
+            height = min(max(height, height_for(self._box, width)), floor.bottom() + 1 - MIN_ABOVE)
+        self.setGeometry(floor.left(), floor.bottom() + 1 - height, width, height)
+        self.raise_()
+        QTimer.singleShot(0, self, self._offer_more)  # the line gets its width in the next turn
+
+    def _offer_more(self) -> None:
+        """Offer to unfold if something is hidden: other messages, a long text, or the end of the line."""
+        if self.messages:
+            is_cut = self._line.width() < self._line.fontMetrics().horizontalAdvance(self.messages[0].text)
+            hides = len(self.messages) > 1 or bool(self.messages[0].details) or is_cut
+            self._more.setVisible(self._is_unfolded or hides)
 
     def notify(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message; the same text is shown once. Details are a long text below it that can be copied."""
@@ -137,12 +173,13 @@ class MessageBar(QWidget):
         focus = QApplication.focusWidget()
         had_focus = focus is not None and self.isAncestorOf(focus)
         clear_layout(self._box)
-        self._is_unfolded = self._is_unfolded and len(self.messages) > 1
+        self._is_unfolded = self._is_unfolded and bool(self.messages)
         rows = [self._row(message) for message in self.messages[: MAX_UNFOLDED if self._is_unfolded else 1]]
         for made in rows:
             self._box.addWidget(made)
             made.show()  # the layout would show it in the next turn only, too late for the focus
         self.setVisible(bool(self.messages))
+        self._place()
         (self._clock.start if self.messages else self._clock.stop)()
         if had_focus and rows:
             rows[0].findChildren(IconButton)[-1].setFocus()
@@ -150,10 +187,13 @@ class MessageBar(QWidget):
             self.focus_left.emit()
 
     def _add_rest(self, box: QHBoxLayout) -> None:
-        """Show the number of other messages in the first row."""
-        text = "Only the newest" if self._is_unfolded else f"{formatting.count(len(self.messages) - 1)} more"
-        box.addWidget(button(text, self._fold, "flat", "Show or hide the other messages"))
-        box.addWidget(button("Close all", self.close_all, "flat"))
+        """Show the number of other messages in the first row, or that there is more of the only one."""
+        others = len(self.messages) - 1
+        text = "Less" if self._is_unfolded else f"{formatting.count(others)} more" if others else "More"
+        self._more = button(text, self._fold, "flat", "Show the open messages whole, or one line of the newest")
+        box.addWidget(self._more)
+        if others:
+            box.addWidget(button("Close all", self.close_all, "flat"))
 
     def _fold(self) -> None:
         self._is_unfolded = not self._is_unfolded
@@ -167,24 +207,26 @@ class MessageBar(QWidget):
     def _row(self, message: Message) -> QFrame:
         frame = QFrame()
         frame.setProperty("role", "message")
+        frame.setProperty("severity", message.severity)
         frame.setAccessibleName(message.text)
         rows = QVBoxLayout(frame)
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
         box = QHBoxLayout()
         rows.addLayout(box)
-        box.setContentsMargins(16, 6, 8, 6)
+        box.setContentsMargins(16, 2, 8, 2)
         box.setSpacing(10)
         box.addWidget(IconLabel(*theme.MARKS[message.severity]), 0, Qt.AlignmentFlag.AlignVCenter)
-        text = label(message.text, wrap=True, selectable=True)
+        text = label(message.text, wrap=True, selectable=True) if self._is_unfolded else ElidedLabel(message.text)
         text.setMinimumWidth(1)
         box.addWidget(text, 1)
-        if message.details:
+        if message.details and self._is_unfolded:
             rows.addLayout(_below(ReportBox(message.details)))
             box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(report(message)), "flat"))
         for title, call in message.actions:
             box.addWidget(button(title, partial(self._act, call, message)))
-        if len(self.messages) > 1 and message is self.messages[0]:
+        if message is self.messages[0]:
+            self._line = text
             self._add_rest(box)
         box.addWidget(IconButton("close", "Close this message", lambda: self._close(message)))
         return frame
