@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from clalign import tracing
+from clalign.common.amounts import size_text
 from clalign.errors import OptionError
 from clalign.jobs import JobContext, QuietContext
 from clalign.labs.laboratory import DONE
@@ -257,8 +258,8 @@ def _device(asked: Asked, context: JobContext) -> Found:
     texts = {
         "name": device.name,
         "multiprocessors": f"{device.n_compute_units:,}",
-        "global memory": f"{device.memory_bytes / 2**30:.3g} GiB",
-        "local memory": f"{device.local_bytes / 2**10:.3g} KiB",
+        "global memory": size_text(device.memory_bytes),
+        "local memory": size_text(device.local_bytes),
         "largest work-group": f"{device.max_work_group:,} work-items",
     }
     return Found({"rows": {
