@@ -76,6 +76,11 @@ def signed(text: str) -> str:
     return text.replace("-", "−")
 
 
+def with_minus(sentence: str) -> str:
+    """Return a sentence whose negative numbers have a true minus sign."""
+    return sentence.replace(" -", f" {signed('-')}")
+
+
 def curve(name: str, location: float, slope: float) -> str:
     """Return the parameters of a curve of scores; `name` is that of its location: ``mu`` or ``tau``."""
     return signed(f"{name} {location:.2f}, lambda {slope:.3f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,6 +32,8 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
 
 def rate_text(gcups: float, blank: str = " ") -> str:
     """Return a speed in 10^9 cells a second to three digits as in ``12.3 GCUPS``, a low one as in ``4.80e-5 GCUPS``."""
+    if not math.isfinite(gcups):  # as a damaged run may have it
+        return f"{gcups}{blank}GCUPS"
     mantissa, exponent = f"{gcups:.2e}".split("e")
     if 0 < gcups < 0.001:
         return f"{mantissa}e{int(exponent)}{blank}GCUPS"

@@ -427,7 +427,7 @@ def test_what_does_not_fit_together_is_told(
         assert [card["length"] for card in run.cards()] == [15, 4]
         assert [text for _, _, text in run.messages()] == context.texts
     texts = "\n".join(context.texts)
-    assert "O (1), U (2)" in texts
+    assert "1 x O, 2 x U" in texts
     assert re.search(r'\b1, .*"x"', texts)
     assert f"{odd}, line 5: " in texts
 

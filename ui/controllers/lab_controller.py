@@ -260,10 +260,14 @@ class LabController(Controller):
         path, form = QFileDialog.getSaveFileName(self._app.window, title, proposed, forms)
         if not path:
             return
-        if form == REPORT and isinstance(laboratory, PublicationLab):
+        if isinstance(laboratory, PublicationLab) and (form == REPORT or path.endswith(".html")):
             from clalign.labs.publication_report import html_report
 
-            path = str(Path(path).with_suffix(".html"))
+            if not path.endswith(".html"):  # the dialog has asked for another file
+                path = str(Path(path).with_suffix(".html"))
+                if Path(path).exists():
+                    self._app.notify("caution", f"{path} exists. Name it with its ending to replace it.")
+                    return
             self._write(lambda: write_whole(Path(path), html_report([(laboratory, document)])), path)
         else:
             self._write(lambda: write_document(document, Path(path)), path)

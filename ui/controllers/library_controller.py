@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,12 @@ def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
 
 def run_words(paths: list[str]) -> dict[str, tuple[str, str]]:
     """Return the names of readable runs as in the library, and their states unless they are complete."""
-    found = {path: library.look_at(Path(path)) for path in paths if Path(path).is_file()}
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):  # removed meanwhile, say
+            found[path] = library.look_at(Path(path))
     return {
-        path: (run.name, "" if run.state == "done" else STATE_WORDS[run.state])
+        path: (run.name, "" if run.state == "done" else STATE_WORDS.get(run.state, run.state))
         for path, run in found.items() if not run.problem
     }  # fmt: skip
 

@@ -127,6 +127,10 @@ class JobItem:
         is_dense = len(self._marks) > 1 and self._marks[-1][0] - self._marks[-2][0] < MARK_SECONDS
         self._marks = [*self._marks[-100 : -1 if is_dense else None], (now, self.done)]
 
+    def restart_clock(self) -> None:
+        """Measure the rate from now on: a pause is no time of work."""
+        self._marks.clear()
+
     @property
     def rate(self) -> float:
         """Units a second that the stage has done in its last ten seconds; 0 while unknown."""
@@ -324,6 +328,7 @@ class JobQueue(QObject):
             self.worker.pause()
         elif item.state == "paused":
             item.state = "running"
+            item.restart_clock()
             self.worker.proceed()
         self.job_changed.emit(item)
 

@@ -107,8 +107,11 @@ class MainWindow(Workbench):
         self.controller.reader.ask((id(self), "recent"), partial(run_words, runs), self._take_run_words)
 
     def _take_run_words(self, answer: dict[str, tuple[str, str]] | Exception) -> None:
-        if not isinstance(answer, Exception) and answer != self.run_words:
-            self.run_words = answer
+        if isinstance(answer, Exception):
+            return
+        running = {path: (name, "running") for path, (name, _) in answer.items() if self.controller.queue.of_run(path)}
+        if answer | running != self.run_words:
+            self.run_words = answer | running
             super().show_recent()
 
     def _make_job_strip(self) -> None:
@@ -120,6 +123,7 @@ class MainWindow(Workbench):
         strip.addWidget(self.jobs)
         self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, strip)
         self.jobs.shown_changed.connect(strip.setVisible)
+        self.controller.queue.job_added.connect(lambda _: self.show_recent())
         strip.hide()
         self.job_bar = strip
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
@@ -180,7 +182,7 @@ class Workbench(QMainWindow):
             shown.ensurePolished()
         bar.setMinimumHeight(self.device_words.sizeHint().height() + 6)
         self.messages.lie_over(bar, self.past_messages)
-        self.messages.message_added.connect(lambda *_: self.past_messages.setText(str(len(self.messages.history))))
+        self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
     def reset_layout(self) -> None:
         """Restore the initial places of the docks."""
@@ -212,4 +214,7 @@ class Workbench(QMainWindow):
     def recent_names(self) -> dict[str, str]:
         """The titles of the recent files, by their paths: of runs their names, as far as they are read."""
         names = distinct_names(entry.path for entry in self.settings.recent)
-        return names | {path: name for path, (name, _) in self.run_words.items()}
+        runs = {path: name for path, (name, _) in self.run_words.items() if path in names}
+        counts = Counter(runs.values())
+        told_apart = {path: f"{name} ({Path(path).stem})" for path, name in runs.items() if counts[name] > 1}
+        return names | runs | told_apart

@@ -306,7 +306,7 @@ def _lacking(matrix: SubstitutionMatrix, database: SequenceDatabase, whose: str,
         return []
     where = whose if n >= database.n_residues else f"the first {n:,} residues of {whose}"
     stand_in = "unknown (*)" if "*" in matrix.letters else f"{matrix.least}, its lowest score"
-    return [f"{', '.join(found)} in {where} scored as {stand_in}: {matrix.name} has no other score."]
+    return [f"{', '.join(found)} in {where} are scored as {stand_in}: {matrix.name} has no scores for them."]
 
 
 def scoring_of(run: RunFile) -> Scoring:

@@ -130,7 +130,7 @@ class PairRunView(RunView):
         which = f"The scores of all {formatting.plural(data.n_scores, 'target')}"
         if data.n_scores == 1:
             which = "The score of the only target"
-        if not self.is_complete:
+        if not self.share_searched() >= 1.0:
             total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
             which = f"The scores of the first {formatting.count(data.n_scores)} of {formatting.plural(total, 'target')}"
         strand = ", each on its better strand" if self.shows_strands and data.n_scores > 1 else ""

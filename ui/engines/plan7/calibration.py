@@ -49,4 +49,4 @@ def fit_words(fit: dict[str, Any]) -> str:
     curve = formatting.signed(f"mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f}")
     numbers = f"{fit['name']}: {curve} from {formatting.count(fit['n'])} scores{seed}."
     verdict = fit.get("words")
-    return f"{numbers} {verdict}." if verdict else numbers
+    return f"{numbers} {formatting.with_minus(verdict)}." if verdict else numbers

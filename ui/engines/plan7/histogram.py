@@ -13,7 +13,6 @@ from clalign.engines.plan7.hmmer3.funnel import calibration_of as filter_calibra
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.runs.batches import BIN
 from clalign.runs.run_file import RunFile, open_run
-from clalign.values.axes import MINUS
 from clalign.values.documents import Card
 from clalign.values.evalues import (
     GumbelFit,
@@ -95,7 +94,7 @@ class ProfileHistogram(Histogram):
     def nothing_words(self) -> str:
         """The text in place of a plot without bars."""
         if self.kind == "forward" and self.n_random:
-            return "No sequence reached Forward."
+            return "No sequence has reached Forward."
         return super(ProfileHistogram, self).nothing_words
 
     @property
@@ -149,8 +148,7 @@ class ProfileHistogram(Histogram):
             lines.append(("calibration", f"Calibration of the profile: {numbers}"))
         if self.fit is not None:
             numbers = formatting.curve("mu", self.fit.mu, self.fit.slope)
-            words = self.fit.words.replace(" -", f" {MINUS}")
-            lines.append(("fit", f"Fitted to this run: {numbers}. {words}."))
+            lines.append(("fit", f"Fitted to this run: {numbers}. {formatting.with_minus(self.fit.words)}."))
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:

@@ -106,7 +106,7 @@ class ProfileRunView(RunView):
             return self._hmmer3_sentence(data)
         total = (self.facts.get("database") or {}).get("n_sequences", data.n_scores)
         which = f"All {formatting.plural(data.n_scores, 'sequence')}"
-        if data.n_scores < total:
+        if data.n_scores < total and not self.share_searched() >= 1.0:  # others have no residues
             which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
         return (
             f"{which}, each with its Viterbi score before the correction for biased composition; "

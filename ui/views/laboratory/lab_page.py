@@ -118,7 +118,7 @@ class LabPage(QWidget):
     def _head(self, import_tip: str) -> QVBoxLayout:
         ask = self.action_requested.emit
         tips = self._tips = {
-            "save": "Save the result as JSON",
+            "save": "Save the result",
             "copy": "Copy the table for a spreadsheet",
             "picture": "Save the chart in view as SVG or PNG",
         }

@@ -187,7 +187,9 @@ class QueryChooser(NarrowBox):
         for number, card in enumerate(cards):
             more = " ".join(card.get(key) or "" for key in ("accession", "description"))
             found.append((escaped(card["name"]), number, more.strip()))
-        if [text for text, *_ in found] != [self.itemText(place) for place in range(self.count())]:
+        if [f"{text} {more}" for text, _, more in found] != [
+            self.itemData(place, TEXT_ROLE) for place in range(self.count())
+        ]:
             self.clear()
             for place, (text, number, more) in enumerate(found):
                 self.addItem(text, number)

@@ -106,6 +106,10 @@ class MessageBar(QWidget):
         self._clock.timeout.connect(self._pass_second)
         self.hide()
 
+    def count_words(self) -> str:
+        """Return how many messages the history has."""
+        return f"{MAX_KEPT}+" if len(self.history) == MAX_KEPT else str(len(self.history))
+
     def lie_over(self, bar: QWidget, end: QWidget) -> None:
         """Lie over a bar at the bottom of its window, up to a widget in it."""
         self._bar, self._end = bar, end
