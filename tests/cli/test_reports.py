@@ -89,12 +89,13 @@ def test_cache_is_shown_and_cleared(kept_run: Path, capsys: pytest.CaptureFixtur
         assert main(["cache"]) == 0
         told = capsys.readouterr().out
         size, before = cache_size(), size
-    assert "kat.fa" in told
+    names = re.findall(r" \d{4}-\d\d-\d\d  (.*)", told)
+    assert names, "the sequences of the run at least, perhaps by another file that has the same"
     assert f"Size:   {size_text(size)} of" in told
     assert main(["cache", "--clear"]) == 0
     assert capsys.readouterr().out.startswith("Freed ")
     assert main(["cache"]) == 0
-    assert "kat.fa" not in capsys.readouterr().out
+    assert not re.search(r" \d{4}-\d\d-\d\d  ", capsys.readouterr().out)
 
 
 def test_doctor_as_json(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +176,7 @@ def test_a_display_that_does_not_answer_is_told(variables: dict[str, str], monke
     on_display(monkeypatch, variables)
     done = subprocess.run([*own_command("gui")], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (ExitCode.INPUT, "")
-    assert done.stderr.startswith("clalign: ")
+    assert "\nclalign: " in f"\n{done.stderr}"  # libraries of displays may write before
     assert "Traceback" not in done.stderr
 
 

@@ -232,7 +232,7 @@ def test_letters_that_a_matrix_has_no_scores_for_are_told(proteins: tuple[Path, 
     targets = fasta(tmp_path / "odd.fasta", [("a", "MKUVLAUWOR"), ("b", "MKVLAWRUDE")])
     with search((proteins[0], targets), tmp_path / "a.clalign", top=1) as run:
         told = [text for _, _, text in run.messages()]
-    assert "1 x O, 3 x U in the targets scored as unknown (*): BLOSUM62 has no other score." in told
+    assert any(text.startswith("1 x O, 3 x U in the targets ") and "BLOSUM62" in text for text in told)
 
 
 def test_published_statistics_that_do_not_exist_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:

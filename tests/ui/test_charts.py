@@ -172,7 +172,7 @@ def test_a_zoom_is_bounded_and_taken_back(view: HistogramView) -> None:
 @pytest.mark.parametrize("compact", [True, False])
 @pytest.mark.parametrize(
     ("kind", "n_random", "why"),
-    [("msv", 0.0, "No sequence has a score."), ("forward", 9.0, "No sequence reached Forward.")],
+    [("msv", 0.0, "No sequence has a score."), ("forward", 9.0, "No sequence has reached Forward.")],
 )
 def test_no_bars_stay_where_nothing_has_a_score(
     qtbot: Any, compact: bool, kind: str, n_random: float, why: str
