@@ -71,7 +71,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     why: str = ""
     remark: str = ""
 
-    def there(self, row: str) -> Figures:
+    def published_figures(self, row: str) -> Figures:
         """Return the published figures of a row by their quantities."""
         found = self.published.get(row, {})
         return found if isinstance(found, dict) else {self.quantity: float(found)}
@@ -84,7 +84,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def shown_quantities(self) -> tuple[str, ...]:
         """What is shown of each row."""
-        named = [name for row in self.published for name in self.there(row)]
+        named = [name for row in self.published for name in self.published_figures(row)]
         return tuple(dict.fromkeys([*named, *([self.quantity] if self.quantity else []), *self.quantities]))
 
 

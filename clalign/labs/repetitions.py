@@ -329,11 +329,6 @@ def _example(asked: Asked, context: JobContext) -> Found:
     return Found(tables, "", tuple(f"{value['row']}, {value['quantity']}" for value in differing))
 
 
-def _families(asked: Asked, context: JobContext) -> Found:
-    del asked, context
-    return Found({"rows": {name: {"nodes": nodes} for name, nodes in FAMILIES.items()}})
-
-
 N_SEQUENCES, N_RESIDUES, MEAN, MAX = 530_264, 189_891_553, 354, 32_513
 """Of the Swiss-Prot of 004: sequences, residues, and those of a mean and the longest sequence."""
 
@@ -444,7 +439,7 @@ def _occupancy(asked: Asked, context: JobContext) -> Found:
 
 Repeat = Callable[[Asked, JobContext], Found]
 
-WITHOUT_DEVICE = ("example", "families", "memory", "memory-of-pairs", "transactions", "occupancy")
+WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "occupancy")
 """Repetitions that compute on no device."""
 
 REPETITIONS: dict[str, tuple[str, Repeat]] = {
@@ -463,7 +458,6 @@ REPETITIONS: dict[str, tuple[str, Repeat]] = {
     "long-pair": ("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
     "device": ("what OpenCL tells of the device", _device),
     "example": ("the reference", _example),
-    "families": ("the list of families", _families),
     "memory": ("formulas", _memory),
     "memory-of-pairs": ("formulas", _memory_of_pairs),
     "transactions": ("the addresses of a warp", _transactions),
@@ -484,12 +478,12 @@ def values_of(item: Item, table: Table) -> list[Row]:
     found: list[Row] = []
     for place, quantity in enumerate(quantities):
         unit = units[place] if len(units) == len(quantities) else item.unit
-        known = [
-            name for name in names if quantity in item.there(name) or table.get(name, {}).get(quantity) is not None
-        ]
-        for name in names if known else ():
+        is_known = any(
+            quantity in item.published_figures(name) or table.get(name, {}).get(quantity) is not None for name in names
+        )
+        for name in names if is_known else ():
             row = table.get(name, {})
-            here, there = _measured(row, quantity), item.there(name).get(quantity)
+            here, there = _measured(row, quantity), item.published_figures(name).get(quantity)
             text = row.get("reason") or ""
             if isinstance(here, bool | str):
                 here, text = None, here if isinstance(here, str) else "equal" if here else "differs"
@@ -504,7 +498,7 @@ def values_of(item: Item, table: Table) -> list[Row]:
             elif item.compare in ("gain", "across"):
                 base = (name, quantities[0]) if item.compare == "across" else (names[0], quantity)
                 value["gain_here"] = _quotient(_measured(table.get(base[0], {}), base[1]), here)
-                value["gain_there"] = _quotient(item.there(base[0]).get(base[1]), there)
+                value["gain_there"] = _quotient(item.published_figures(base[0]).get(base[1]), there)
                 if base != (name, quantity):
                     value["ratio"] = _quotient(value["gain_here"], value["gain_there"])
             found.append(value)

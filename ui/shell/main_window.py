@@ -23,6 +23,7 @@ from .. import formatting
 from ..controllers.app_controller import AppController
 from ..controllers.library_controller import run_words
 from ..engines.register import welcome
+from ..models.jobs import JobItem
 from ..models.laboratory.documents import COMPARISON
 from ..settings import Settings
 from ..views.widgets.parts import button
@@ -106,6 +107,11 @@ class MainWindow(Workbench):
         runs = [entry.path for entry in self.settings.recent if entry.path.endswith(ENDING)]
         self.controller.reader.ask((id(self), "recent"), partial(run_words, runs), self._take_run_words)
 
+    def _take_job(self, item: JobItem) -> None:
+        """Show that a recent run goes on."""
+        if item.run in self.run_words:
+            self.show_recent()
+
     def _take_run_words(self, answer: dict[str, tuple[str, str]] | Exception) -> None:
         if isinstance(answer, Exception):
             return
@@ -123,7 +129,7 @@ class MainWindow(Workbench):
         strip.addWidget(self.jobs)
         self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, strip)
         self.jobs.shown_changed.connect(strip.setVisible)
-        self.controller.queue.job_added.connect(lambda _: self.show_recent())
+        self.controller.queue.job_added.connect(self._take_job)
         strip.hide()
         self.job_bar = strip
 
