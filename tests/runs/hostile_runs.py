@@ -1,7 +1,7 @@
 """Run files that are damaged in known ways, and all that is done with run files.
 
-``python -m tests.runs.hostile_runs [--seed N] [--count N]`` tries many, and prints what was neither answered nor
-refused.
+``python -m tests.runs.hostile_runs [--seed N] [--count N] [--shard K/N]`` tries many, and prints what was neither
+answered nor refused.
 """
 
 from __future__ import annotations
@@ -383,15 +383,18 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10**9)
     parser.add_argument("--kind", default="")
+    parser.add_argument("--shard", default="1/1", help="each Nth case from the Kth on")
     wishes = parser.parse_args()
+    shard, n_shards = map(int, wishes.shard.split("/"))
     with tempfile.TemporaryDirectory() as folder:
         for kind, path in make_runs(Path(folder)).items():
             if wishes.kind not in ("", kind):
                 continue
             chosen = cases(path)
             random.Random(wishes.seed).shuffle(chosen)
-            sys.stdout.write(f"{kind}: {min(len(chosen), wishes.count)} of {len(chosen)} cases\n")
-            for case in chosen[: wishes.count]:
+            chosen, n_cases = chosen[: wishes.count][shard - 1 :: n_shards], len(chosen)
+            sys.stdout.write(f"{kind}: {len(chosen)} of {n_cases} cases\n")
+            for case in chosen:
                 for line in tried(path, case, uses):
                     sys.stdout.write(f"{kind}: {line}\n")
 
