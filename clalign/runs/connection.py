@@ -64,6 +64,7 @@ MAX_QUOTE = 200
 
 KINDS: dict[str, Any] = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
 KINDS["note"] = Line | None
+KINDS["n_equal"] = Count | None
 """Types by the names of columns, which mean the same in every table and query."""
 
 Columns = dict[str, SqlRow]

@@ -155,7 +155,6 @@ class QueryCard(TypedDict):
     histogram_bin: NotRequired[BinWidth | None]
     histogram_unit: NotRequired[Positive | None]
     histogram_kind: NotRequired[str | None]
-    cells_per_residue: NotRequired[Finite | None]
 
 
 class Best(TypedDict):

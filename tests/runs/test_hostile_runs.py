@@ -52,9 +52,20 @@ def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path],
     assert [line for case in chosen for line in hostile_runs.tried(sound_runs[kind], case, hostile_runs.uses)] == []
 
 
-@pytest.mark.parametrize("name", ["parts.states = ''", "batches.scores = 'text'", "targets.length = '0'"])
-def test_what_a_long_run_of_all_cases_has_found(sound_runs: dict[str, Path], name: str) -> None:
-    path = sound_runs["hmmer2"]
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("hmmer2", "parts.states = ''"),
+        ("hmmer2", "batches.scores = 'text'"),
+        ("hmmer2", "targets.length = '0'"),
+        ("pairwise", "pairwise_alignments.identical = 'text'"),
+        ("pairwise", "pairwise_alignments.identical = '-5'"),
+        ("pairwise", "queries 0 cells_per_residue = 'Ellipsis'"),
+        ("msa", "queries 0 cells_per_residue = 'None'"),
+    ],
+)
+def test_what_a_long_run_of_all_cases_has_found(sound_runs: dict[str, Path], kind: str, name: str) -> None:
+    path = sound_runs[kind]
     (case,) = (case for case in hostile_runs.cases(path) if case.name == name)
     assert hostile_runs.tried(path, case, hostile_runs.uses) == []
 

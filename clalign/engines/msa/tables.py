@@ -57,6 +57,7 @@ class Outcome(TypedDict):
 class TrainingCard(QueryCard):
     """The card of a round of training."""
 
+    cells_per_residue: Finite
     outcome: NotRequired[Outcome | None]
 
 

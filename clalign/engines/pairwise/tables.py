@@ -80,6 +80,7 @@ class PairCard(QueryCard):
 
     target_alphabet: NotRequired[Alphabet | None]
     strands: list[str]
+    cells_per_residue: Finite
     statistics: NotRequired[StoredStatistics | None]
     fitted: NotRequired[StoredStatistics | None]
     statistics_words: str
