@@ -307,8 +307,10 @@ def align_many(
     return _computed("align", (sequences,), run, context, options)
 
 
-def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: object) -> list[Hmm]:
-    """Build a HMMER3 profile from each alignment of a file; needs the package pyhmmer.
+def hmmbuild(
+    alignment: PathLike, output: PathLike | None = None, device: str = "auto", **options: object
+) -> list[Hmm]:
+    """Build a HMMER3 profile from each alignment of a file, the one that hmmbuild 3.3.2 builds.
 
     Parameters
     ----------
@@ -316,14 +318,18 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, **options: obj
         Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML.
     output : path, optional
         Where the profiles are written.
+    device : str
+        Computes the scores of random sequences.
     **options
         Fields of `BuildSpec`, such as ``name="family"`` or ``symfrac=0.3``.
     """
+    from clalign.building.specs import BuildSpec
+    from clalign.compute.opencl.choice import pick_device
     from clalign.tools.hmm_building import build_profiles
-    from clalign.tools.specs import BuildSpec
 
     spec = BuildSpec(**known_options(options, BuildSpec, "hmmbuild"))
-    return _written(output, lambda place: build_profiles(path_of(alignment, "alignment"), place, spec, QuietContext()))
+    path, words = path_of(alignment, "alignment"), device_words(device)
+    return _written(output, lambda place: build_profiles(path, place, spec, pick_device(words), QuietContext()))
 
 
 def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:

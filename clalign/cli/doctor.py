@@ -42,7 +42,6 @@ OPTIONAL = {
     "pocl-binary-distribution": "a driver for the processor",
     "intel-opencl-rt": "Intel's driver for the processor: extra intel-cpu",
     "intel-cmplr-lib-rt": "goes with it",
-    "pyhmmer": "clalign hmmbuild: extra hmmbuild",
     "dask": "several machines: extra cluster",
     "distributed": "goes with it",
     "cloudpickle": "goes with it",

@@ -8,13 +8,20 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from clalign.building.specs import BuildSpec
 from clalign.cli.inputs import in_alignments, input_path
-from clalign.cli.options import add_cpu_option, add_progress_options, progress_mode, warn_about_cpu
+from clalign.cli.options import (
+    add_cpu_option,
+    add_device_option,
+    add_progress_options,
+    device_of,
+    progress_mode,
+    warn_about_cpu,
+)
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
 from clalign.formats.scratch import Scratch
-from clalign.tools.specs import BuildSpec
 from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign hmmbuild"
@@ -44,13 +51,17 @@ SWITCHES = (
 )
 
 
+OTHER_FLAGS = {"matrix": ("--mxfile",)}
+"""Further flags of a field."""
+
+
 def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
     parser = subparsers.add_parser(
         "hmmbuild",
         examples=EXAMPLES,
-        description="Build a HMMER3 profile from each alignment of a file, with the numbers that hmmbuild gives. Needs"
-        " the package pyhmmer (pip install 'clalign[hmmbuild]'). Options have the names and meanings of HMMER's.",
+        description="Build a HMMER3 profile from each alignment of a file, equal to that of hmmbuild 3.3.2 but"
+        " for its date. Options have the names and meanings of HMMER's.",
     )
     parser.add_argument("output", metavar="HMMFILE", help="the new profile file; - is standard output")
     parser.add_argument(
@@ -77,25 +88,29 @@ def add_parser(subparsers: Commands) -> None:
         "--hand", dest="by_hand", action="store_const", const=True, help="the columns marked by the RF line"
     )
     _add_numbers(parser, groups)
-    add_cpu_option(parser.add_argument_group("Processors"))
+    add_cpu_option(add_device_option(parser))
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
 
 def _add_numbers(parser: CommandParser, groups: dict[str, Any]) -> None:
-    """Add the flags that take a number."""
+    """Add the flags that take a number or a name, and those of switches with a field of their own."""
     for field in dataclasses.fields(BuildSpec):
         if "flag" not in field.metadata or field.name == "by_hand":
             continue
         title, flag, text = (field.metadata[key] for key in ("group", "flag", "help"))
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
-        is_whole = isinstance(field.default, int)
+        group, kind = groups[title], str(field.type).partition(" ")[0]
+        if kind == "bool":
+            group.add_argument(flag, dest=field.name, action="store_true", help=text)
+            continue
         shown = "" if field.default is None else f" [{field.default:g}]"
-        groups[title].add_argument(
-            flag, dest=field.name, type=whole_number if is_whole else number, default=field.default,
-            metavar="N" if is_whole else "X", help=f"{text}{shown}",
-        )  # fmt: skip
+        read, metavar = {"int": (whole_number, "N"), "float": (number, "X"), "str": (str, "M")}[kind]
+        flags = flag, *OTHER_FLAGS.get(field.name, ())
+        group.add_argument(
+            *flags, dest=field.name, type=read, default=field.default, metavar=metavar, help=f"{text}{shown}"
+        )
 
 
 def spec_of(arguments: argparse.Namespace) -> BuildSpec:
@@ -116,7 +131,10 @@ def run(arguments: argparse.Namespace) -> int:
         (given,) = stack.enter_context(in_alignments(alignment))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()
         built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
-        job = {"job": "hmmbuild", "alignment": given, "output": str(built), **dataclasses.asdict(spec)}
+        job = {
+            "job": "hmmbuild", "alignment": given, "output": str(built), "device": device_of(arguments),
+            **dataclasses.asdict(spec),
+        }  # fmt: skip
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(built.read_text(encoding="utf-8"), end="")

@@ -390,14 +390,15 @@ def _tune(request: JobRequest, job: Job) -> JobResult:
 def _hmmbuild(request: JobRequest, job: Job) -> JobResult:
     import dataclasses
 
+    from clalign.building.specs import BuildSpec
     from clalign.cli.inputs import in_alignments
     from clalign.tools.hmm_building import build_profiles
-    from clalign.tools.specs import BuildSpec
 
     names = {field.name for field in dataclasses.fields(BuildSpec)}
     spec = BuildSpec(**{name: value for name, value in request.items() if name in names})
     with in_alignments(request["alignment"]) as (alignment,):
-        return build_profiles(alignment, request["output"], spec, job)
+        device = _picker(job)(request.get("device") or "auto")
+        return build_profiles(alignment, request["output"], spec, device, job)
 
 
 def _tree(request: JobRequest, job: Job) -> JobResult:

@@ -196,6 +196,8 @@ class AlignedRows:
         Accessions by the names of rows.
     columns : dict
         Texts of the whole alignment by their tags; those of another width are left out.
+    column_lines : dict
+        Number of the last line of each.
     notes : RowNotes
     """
 
@@ -204,6 +206,7 @@ class AlignedRows:
         self.descriptions: list[str] = []
         self.accessions: dict[str, str] = {}
         self.columns: dict[str, bytearray] = {}
+        self.column_lines: dict[str, int] = {}
         self.notes = RowNotes()
         self._reading, self._files = reading, files
         self._letters = CellStore(reading.text, files)
@@ -287,8 +290,13 @@ class AlignedRows:
             if edges[row] < edges[row + 1]:
                 yield row, edges[row], edges[row + 1]
 
-    def alignment(self) -> RowAlignment:
+    def alignment(self, is_strict: bool = False) -> RowAlignment:
         """Return all that was read.
+
+        Parameters
+        ----------
+        is_strict : bool
+            Refuse annotation that fits no row or not all columns, which is left out otherwise.
 
         Raises
         ------
@@ -296,6 +304,8 @@ class AlignedRows:
             If the rows differ in length, or one with annotation has no letters.
         """
         found, cells = self._letters.table(self.names)
+        if is_strict:
+            self._refuse_odd(cells.shape[1])
         missing = next((row for row, place in enumerate(found.tolist()) if row != place), len(found))
         if missing < len(self.names):
             name = self.names[missing]
@@ -308,6 +318,18 @@ class AlignedRows:
             if texts.shape[1] == n_columns:
                 notes.residues[tag] = RowTexts(rows, texts)
         return RowAlignment(cells, self.names, self.descriptions, notes)
+
+    def _refuse_odd(self, n_columns: int) -> None:
+        """Refuse annotation that fits no row or not all columns."""
+        known = set(self.names)
+        for name, line in self._mentioned.items():
+            if name not in known:
+                reason = f"the annotation is of the row {quoted(name)}, which does not exist."
+                raise self._reading.text.error(reason, "Correct the name, or remove the line.", line)
+        for tag, text in self.columns.items():
+            if len(text) != n_columns:
+                reason = f"the annotation {quoted(tag)} is of {len(text):,} of the {n_columns:,} columns."
+                raise self._reading.text.error(reason, "Correct it, or remove it.", self.column_lines.get(tag))
 
     def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
         """Yield the rows to a builder, in the order in which the file first mentions them.

@@ -78,7 +78,9 @@ def _take(reading: Reading, rows: AlignedRows, number: int, line: bytes) -> None
             rows.mention(name, number)
         rows.notes.rows.append((name, text_of(parts[1]), text_of(parts[2]) if parts[2:] else ""))
     elif kind == b"#=GC" and len(parts := rest.split(None, 1)) == 2:
-        rows.columns.setdefault(text_of(parts[0]), bytearray()).extend(b"".join(parts[1].split()))
+        tag = text_of(parts[0])
+        rows.columns.setdefault(tag, bytearray()).extend(b"".join(parts[1].split()))
+        rows.column_lines[tag] = number
     elif kind == b"#=GR" and len(parts := rest.split(None, 2)) == 3:
         rows.annotate(text_of(parts[1]), text_of(parts[0]), number, parts[2])
 

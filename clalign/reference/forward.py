@@ -28,6 +28,7 @@ import numpy.typing as npt
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.local_scores import length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
+from clalign.values.recurrences import chain, chain_steps
 
 MAX_SUM = 1e4
 """A row with a larger E is divided by it."""
@@ -40,24 +41,6 @@ Row = npt.NDArray[np.float64]
 def _shifted(row: Row) -> Row:
     shifted: Row = np.concatenate([[0.0], row[:-1]])
     return shifted
-
-
-def chain_steps(factors: Row) -> list[Row]:
-    """Return for distances 1, 2, 4 ... the product of the factors on the way to each node from so far before it."""
-    steps, distance = [factors], 1
-    while 2 * distance < len(factors):
-        last = steps[-1]
-        steps.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
-        distance *= 2
-    return steps
-
-
-def chain(opened: Row, steps: list[Row]) -> Row:
-    """Return x(k) = opened(k) + factor(k) x(k-1) for all k, by sums over distances 1, 2, 4 ..."""
-    x = opened
-    for power, step in enumerate(steps):
-        x = x + step * np.concatenate([np.zeros(1 << power), x[: -(1 << power)]])
-    return x
 
 
 def forward_score(

@@ -46,7 +46,6 @@ def test_a_run_does_what_its_alignment_does(folder: Path, capsys: pytest.Capture
 
 
 def test_a_profile_is_built_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("pyhmmer")
     profiles = [said(capsys, "hmmbuild", "-q", "--amino", "-", path).splitlines() for path in ("f.clalign", "f.afa")]
     assert profiles[0][1] == "NAME  f"
     assert [line for line in profiles[0] if not line.startswith("DATE")] == [

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from clalign.building.specs import BuildSpec
 from clalign.cli import main
 from clalign.cli.environment import MIN_OPEN_FILES, leave_threads_out, log_level
 from clalign.errors import ExitCode
 from clalign.jobs import QuietContext
 from clalign.system.processes import own_command
 from clalign.tools.hmm_building import build_profiles
-from clalign.tools.specs import BuildSpec
+from clalign.values.devices import REFERENCE
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 PROFILE, TARGETS = str(GOLDEN / "profiles" / "katdna_ls.hmm"), str(GOLDEN / "sequences" / "kat.fa")
@@ -114,11 +115,11 @@ def test_names_that_are_no_utf8_go_everywhere(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_profile_is_named_after_a_file_whose_name_is_no_utf8(tmp_path: Path) -> None:
-    pytest.importorskip("pyhmmer")
     alignment = tmp_path / os.fsdecode(b"f\xff.sto")
     alignment.write_text("# STOCKHOLM 1.0\n" + "".join(f"s{i} MKVLAARTEW\n" for i in range(4)) + "//\n")
     built = tmp_path / "b.hmm"
-    build_profiles(str(alignment), str(built), BuildSpec(), QuietContext())
+    spec = BuildSpec(msv_n=2, viterbi_n=2, forward_n=2)
+    build_profiles(str(alignment), str(built), spec, REFERENCE, QuietContext())
     assert "NAME  f\\udcff\n" in built.read_text()
 
 

@@ -262,7 +262,6 @@ def test_a_worker_that_was_started_ahead_is_taken_or_ended() -> None:
 
 @pytest.fixture(scope="module")
 def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
-    pytest.importorskip("pyhmmer")
     return Workshop(tmp_path_factory.mktemp("kills"))
 
 

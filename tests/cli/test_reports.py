@@ -125,7 +125,7 @@ def test_doctor_knows_every_package_of_the_project() -> None:
         re.match(r"[\w-]+", line)[0]
         for line in (*project["dependencies"], *(line for name in extras if name != "dev" for line in extras[name]))
     }
-    assert set(extras) == {"hmmbuild", "cluster", "parquet", "intel-cpu", "dev"}, (
+    assert set(extras) == {"cluster", "parquet", "intel-cpu", "dev"}, (
         "a new extra is told of by the doctor, too"
     )
     assert named == {*doctor.PACKAGES, *doctor.OPTIONAL}
@@ -135,7 +135,7 @@ def test_doctor_tells_what_a_missing_package_is_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def version(name: str) -> str:
-        if name in ("pyhmmer", "filelock"):
+        if name in ("dask", "filelock"):
             raise PackageNotFoundError(name)
         return "1.0"
 
@@ -144,7 +144,7 @@ def test_doctor_tells_what_a_missing_package_is_for(
     monkeypatch.setattr(doctor, "_window", lambda: "")
     main(["doctor"])
     told = capsys.readouterr().out
-    assert re.search(r"pyhmmer +not installed \(clalign hmmbuild: extra hmmbuild\)\n", told)
+    assert re.search(r"dask +not installed \(several machines: extra cluster\)\n", told)
     assert "\n    pip install filelock\n" in told, "only what is needed is missing"
 
 

@@ -23,6 +23,7 @@ LEVELS = (
     ("databases", "reference"),
     ("compute",),
     ("stages",),
+    ("building",),
     ("runs",),
     ("execution",),
     ("engines",),

@@ -436,7 +436,7 @@ def tune(request: dict, job: Job) -> dict:
 
 def hmmbuild(request: dict, job: Job) -> dict:
     if manners()["fail"]:
-        raise ClalignError("Building profiles needs the package pyhmmer.", "Install it with: pip install 'clalign[x]'")
+        raise ClalignError("no column has at least 50 % residues.", "Choose a smaller --symfrac.")
     Path(request["output"]).write_text("HMMER3/f\nNAME built\n")
     return {"output": request["output"], "name": "built", "length": LENGTH, "n_sequences": 45}
 

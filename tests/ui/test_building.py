@@ -61,11 +61,11 @@ def test_a_profile_is_built_and_its_logo_shown(
     qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty.heading.text())
 
 
-def test_without_pyhmmer_the_way_to_it_is_said(
+def test_a_build_that_fails_is_told(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press, manners: Callable[..., None]
 ) -> None:
     opened(qtbot, window, drop, files["made.sto"])
-    manners(fail="pyhmmer")
+    manners(fail="hmmbuild")
     press(window.details, "Build profile")
-    qtbot.waitUntil(lambda: any("pip install" in m.text for m in window.messages.messages))
+    qtbot.waitUntil(lambda: any("no column" in m.text for m in window.messages.messages))
     assert window.controller.search.profiles.page is None

@@ -1,0 +1,86 @@
+"""How many independent sequences the rows of an alignment count as."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from clalign.building.counts import Counts
+from clalign.building.priors import Prior, probabilities
+from clalign.errors import OptionError
+
+NUMBER_TOLERANCE, RELATIVE_TOLERANCE = 0.01, 1e-12
+"""How near the bisection comes to the number of sequences: by so much, or by this share of it."""
+
+MAX_STEPS = 100
+
+TARGETS = {"amino": 0.59, "dna": 0.62, "rna": 0.62}
+"""Mean relative entropy of the match states that is aimed at, at least (bits)."""
+
+
+def relative_entropy(match: npt.NDArray[np.float32], background: npt.NDArray[np.float32]) -> float:
+    """Return the mean relative entropy of the match states of nodes 1 to M in bits."""
+    per_node = np.zeros(len(match) - 1, np.float32)
+    for residue in range(match.shape[1]):
+        p = match[1:, residue]
+        odds = np.where(p > 0, p / background[residue], np.float32(1)).astype(np.float64)
+        terms = p.astype(np.float64) * np.log2(odds)
+        per_node = (per_node.astype(np.float64) + terms).astype(np.float32)
+    return float(np.add.accumulate(per_node.astype(np.float64))[-1]) / len(per_node)
+
+
+def target_entropy(n_nodes: int, least: float, sigma: float) -> float:
+    """Return the mean relative entropy to aim at: more in short models, so that all have enough in total (bits)."""
+    pairs = float(n_nodes) * float(n_nodes + 1)
+    return max(least, (sigma - 1.44269504088896341 * math.log(2.0 / pairs)) / n_nodes)
+
+
+def by_entropy(
+    counts: Counts, n_rows: int, background: npt.NDArray[np.float32], prior: Prior | None, target: float
+) -> float:
+    """Return the number of sequences with which the mean relative entropy comes down to a target.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of `n_rows` sequences.
+    n_rows : int
+    background : float32[K]
+    prior : Prior or None
+    target : float
+        Bits.
+
+    Raises
+    ------
+    OptionError
+        If no number of sequences has so little.
+
+    References
+    ----------
+    Johnson, Remote protein homology detection using hidden Markov models, thesis, Washington University (2006).
+    """
+
+    def excess(number: float) -> float:
+        match = probabilities(counts.scaled(number / n_rows), prior).match
+        return relative_entropy(match, background) - target
+
+    low, high = 0.0, float(n_rows)
+    if excess(high) <= 0.0:
+        return high
+    if excess(low) >= 0.0:
+        raise OptionError(
+            f"A mean relative entropy of {target:g} bits is less than a profile has without sequences.",
+            "Choose a larger one (--ere), or another effective number (--enone, --eset).",
+        )
+    for _ in range(MAX_STEPS):
+        middle = (low + high) / 2.0
+        found = excess(middle)
+        if found == 0.0 or high - low < NUMBER_TOLERANCE + RELATIVE_TOLERANCE * middle:
+            break
+        if found < 0.0:
+            low = middle
+        else:
+            high = middle
+    return middle
