@@ -18,7 +18,6 @@ from typing import Any
 
 import pyopencl as cl
 
-from clalign.compute.opencl.processor_target import named
 from clalign.databases.cache import keep_kernel, kernel_folder
 from clalign.databases.cache_root import make_folder
 
@@ -42,8 +41,7 @@ def _begun(source: str) -> hashlib._Hash:
 def _facts_of(device: cl.Device) -> list[str]:
     """Return what compiled programs of a device depend on; drivers are asked once."""
     platform = device.platform
-    version = named(device.int_ptr, device.version)  # PoCL tells of a processor that it does not know, not of ours
-    return [device.name, version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]
+    return [device.name, device.version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]
 
 
 def place_of(device: cl.Device, source: str, options: Sequence[str]) -> Path:
