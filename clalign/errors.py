@@ -127,6 +127,13 @@ class InputError(ClalignError):
         super().__init__(f"{place}: {reason}", hint)
 
 
+class NoSuchFile(InputError):
+    """A file that does not exist."""
+
+    def __init__(self, path: str | Path, hint: str = "Check the name.") -> None:
+        super().__init__(path, "the file does not exist.", hint)
+
+
 class DamagedRun(InputError):
     """A run file with content that clalign does not write: it is damaged, or made to do harm."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clalign.errors import ClalignError, InputError, OptionError, OutputError
+from clalign.errors import ClalignError, InputError, NoSuchFile, OptionError, OutputError
 
 if TYPE_CHECKING:
     from clalign.cli.run_places import RunPlace
@@ -40,7 +40,7 @@ def input_path(path: str) -> str:
             return pressed
     except OSError as error:  # a name that no file can have
         raise InputError(path, f"this is not a valid file name ({error.strerror}).", "Check the name.") from error
-    raise InputError(path, "the file does not exist.", "Check the name.")
+    raise NoSuchFile(path)
 
 
 def in_file(path: str, place: RunPlace) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import show, tell
 from clalign.common.amounts import size_text
-from clalign.errors import InputError
+from clalign.errors import NoSuchFile
 
 EXAMPLES = (
     "clalign runs list",
@@ -107,7 +107,7 @@ def _delete(arguments: argparse.Namespace) -> int:
     paths = list({os.path.abspath(word): Path(word) for word in arguments.words}.values())  # each once
     for path in paths:
         if not os.path.lexists(path):
-            raise InputError(path, "the file does not exist.", "List runs with: clalign runs list")
+            raise NoSuchFile(path, "List runs with: clalign runs list")
         check_is_run(path)
     for path in paths:
         if arguments.yes:

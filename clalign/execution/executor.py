@@ -161,21 +161,17 @@ class Executor:
     cutter : Cutter
         Makes the batches of units.
     access : Access
-    run : RunAccess, optional
-        The access again, in the process that writes the run; without it unfinished units are not kept, and ends of
+        In processes that do not write the run, where it is no `RunAccess`, unfinished units are not kept, and ends of
         queries are computed elsewhere.
     """
 
-    def __init__(
-        self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access,
-        run: RunAccess | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access) -> None:
         self.session = session
         self.helper = helper
         self.plan = plan
         self.cutter = cutter
         self.access = access
-        self.run = run
+        self.run = access if isinstance(access, RunAccess) else None
         self._n_lent = 0
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short

@@ -386,7 +386,7 @@ class RunState:
             if plan.may_suit_cpu and device.kind == "cpu":
                 writer.planner.yield_while_helping(access.cutter)
             try:
-                Executor(session, helper, plan, access.cutter, access, access).compute()
+                Executor(session, helper, plan, access.cutter, access).compute()
             finally:
                 post(partial(self.end, *helper.report()))
 

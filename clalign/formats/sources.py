@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct, field
 
 from clalign.common.amounts import size_text
-from clalign.errors import InputError, OutputError, named, typed
+from clalign.errors import InputError, NoSuchFile, OutputError, named, typed
 from clalign.formats.checksums import crc32
 from clalign.formats.compression import Compression, compression_of, damages, decompressed, readable
 from clalign.formats.scratch import Scratch
@@ -129,7 +129,7 @@ def is_plain(path: str) -> bool:
 def _not_readable(path: str, error: OSError | ValueError) -> InputError:
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOENT, errno.ENOTDIR) or number is None:
-        return InputError(path, "there is no such file.", "Check the name and the folder.")
+        return NoSuchFile(path)
     if number in (errno.EACCES, errno.EPERM):
         return InputError(path, "you may not read this file.", "Change its permissions, or copy it.")
     return InputError(path, f"the system could not read it: {os.strerror(number)}.", "Check the disk or the network.")

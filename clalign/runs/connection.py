@@ -21,7 +21,7 @@ from typing import Annotated, Any, NoReturn
 import msgspec
 from msgspec import Meta
 
-from clalign.errors import ClalignError, DamagedRun, InputError, OutputError, RunBusy
+from clalign.errors import ClalignError, DamagedRun, InputError, NoSuchFile, OutputError, RunBusy
 from clalign.runs.columns import SqlRow, all_fit, row_type
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.facts import RunFacts, facts_of, parsed
@@ -293,7 +293,7 @@ def _no_file(path: Path, hint: str) -> InputError:
             return InputError(path, "this is a link in a circle of links.", "Give the file itself.")
         if path.is_symlink():
             return InputError(path, "this is a link to a file that does not exist.", "Give the file itself.")
-        return InputError(path, "the file does not exist.", "Check the name.")
+        return NoSuchFile(path)
     return InputError(path, "this is a device or a pipe, not a run file.", hint)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog
 
+from clalign.errors import NoSuchFile
+
 from .. import formatting
 from ..models.workspace import Source
 from ..settings import write_whole
@@ -73,7 +75,7 @@ class SourceController(Controller):
             elif shown != path:  # Qt's texts cannot hold it
                 self.refuse(f"{shown}: this name is not valid UTF-8. Rename it, or search it on the command line.")
             elif not Path(path).exists():
-                self.refuse(f"{path} does not exist. It may have been moved or deleted.")
+                self.refuse(str(NoSuchFile(path, "It may have been moved or deleted.")))
             elif not Path(path).is_file() and not Path(path).is_dir():
                 self.refuse(
                     f"{path} is a pipe or a device. The window reads files more than once: save its content to a file."
