@@ -134,7 +134,7 @@ def test_without_the_package_that_makes_keys_it_is_told_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(OptionError) as caught:
-        local_cluster.keys_in(tmp_path, connections.loaded())
+        local_cluster.keys_in(tmp_path)
     assert "cryptography" in caught.value.hint
     assert list(tmp_path.iterdir()) == []
 

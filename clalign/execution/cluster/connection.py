@@ -10,8 +10,9 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import clalign
 from clalign.compute.opening import CHECK_SECONDS
@@ -20,6 +21,14 @@ from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
 from clalign.system.processes import n_cores
+
+if TYPE_CHECKING:
+    from distributed import Client, LocalCluster
+    from distributed import Future as _Future
+
+    Task = _Future[Any]
+    """The future of a task of Dask."""
+
 
 CONNECT_SECONDS = 15
 """Timeout for connecting to a scheduler (s)."""
@@ -47,7 +56,7 @@ INSTALL = "pip install 'clalign[cluster]'"
 CORES = "POCL_MAX_PTHREAD_COUNT"
 """The variable by which each worker on this machine has its part of the cores."""
 
-Versions = Mapping[str, Any]
+Versions = Mapping[str, Mapping[str, str | None]]
 
 Answer = TypeVar("Answer")
 
@@ -83,7 +92,7 @@ class Heartbeats:
         return {address for address, (_, silent) in self._heard.items() if silent > SILENT_SECONDS}
 
 
-def loaded() -> Any:
+def loaded() -> ModuleType:
     """Return the library of Dask.
 
     Raises
@@ -141,17 +150,17 @@ class Connection(ExitStack):
         try:
             while not wait([connecting], CHECK_SECONDS).done:
                 self._check()
-            self.client: Any = connecting.result()
+            self.client = connecting.result()
         except BaseException:
             wait([connecting])
             self.close()
             raise
         return self
 
-    def _connect(self) -> Any:
-        library = loaded()
+    def _connect(self) -> Client:
+        loaded()
         logging.getLogger("distributed").setLevel(logging.CRITICAL)  # jobs warn of what matters themselves
-        return self.enter_context(_client(library, self.address, self, self._check))
+        return self.enter_context(_client(self.address, self, self._check))
 
     @property
     def is_alive(self) -> bool:
@@ -229,18 +238,18 @@ class Connection(ExitStack):
         async def called() -> Answer:
             return await begin()
 
-        answering = asyncio.run_coroutine_threadsafe(called(), self.client.loop.asyncio_loop)
+        answering = asyncio.run_coroutine_threadsafe(called(), self.client.loop.asyncio_loop)  # type: ignore[union-attr]
         try:
             yield answering
         finally:
             answering.cancel()
 
-    def _asked_of_scheduler(self, what: str, **given: Any) -> Any:
+    def _asked_of_scheduler(self, what: str, **given: object) -> Any:
         """Return the answer of the scheduler; raise `DeviceError` if it cannot be reached."""
         with self._reaching():
             return self.awaited(lambda: getattr(self._scheduler, what)(**given))
 
-    def _asked_of_workers(self, asked: Iterable[str], what: str, /, **given: Any) -> Any:
+    def _asked_of_workers(self, asked: Iterable[str], what: str, /, **given: object) -> Any:
         """Return the answer of the scheduler, which asks some workers; raise also `WorkersGone`."""
         with self._reaching():
             return self.awaited_of(asked, lambda: getattr(self._scheduler, what)(**given))
@@ -259,7 +268,7 @@ class Connection(ExitStack):
         except (OSError, RuntimeError, TimeoutError, KeyError, CancelledError) as error:
             raise self.lost() from error
 
-    def asked(self, function: Callable[..., Answer], *given: Any, workers: Iterable[str]) -> dict[str, Answer]:
+    def asked(self, function: Callable[..., Answer], *given: object, workers: Iterable[str]) -> dict[str, Answer]:
         """Call a function on some workers at the same time; return the results by the addresses of the workers.
 
         Raises
@@ -279,7 +288,7 @@ class Connection(ExitStack):
         found = self.gathered({future: one for one, future in futures.items() if future.status == "finished"})
         return {address: found[future] for address, future in futures.items() if future in found}
 
-    def gathered(self, futures: Mapping[Any, str]) -> dict[Any, Any]:
+    def gathered(self, futures: Mapping[Task, str]) -> dict[Task, Any]:
         """Return the results of finished futures, except of workers that have gone, or hang.
 
         The library itself would wait until another worker computes them again, which none may.
@@ -333,7 +342,7 @@ class Connection(ExitStack):
         """Return what differs in the installed packages of workers, and what to do, by their addresses."""
         packages, asked = ["clalign", *ALSO], list(workers)
         given = {"op": "versions", "packages": packages}
-        versions: Any = None
+        versions: Mapping[str, Versions] | None = None
         while versions is None:
             try:
                 versions = self._asked_of_workers(asked, "broadcast", msg=given, workers=asked, on_error="ignore")
@@ -397,14 +406,16 @@ def n_local(address: str) -> int | None:
     return n
 
 
-def _client(library: Any, address: str, stack: ExitStack, check: Check) -> Any:
+def _client(address: str, stack: ExitStack, check: Check) -> AbstractContextManager[Client]:
+    import distributed
+
     n = n_local(address)
     if n is not None:
-        return library.Client(stack.enter_context(_local(library, n, stack)), set_as_default=False)
+        return distributed.Client(stack.enter_context(_local(n, stack)), set_as_default=False)
     found = _address_in(address) if address.endswith(".json") else address
     try:
-        asyncio.run(_greeted(library, found, check))
-        return library.Client(found, timeout=CONNECT_SECONDS, set_as_default=False)
+        asyncio.run(_greeted(found, check))
+        return distributed.Client(found, timeout=CONNECT_SECONDS, set_as_default=False)
     except Cancelled:
         raise
     except Exception as error:  # a server that is no scheduler may answer anything
@@ -430,10 +441,13 @@ def _address_in(path: str) -> str:
         ) from None
 
 
-async def _greeted(library: Any, address: str, check: Check) -> None:
+async def _greeted(address: str, check: Check) -> None:
     """Connect, and check that Dask answers, for which the library would wait without end."""
-    security = library.Security().get_connection_args("client")
-    connecting = asyncio.ensure_future(library.comm.connect(address, timeout=CONNECT_SECONDS, **security))
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    security = Security().get_connection_args("client")
+    connecting = asyncio.ensure_future(connect(address, timeout=CONNECT_SECONDS, **security))
     until = time.monotonic() + 2 * CONNECT_SECONDS
     try:
         while not connecting.done():
@@ -454,15 +468,17 @@ def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
 
 
-def _local(library: Any, n: int, stack: ExitStack) -> Any:
+def _local(n: int, stack: ExitStack) -> AbstractContextManager[LocalCluster]:
     """Start workers on this machine, which share its cores; other users cannot reach them, or their folder."""
+    import distributed
+
     folder = stack.enter_context(Scratch())
     settings = {**local_cluster.SETTINGS, **local_cluster.starting(), "temporary-directory": str(folder)}
     stack.enter_context(importlib.import_module("dask.config").set(settings))
     cores = os.environ.get(CORES) or str(max(1, n_cores() // n))
-    return library.LocalCluster(
+    return distributed.LocalCluster(
         n_workers=n, threads_per_worker=1, processes=True, host="127.0.0.1", dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False}, security=local_cluster.keys_in(folder, library),
+        scheduler_kwargs={"dashboard": False}, security=local_cluster.keys_in(folder),
         memory_limit=0, local_directory=str(folder), silence_logs=logging.CRITICAL,
         env={**os.environ, CORES: cores, "TMPDIR": str(folder)},  # as it is now: what they are forked off may be older
     )  # fmt: skip

@@ -31,6 +31,7 @@ from clalign.jobs import JobContext
 from clalign.values.devices import Device
 
 if TYPE_CHECKING:
+    from clalign.execution.cluster.connection import Task
     from clalign.values.sequences import SequenceDatabase
 
 LOOK_SECONDS = 1.0
@@ -75,7 +76,7 @@ class ClusterJob:
         self._pick_device = pick_device
         self._devices: list[RemoteDevice] = []
         self._no_cutter: Any = object()  # stands for the cutter of this process, which computes no rows
-        self._asked: dict[str, tuple[str, Any]] = {}
+        self._asked: dict[str, tuple[str, Task]] = {}
         self._known: set[str] = set()
         self._placement: ShardPlacement | None = None
         self._looked = 0.0
@@ -128,7 +129,9 @@ class ClusterJob:
             futures = [worker.submit("end", tasks.end, self._payloads.job) for worker in workers]
             asked, began = list(zip(futures, workers, strict=True)), time.monotonic()
 
-            def is_awaited(future: Any, worker: Worker) -> bool:  # a worker that has just gone, or hangs, never answers
+            def is_awaited(
+                future: Task, worker: Worker
+            ) -> bool:  # a worker that has just gone, or hangs, never answers
                 seconds = LATE_SECONDS if worker in late else END_SECONDS
                 return future.status == "pending" and time.monotonic() < began + seconds
 
@@ -191,7 +194,7 @@ class ClusterJob:
                 "Start some, with: dask worker ADDRESS. What is finished is kept.",
             )  # fmt: skip
 
-    def _take_in(self, address: str, name: str, future: Any) -> None:
+    def _take_in(self, address: str, name: str, future: Task) -> None:
         """Add the devices of a worker."""
         look: tasks.Look | None = self._connection.gathered({future: address}).get(future)
         if look is None:
@@ -302,7 +305,7 @@ class ClusterJob:
             self._finalizers.begin(unit, self._no_cutter)
         return unit is not None
 
-    def _send(self, remote: RemoteDevice, units: Sequence[Unit], after: Sequence[Any] = ()) -> bool:
+    def _send(self, remote: RemoteDevice, units: Sequence[Unit], after: Sequence[Task] = ()) -> bool:
         """Send units; take them back and return False if that fails."""
         if not units:
             return True
@@ -415,7 +418,7 @@ class ClusterJob:
         self._warn(f"{failure.message} The others go on without {name}.")
 
 
-def _failure_of(future: Any) -> Failure:
+def _failure_of(future: Task) -> Failure:
     """Return why a task failed; if nothing is known, its worker has gone, which will be found out."""
     error = future.exception(timeout=END_SECONDS) if future.status == "error" else None
     if error is None or type(error).__module__.startswith("distributed"):

@@ -10,10 +10,14 @@ import tempfile
 from functools import cache
 from multiprocessing import util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from clalign.errors import OptionError
 from clalign.formats.scratch import Scratch
+
+if TYPE_CHECKING:
+    from distributed import Security
+
 
 SETTINGS = {
     "distributed.worker.profile.enabled": False,
@@ -32,7 +36,7 @@ LOADED = ["distributed.nanny", "clalign.execution.cluster.worker", "clalign.comp
 """What workers on this machine have in common before they are started."""
 
 
-def keys_in(folder: Path, library: Any) -> Any:
+def keys_in(folder: Path) -> Security:
     """Make a key and a certificate in a folder that no other user can enter, and return what Dask calls its security.
 
     Scheduler, workers, nannies and client know each other by them; whoever lacks the key is refused by all of them.
@@ -40,16 +44,16 @@ def keys_in(folder: Path, library: Any) -> Any:
     Parameters
     ----------
     folder : Path
-    library : module
-        That of Dask.
 
     Raises
     ------
     OptionError
         If the package that makes keys is not installed.
     """
+    from distributed import Security
+
     try:
-        made = library.Security.temporary()
+        made = Security.temporary()
     except ImportError as error:
         raise OptionError(
             f"Workers on this machine need keys, and the package cryptography, which makes them, cannot be used here"
@@ -61,7 +65,7 @@ def keys_in(folder: Path, library: Any) -> Any:
         with open(os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(text)
     files = {f"tls_{role}_{name}": str(folder / name) for role in ("client", "scheduler", "worker") for name in texts}
-    return library.Security(require_encryption=True, tls_ca_file=str(folder / "cert"), **files)
+    return Security(require_encryption=True, tls_ca_file=str(folder / "cert"), **files)
 
 
 def starting() -> dict[str, str]:

@@ -28,7 +28,7 @@ class Register:
         self._numbers: dict[int, Reference] = {}
         self._count = itertools.count()
 
-    def reference_of(self, thing: Any) -> Reference | None:
+    def reference_of(self, thing: object) -> Reference | None:
         """Return the reference of an object; None if it is sent within others."""
         if isinstance(thing, SequenceDatabase):
             kind = "database"
@@ -46,20 +46,20 @@ class Register:
         """Forget an object; it gets another reference if it is sent again."""
         del self._numbers[id(self.found.pop(reference))]
 
-    def packed(self, thing: Any) -> tuple[bytes, list[Reference]]:
+    def packed(self, thing: object) -> tuple[bytes, list[Reference]]:
         """Return an object as a payload, and what it refers to."""
         import cloudpickle
 
         register, needed = self, dict[Reference, None]()
 
         class Pickler(cloudpickle.CloudPickler):  # type: ignore[misc]
-            def persistent_id(self, obj: Any) -> Reference | None:
+            def persistent_id(self, obj: object) -> Reference | None:
                 reference = None if obj is thing else register.reference_of(obj)
                 if reference is not None:
                     needed[reference] = None
                 return reference
 
-            def reducer_override(self, obj: Any) -> Any:
+            def reducer_override(self, obj: object) -> object:
                 if isinstance(obj, RunFile):
                     return _nothing, ()
                 if isinstance(obj, Job):
@@ -75,11 +75,11 @@ class Register:
         return stream.getvalue(), list(needed)
 
 
-def unpacked(data: bytes, find: Callable[[Reference], Any]) -> Any:
+def unpacked(data: bytes, find: Callable[[Reference], object]) -> Any:
     """Return the object in a payload; `find` returns objects that were sent on their own."""
 
     class Unpickler(pickle.Unpickler):
-        def persistent_load(self, reference: Any) -> Any:
+        def persistent_load(self, reference: Reference) -> object:
             return find(reference)
 
     return Unpickler(io.BytesIO(data)).load()

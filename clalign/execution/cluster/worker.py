@@ -26,7 +26,7 @@ from clalign.execution.cluster.payloads import Reference, unpacked
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.executor import Executor
 from clalign.execution.failures import Failure
-from clalign.execution.units import Finished, Plan, Query, Unit
+from clalign.execution.units import AnySearch, Finished, Plan, Query, Unit
 from clalign.runs.batches import BatchResult
 from clalign.values.devices import Device
 from clalign.values.documents import DeviceFields
@@ -157,8 +157,7 @@ def compute(
     if ("plan", 0) not in state.held or any(search not in state.held for search, *_ in rows):
         return pickle.dumps([Failure("forgotten")] * len(rows))
     waiting = [state.put(Device.from_dict(device), state.held[search], *unit) for search, *unit in rows]
-    leave: Any = distributed.secede
-    leave()  # the worker can begin other tasks meanwhile
+    distributed.secede()  # the worker can begin other tasks meanwhile
     return pickle.dumps([one.result() for one in waiting])  # in this thread, and not in the loop of Dask
 
 
@@ -222,7 +221,7 @@ class _Job:
         self._threads: dict[str, _DeviceThread] = {}
         self._changing = threading.Lock()
 
-    def found(self, reference: Reference) -> Any:
+    def found(self, reference: Reference) -> object:
         """Return an object that was sent on its own."""
         return self.shards_of(reference[1]).database if reference[0] == "database" else self.held[reference]
 
@@ -233,7 +232,7 @@ class _Job:
                 self._databases[number] = shards.Shards(number, self.held["database", number])
             return self._databases[number]
 
-    def put(self, device: Device, search: Any, number: int, first: int, last: int) -> Future[Found | Failure]:
+    def put(self, device: Device, search: AnySearch, number: int, first: int, last: int) -> Future[Found | Failure]:
         """Compute a unit with a device, which is opened first."""
         with self._changing:
             thread = self._threads.get(device.id)
@@ -283,7 +282,7 @@ class _DeviceThread:
         self.thread = threading.Thread(target=self._run, name=f"computes on {device.id}", daemon=True)
         self.thread.start()
 
-    def put(self, search: Any, number: int, first: int, last: int) -> Future[Found | Failure]:
+    def put(self, search: AnySearch, number: int, first: int, last: int) -> Future[Found | Failure]:
         """Add a unit; return the future of its result."""
         unit, waiting = Unit(Query.prepared(number, search), first, last), _Waiting()
         with self._changed:

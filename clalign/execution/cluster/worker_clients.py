@@ -8,16 +8,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, NoReturn
 
 from clalign.execution.cluster import worker as tasks
 from clalign.execution.cluster.connection import Connection, WorkersGone
 from clalign.execution.cluster.payloads import Reference, Register
 from clalign.execution.cluster.shard_placement import ShardPlacement, WorkersCutter
 from clalign.execution.cluster.shards import Outline, digest_of_shard, packed_shard
-from clalign.execution.units import Plan, Unit
+from clalign.execution.units import AnySearch, Plan, Unit
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
+
+if TYPE_CHECKING:
+    from clalign.execution.cluster.connection import Task
+
 
 MAX_SEARCHES = 256
 """Queries that a worker keeps besides those of its units; the main process keeps as many of those that are done."""
@@ -39,7 +43,7 @@ SECONDS_OUT = 2.0
 MIN_OUT, MAX_OUT = 2, 16
 """Tasks that a device has at a time."""
 
-Answer = tuple["RemoteDevice", Any]
+Answer = tuple["RemoteDevice", "Task"]
 """A device and the future of its task."""
 
 Asked = tuple[Unit, Reference]
@@ -63,10 +67,10 @@ class Payloads:
         self.outlines: dict[int, Outline] = {}
         self.answers: SimpleQueue[Answer] = SimpleQueue()
         # Which worker put a shard into a cache, by cache and digest, and the future of that while the worker is there.
-        self.sources: dict[tuple[str, str], tuple[str, Any]] = {}
+        self.sources: dict[tuple[str, str], tuple[str, Task | None]] = {}
         self.workers: dict[str, Worker] = {}
         self._digests: dict[tuple[int, int], str] = {}
-        self._searches: dict[int, tuple[Any, Reference]] = {}
+        self._searches: dict[int, tuple[AnySearch, Reference]] = {}
         self._packed: dict[Reference, tuple[bytes, list[Reference]]] = {}
         self._needed = Counter[Reference]()
         self._done: dict[int, None] = {}
@@ -89,7 +93,7 @@ class Payloads:
                 else:
                     del self.sources[place]
 
-    def source(self, place: tuple[str, str]) -> list[Any] | None:
+    def source(self, place: tuple[str, str]) -> list[Task] | None:
         """Return the futures to wait for until a shard is in a cache; None if no worker has put it there, or will.
 
         There is none for a shard that is there: a worker that waited for the future of another would hang with it.
@@ -101,7 +105,7 @@ class Payloads:
             return []
         return [future] if future.status == "pending" else None
 
-    def search_name(self, number: int, search: Any) -> Reference:
+    def search_name(self, number: int, search: AnySearch) -> Reference:
         """Return the name of the search of a query; one that is prepared anew gets another name."""
         self._done.pop(number, None)
         known = self._searches.get(number)
@@ -164,7 +168,7 @@ def named(device: Device, worker: str) -> Device:
     return replace(device, id=f"{worker}/{device.id}")
 
 
-def _not_here(*_: object) -> Any:
+def _not_here(*_: object) -> NoReturn:
     raise RuntimeError("only the main process does that")
 
 
@@ -186,12 +190,12 @@ class Worker:
     look: tasks.Look
     payloads: Payloads
     devices: list[RemoteDevice] = field(default_factory=list)
-    _sent: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    _sent: dict[tuple[object, ...], Task] = field(default_factory=dict)
     _searches: dict[Reference, list[Reference]] = field(default_factory=dict)
     _serials: dict[Reference, int] = field(default_factory=dict)
     _count: Iterator[int] = field(default_factory=itertools.count)
 
-    def submit(self, what: str, function: Callable[..., Any], *given: Any) -> Any:
+    def submit(self, what: str, function: Callable[..., object], *given: object) -> Task:
         """Call a function on this worker, and on no other; return the future."""
         key = self.payloads.key(what)
         return self.payloads.client.submit(
@@ -210,12 +214,12 @@ class Worker:
             self._sent.pop(name).release()
         return bool(lost)
 
-    def send(self, *names: Reference) -> list[Any]:
+    def send(self, *names: Reference) -> list[Task]:
         """Send payloads with all that they refer to, unless they were sent.
 
         Returns
         -------
-        list of Future
+        list of Task
             What a task that uses them must wait for.
         """
         new = [name for name in dict.fromkeys(names) if name not in self._sent]
@@ -232,7 +236,7 @@ class Worker:
         alone = [("shard", number, 0) for kind, number in names if kind == "database"]
         return list(dict.fromkeys(self._sent[name] for name in (*names, *alone) if name in self._sent))
 
-    def _hold(self, payloads: Mapping[Reference, bytes], before: Sequence[Any]) -> None:
+    def _hold(self, payloads: Mapping[Reference, bytes], before: Sequence[Task]) -> None:
         """Have the worker keep payloads; a large one is not part of the task, which Dask would warn of."""
         self._serials.update({name: next(self._count) for name in payloads})
         given = [(name, self._serials[name]) for name in payloads]
@@ -240,7 +244,7 @@ class Worker:
         task = self.submit("hold", tasks.hold, self.payloads.job, given, *sent, *before)
         self._sent.update(dict.fromkeys(payloads, task))
 
-    def send_shards(self, database: int, shards: Iterable[int], is_anew: bool = False) -> list[Any]:
+    def send_shards(self, database: int, shards: Iterable[int], is_anew: bool = False) -> list[Task]:
         """Send shards of a database that this worker lacks."""
         found = []
         for shard in shards:
@@ -250,10 +254,10 @@ class Worker:
             found.append(self._sent[place])
         return found
 
-    def _send_shard(self, database: int, shard: int, is_anew: bool) -> Any:
+    def _send_shard(self, database: int, shard: int, is_anew: bool) -> Task:
         payloads, digest = self.payloads, self.payloads.digest(database, shard)
         place = self.look.cache, digest
-        source: Any = None
+        source: Task | None = None
         after, known = self.send(("database", database))[:1], payloads.source(place)
         if is_anew:
             source = self._from_here(database, shard)
@@ -266,7 +270,7 @@ class Worker:
         payloads.sources[place] = self.address, future
         return future
 
-    def _from_another(self, digest: str) -> Any:
+    def _from_another(self, digest: str) -> Task | None:
         """Return the future of a shard that another worker has; Dask sends it from one to the other."""
         for other in self.payloads.workers.values():
             _, future = self.payloads.sources.get((other.look.cache, digest), ("", None))
@@ -275,10 +279,10 @@ class Worker:
                 return other.submit("read", tasks.read_shard, digest)
         return None
 
-    def _from_here(self, database: int, shard: int) -> Any:
+    def _from_here(self, database: int, shard: int) -> Task:
         return self._scattered(packed_shard(self.payloads.database(database), self.payloads.outline(database), shard))
 
-    def _scattered(self, data: bytes) -> Any:
+    def _scattered(self, data: bytes) -> Task:
         given = {"workers": [self.address], "hash": False, "timeout": SCATTER_SECONDS}
         try:
             connection, client = self.payloads.connection, self.payloads.client
@@ -320,7 +324,7 @@ class RemoteDevice:
     def __init__(self, worker: Worker, device: Device, cutter: WorkersCutter, placement: ShardPlacement | None) -> None:
         self.worker, self.device, self.cutter, self._placement = worker, device, cutter, placement
         self.n_failures = self.n_retries = 0
-        self.out: dict[Any, list[Asked]] = {}
+        self.out: dict[Task, list[Asked]] = {}
         worker.devices.append(self)
         self._task_seconds = 0.0
 
@@ -335,7 +339,7 @@ class RemoteDevice:
         """Units of its tasks."""
         return [unit for asked in self.out.values() for unit, _ in asked]
 
-    def send(self, units: Sequence[Unit], again: Sequence[Any] = ()) -> None:
+    def send(self, units: Sequence[Unit], again: Sequence[Task] = ()) -> None:
         """Send units in one task, with everything that the worker lacks for them."""
         worker, payloads = self.worker, self.worker.payloads
         names = [payloads.search_name(unit.query.number, unit.query.search) for unit in units]
@@ -354,7 +358,7 @@ class RemoteDevice:
         self.out[future] = list(zip(units, names, strict=True))
         future.add_done_callback(lambda done: payloads.answers.put((self, done)))
 
-    def take(self, future: Any) -> list[Unit]:
+    def take(self, future: Task) -> list[Unit]:
         """Remove a task and return its units; none if it was removed before."""
         return [unit for unit, _ in self.out.pop(future, ())]
 
