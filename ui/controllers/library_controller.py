@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -95,7 +95,7 @@ class LibraryController(Controller):
         others = [entry.path for entry in self._app.settings.recent if entry.path.endswith(ENDING)]
         self._app.reader.ask((id(self), "library"), lambda: entries(folder, others), self._take)
 
-    def _take(self, answer: Any) -> None:
+    def _take(self, answer: list[library.RunEntry] | Exception) -> None:
         if isinstance(answer, Exception):
             self._app.notify("stop", f"The runs could not be listed because: {answer}.")
             return
@@ -133,7 +133,7 @@ class LibraryController(Controller):
     def _rename(self, path: Path, name: str) -> None:
         self._app.window.sheets.close_sheet()
 
-        def finish(answer: Any) -> None:
+        def finish(answer: object) -> None:
             if isinstance(answer, Exception):
                 self._app.notify("stop", f"The run could not be renamed. {answer}")
             self.renamed.emit(str(path))
@@ -172,7 +172,7 @@ class LibraryController(Controller):
         first, second = (Path(path) for path in paths)
         names = library.look_at(first).name, library.look_at(second).name
 
-        def show(answer: Any) -> None:
+        def show(answer: list[library.HitPair] | Exception) -> None:
             if isinstance(answer, Exception):
                 self._app.notify("stop", f"The runs could not be compared. {answer}")
             else:

@@ -138,7 +138,7 @@ class PictureController(Controller):
     def set_taxonomy(self, view: PicturesView, path: str) -> None:
         """Read a table of taxonomy and count by it, or show what is wrong with it."""
 
-        def take(answer: Any) -> None:
+        def take(answer: Taxonomy | Exception) -> None:
             if not isValid(view):
                 return
             if isinstance(answer, Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 from PySide6.QtWidgets import QFileDialog
@@ -12,15 +12,18 @@ from shiboken6 import isValid
 
 from clalign.engines.exports import ARCHITECTURE, ARCHITECTURE_GFF3, MATRIX, QUERIES, Export
 from clalign.engines.hit_alignments import read_hit_alignment
+from clalign.engines.overview import Overview
+from clalign.formats.traced_rows import Scores
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.architectures import PlacedDomain
 from clalign.values.documents import Card
+from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting
 from ..formatting import error_text
-from ..models.alignment.row_measures import SPECIES, order_by_species
+from ..models.alignment.row_measures import SPECIES, Rows, order_by_species
 from ..models.alignment.rows_view import RowsView
 from ..models.charts.architectures import (
     ArchitectureRequest,
@@ -28,6 +31,7 @@ from ..models.charts.architectures import (
     Bars,
     question,
 )
+from ..models.charts.heat_map import HeatMap
 from ..models.charts.overview import question as overview_question
 from ..models.results.hit_pages import HitRow
 from ..services.alignment_controller import AlignmentController
@@ -114,7 +118,7 @@ class ResultsController(Controller):
         if not page.run.is_live:  # else it is read again and again
             view.waiting.begin()
 
-        def take(answer: Any) -> None:
+        def take(answer: tuple[Overview, HeatMap] | Exception) -> None:
             if not isValid(view):
                 return
             view.waiting.end()
@@ -186,7 +190,7 @@ class ResultsController(Controller):
         """Search many architectures for the chosen ones, and show them."""
         choice = view.choice
 
-        def take(answer: Any) -> None:
+        def take(answer: Bars | Exception) -> None:
             if isValid(view) and view.content is content and view.choice == choice and isinstance(answer, Bars):
                 view.show_bars(answer)
 
@@ -266,7 +270,7 @@ class ResultsController(Controller):
         if not run.is_live:
             view.waiting.begin()
 
-        def take(answer: Any) -> None:
+        def take(answer: tuple[RowAlignment, Scores, Rows | None] | Exception) -> None:
             if not isValid(view) or run.profile != number:
                 return
             view.waiting.end()
@@ -296,7 +300,7 @@ class ResultsController(Controller):
 
         path, species = run.path, run.hits.query.species
 
-        def read(context: JobContext) -> tuple[Any, ...]:
+        def read(context: JobContext) -> tuple[RowAlignment, Scores, Rows | None]:
             alignment, scores = read_hit_alignment(path, number, significant, context)
             return alignment, scores, order_by_species(alignment, species)
 

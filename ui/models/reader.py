@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import ClassVar, TypeVar
 from weakref import WeakSet
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, QTimer, Signal
@@ -15,6 +15,8 @@ from shiboken6 import isValid
 
 from clalign.errors import Cancelled
 from clalign.jobs import Event, Job, JobContext
+
+Answer = TypeVar("Answer")
 
 SWITCH_SECONDS = 0.0005
 """Switching interval of threads; Python's default of 5 ms adds up to stalls of the window.
@@ -38,8 +40,8 @@ class Reader(QObject):
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(1, "clalign-reader")
         self._busy: set[Hashable] = set()
-        self._waiting: dict[Hashable, tuple[Callable[[], Any], Callable[[Any], None]]] = {}
-        self._answers: deque[tuple[Hashable, Callable[[Any], None], Any]] = deque()
+        self._waiting: dict[Hashable, tuple[Callable[[], object], Callable[..., None]]] = {}
+        self._answers: deque[tuple[Hashable, Callable[..., None], object]] = deque()
         self._long: dict[Hashable, list[Job]] = {}
         self._is_closed = False
         self._next = QTimer(self, singleShot=True, interval=0)
@@ -51,7 +53,7 @@ class Reader(QObject):
             sys.setswitchinterval(SWITCH_SECONDS)
         Reader._open.add(self)
 
-    def ask(self, key: Hashable, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+    def ask(self, key: Hashable, question: Callable[[], Answer], answer: Callable[[Answer | Exception], None]) -> None:
         """Call `question` in the thread, then `answer` with its result in this one.
 
         While a question with this key is being answered, the next one waits, and a newer one takes
@@ -66,8 +68,8 @@ class Reader(QObject):
     def ask_slowly(
         self,
         key: Hashable,
-        question: Callable[[JobContext], Any],
-        answer: Callable[[Any], None],
+        question: Callable[[JobContext], Answer],
+        answer: Callable[[Answer | Exception], None],
         handler: Callable[[Event], None] | None = None,
     ) -> None:
         """Ask a question that may take minutes: its context stops it when it is superseded.
@@ -84,7 +86,7 @@ class Reader(QObject):
         for job in self._long.pop(key, ()):
             job.cancel()
 
-    def forget_all(self, first: Any) -> None:
+    def forget_all(self, first: object) -> None:
         """Forget every question whose key is a tuple with this first entry."""
         for key in [key for key in (*self._waiting, *self._long) if isinstance(key, tuple) and key[0] == first]:
             self.forget(key)
@@ -118,7 +120,7 @@ class Reader(QObject):
             if not Reader._open:
                 sys.setswitchinterval(Reader._usual_seconds)
 
-    def _work(self, key: Hashable, question: Callable[[], Any], answer: Callable[[Any], None]) -> None:
+    def _work(self, key: Hashable, question: Callable[[], object], answer: Callable[..., None]) -> None:
         try:
             result = question()
         except Exception as error:
@@ -132,7 +134,7 @@ class Reader(QObject):
             with contextlib.suppress(RuntimeError):
                 self._event_posted.emit(handler, event)
 
-    def _take(self, key: Hashable, answer: Callable[[Any], None], result: Any) -> None:
+    def _take(self, key: Hashable, answer: Callable[..., None], result: object) -> None:
         self._answers.append((key, answer, result))
         self._next.start()
 

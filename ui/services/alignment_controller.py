@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
@@ -169,7 +169,7 @@ class AlignmentController(Controller):
         if stamp_of(path)[1] < READ_AT_ONCE:
             return
 
-        def take(answer: Any) -> None:
+        def take(answer: str | Exception) -> None:
             if answer == "alignment":
                 self.open(path)
 

@@ -134,7 +134,7 @@ class AppContext(QObject):
         """
         folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
 
-        def finish(answer: Any) -> None:
+        def finish(answer: object) -> None:
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
                 self.notify("stop", f"{path} could not be written because: {why}.")

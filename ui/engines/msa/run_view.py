@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,7 @@ class AlignedRunView(RunView):
         self.rows: RowsView | None = None
         self.step = self._shown_step = 0
         self.judged: Judged | None = None
-        self.stored: dict[str, Any] = {}
+        self.stored: JobResult = {}
         self.progress: JobResult = {}
         self._work, self._judging = Reader(self), Reader(self)
 
@@ -137,7 +136,7 @@ class AlignedRunView(RunView):
             path = self.path
             self._work.ask("live", lambda: (progress, live_rows(path, progress)), self._take_live)
 
-    def _take_live(self, answer: tuple[dict[str, Any], RowAlignment] | Exception) -> None:
+    def _take_live(self, answer: tuple[JobResult, RowAlignment] | Exception) -> None:
         if isinstance(answer, Exception) or self.aligned is not None:
             return  # the run is written meanwhile; the next telling or its end shows more
         self.progress, rows = answer
