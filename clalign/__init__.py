@@ -15,7 +15,7 @@ if sys.argv[:1] == ["-m"] and sys.orig_argv[-len(sys.argv)] in ("clalign", "-mcl
     del sys.path[0]
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign import runs as _runs
 
@@ -96,7 +96,7 @@ else:
     }
     __all__ = ["__version__", *_AT]
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in _AT:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_AT[name]}"), name)

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
 
@@ -138,7 +138,7 @@ def _only(references: Sequence[Path], test: Path, folder: str) -> str:
     return os.fspath(references[0])
 
 
-def document(found: Sequence[Found]) -> dict[str, Any]:
+def document(found: Sequence[Found]) -> dict[str, object]:
     """Return accuracies as plain data."""
     every = [
         {"test": test, "reference": reference, **_measures([one]), **asdict(one)}

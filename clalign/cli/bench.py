@@ -93,5 +93,5 @@ def _measured(arguments: argparse.Namespace, imported: list[dict[str, Any]]) -> 
         sizes = given
     request = {"job": "bench", "devices": arguments.device or [], **sizes}
     display = progress_display(progress_mode(arguments))
-    document: dict[str, Any] = watch_job(request, display, STOPPED)["comparison"]
+    document: dict[str, object] = watch_job(request, display, STOPPED)["comparison"]
     return document

@@ -135,7 +135,7 @@ def _names(place: str) -> list[str]:
         return []
 
 
-def _names_or_files(what: str, names: Sequence[str], files: dict[str, str]) -> dict[str, Any]:
+def _names_or_files(what: str, names: Sequence[str], files: dict[str, str]) -> dict[str, object]:
     """Return the words and functions by which shells complete an argument that is one of some names, or a file."""
     # Bash takes the output of a function with "_file" in its name for files, and escapes their blanks.
     function, listed, quoted = f"_clalign_{what}_or_file", " ".join(names), ", ".join(f"'{name}'" for name in names)

@@ -133,7 +133,7 @@ def version_lines() -> list[str]:
     return [f"  {name:<25s} {number or absent.get(name, 'not installed')}" for name, number in found.items()]
 
 
-def _devices() -> tuple[list[dict[str, Any]], str]:
+def _devices() -> tuple[list[dict[str, object]], str]:
     from clalign.cli.devices import all_devices
 
     try:
@@ -142,7 +142,7 @@ def _devices() -> tuple[list[dict[str, Any]], str]:
         return [], str(error)
 
 
-def _cache() -> dict[str, Any]:
+def _cache() -> dict[str, object]:
     from clalign.databases.cache import sizes
     from clalign.databases.cache_root import cache_limit, cache_root
 

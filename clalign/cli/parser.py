@@ -75,7 +75,7 @@ class ShortHelp(argparse.Action):
     def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **more)
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         """Print the short help and end."""
         assert isinstance(parser, CommandParser)
         show(parser.short_help())
@@ -167,7 +167,7 @@ class CommandParser(argparse.ArgumentParser):
         start = body.index("\n\n") + 2 if "\n\n" in body else 0
         return "\n".join([self.format_usage_line(), "", *examples, body[start:]])
 
-    def print_help(self, file: Any = None) -> None:
+    def print_help(self, file: object = None) -> None:
         """Print the full help; argparse's own method hides errors of writing."""
         show(self.format_help(), end="")
 

@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 from collections.abc import Callable
-from typing import Any
 
 from clalign.cli.parser import Commands
 from clalign.cli.streams import private_stdout
@@ -28,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     end_when_left()
     with private_stdout() as answer:
 
-        def send(data: Any) -> None:
+        def send(data: object) -> None:
             answer.write(json.dumps(data) + "\n")
             answer.flush()
 
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _devices(arguments: argparse.Namespace) -> Any:
+def _devices(arguments: argparse.Namespace) -> object:
     from clalign.tools.device_probe import list_devices, quick_test
 
     return list_devices() if arguments.what == "list" else quick_test(arguments.device)

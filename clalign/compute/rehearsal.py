@@ -88,7 +88,7 @@ class Rehearsal:
     def check(self) -> None:
         """Do nothing."""
 
-    def upload(self, array: npt.NDArray[Any]) -> Buffer:
+    def upload(self, array: npt.NDArray[np.generic]) -> Buffer:
         return self._buffer(array.nbytes)
 
     loaded = share = upload

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,7 @@ MIN_NEW_PROGRAMS = 3
 
 Shape = int | tuple[int, ...]
 
-Tables = Sequence[npt.NDArray[Any]]
+Tables = Sequence[npt.NDArray[np.generic]]
 """Tables of a model in the form that kernels read; none of them is empty."""
 
 MakeTables = Callable[[], Sequence[Tables]]
@@ -216,13 +216,13 @@ class Session(Protocol):
 class KernelSession(Session, Protocol):
     """An opened OpenCL device, as stages see it (`clalign.compute.opencl.session`)."""
 
-    def upload(self, array: npt.NDArray[Any]) -> Buffer:
+    def upload(self, array: npt.NDArray[np.generic]) -> Buffer:
         """Return a buffer with a copy of an array, which must not be changed after this."""
 
-    def loaded(self, array: npt.NDArray[Any]) -> Buffer:
+    def loaded(self, array: npt.NDArray[np.generic]) -> Buffer:
         """Return a buffer with a copy of an array, which kernels may write."""
 
-    def share(self, array: npt.NDArray[Any]) -> Buffer:
+    def share(self, array: npt.NDArray[np.generic]) -> Buffer:
         """Return a read-only buffer with the content of an array that never changes."""
 
     def tables(self, name: str, key: object, make: MakeTables) -> AllTables:

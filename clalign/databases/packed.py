@@ -160,7 +160,7 @@ class PackedWriter:
         (self.folder / SUMS).write_text(json.dumps(sums), "utf-8")
         return self.lengths
 
-    def _write(self, name: str, values: npt.NDArray[Any] | bytes) -> None:
+    def _write(self, name: str, values: npt.NDArray[np.generic] | bytes) -> None:
         data = values if isinstance(values, bytes) else values.tobytes()
         self._files[name].write(data)
         if name in FILES:
@@ -329,7 +329,7 @@ def name_of(folder: Path, place: int) -> str:
         return file.read(end - begin).split(b"\t")[0].decode("utf-8", "replace")
 
 
-def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
+def write_manifest(folder: Path, facts: dict[str, object]) -> None:
     """Write sizes and checksums of the files and the facts of the input, and remove the working files."""
     sums = json.loads((folder / SUMS).read_text("utf-8"))
     sizes = {name: (folder / name).stat().st_size for name in FILES}
@@ -388,9 +388,9 @@ class _Mapped:
         self._maps: list[mmap.mmap] = []
         self.arrays = {name: CheckedArray(*found, self._renew) for name, found in self._opened().items()}
 
-    def _opened(self) -> dict[str, tuple[npt.NDArray[Any], list[int]]]:
+    def _opened(self) -> dict[str, tuple[npt.NDArray[np.generic], list[int]]]:
         manifest = read_manifest(self._folder)
-        found: dict[str, tuple[npt.NDArray[Any], list[int]]] = {}
+        found: dict[str, tuple[npt.NDArray[np.generic], list[int]]] = {}
         maps = []
         for name, kind in FILES.items():
             content: mmap.mmap | bytes = b""  # an empty file cannot be mapped

@@ -201,7 +201,7 @@ def _array(hmm: Hmm, name: str) -> Floats:
     return np.full((1, hmm.alphabet.size), np.nan, np.float32) if given is None else given[None, :]
 
 
-def _description(hmm: Hmm) -> dict[str, Any]:
+def _description(hmm: Hmm) -> dict[str, object]:
     """Return all values of a model except for its tables, as plain data."""
     settings = hmm.settings
     assert isinstance(settings, Hmmer3Settings)

@@ -7,7 +7,7 @@ loaded for every help: what writes an export is imported when it is written.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TextIO
+from typing import Literal
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ from clalign.engines.lazy_imports import LazyImport
 from clalign.formats.blast_columns import WORDS, columns_of
 from clalign.values.architectures import RULES
 
-Writer = Callable[[Any, TextIO], int]
+Writer = Callable[..., int]
 """Writes a `Source` to a stream, and returns how many records it wrote."""
 
 TEXT_WIDTH = 120

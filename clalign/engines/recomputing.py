@@ -175,7 +175,7 @@ def _serve(given: Connection, path: Path, prepare: Callable[[RunFile, JobContext
             given.send(Failure.of(error))
 
 
-def _received(given: Connection) -> Iterator[Any]:
+def _received(given: Connection) -> Iterator[object]:
     with suppress(EOFError, ConnectionError):
         while True:
             yield given.recv()

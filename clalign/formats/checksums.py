@@ -21,7 +21,7 @@ def _fastest() -> Callable[[Any, int], int]:
     """Return CRC-32 from one of the libraries that xopen brings along: they are five times as fast as zlib."""
     for name in ("isal.isal_zlib", "zlib_ng.zlib_ng"):
         with suppress(ImportError, AttributeError):
-            found: Callable[[Any, int], int] = importlib.import_module(name).crc32
+            found: Callable[[object, int], int] = importlib.import_module(name).crc32
             return found
     return zlib.crc32
 
@@ -29,12 +29,12 @@ def _fastest() -> Callable[[Any, int], int]:
 _crc32 = _fastest()
 
 
-def crc32(data: Any, before: int = 0) -> int:
+def crc32(data: object, before: int = 0) -> int:
     """Return the CRC-32 (ISO 3309) of bytes that come after others whose CRC-32 is `before`."""
     return _crc32(data, before)
 
 
-def checked_json(content: Any) -> str:
+def checked_json(content: object) -> str:
     """Return plain data as JSON with its checksum."""
     return json.dumps({"crc32": crc32(json.dumps(content).encode()), "content": content}, indent=1)
 
@@ -101,12 +101,12 @@ class CheckedArray:
         Called when a piece is damaged; makes the array anew and calls `replace` with it.
     """
 
-    def __init__(self, values: npt.NDArray[Any], sums: list[int], renew: Callable[[], None]) -> None:
+    def __init__(self, values: npt.NDArray[np.generic], sums: list[int], renew: Callable[[], None]) -> None:
         self._renew = renew
         self._lock = threading.RLock()
         self.replace(values, sums)
 
-    def replace(self, values: npt.NDArray[Any], sums: list[int]) -> None:
+    def replace(self, values: npt.NDArray[np.generic], sums: list[int]) -> None:
         """Replace the values by others, none of which is checked yet."""
         self._values, self._sums = values, sums
         self._bytes = values.view(np.uint8)
@@ -121,10 +121,10 @@ class CheckedArray:
             self._check(self._pieces(key))
         return self._values[key]
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, /, *, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, /, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
         return np.array(self[:], dtype, copy=copy)
 
-    def _pieces(self, key: Any) -> range | list[int]:
+    def _pieces(self, key: object) -> range | list[int]:
         """Return the pieces that hold the values of a key."""
         n, size = len(self._values), self._values.itemsize
         if isinstance(key, slice):

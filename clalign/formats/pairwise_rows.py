@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from operator import add
-from typing import Any
 
 from msgspec import Struct
 
@@ -171,7 +170,7 @@ def _query_covered(row: PairRow) -> float:
 
 SPECIES = "sscinames"
 
-VALUES: dict[str, Callable[[PairRow], Any]] = {
+VALUES: dict[str, Callable[[PairRow], object]] = {
     "qseqid": lambda row: plain(row.card["name"]),
     "qacc": lambda row: plain(row.card["accession"] or row.card["name"]),
     "qlen": lambda row: row.card["length"],

@@ -71,5 +71,5 @@ def read_alignments(form: str, reading: Reading, files: ExitStack, skip: int = 0
 
 def _at(place: str) -> Callable[..., Any]:
     module, _, name = place.partition(":")
-    reader: Callable[..., Any] = getattr(import_module(f"clalign.formats.{module}"), name)
+    reader: Callable[..., object] = getattr(import_module(f"clalign.formats.{module}"), name)
     return reader

@@ -6,7 +6,7 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import cast
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from clalign.compute.sessions import Kept
 class _Entry(Struct, frozen=True):
     key: Callable[[], object]
     """Returns the key object, so that no other object with its id is taken for it."""
-    value: Any
+    value: object
     n_bytes: int
 
 
@@ -34,7 +34,7 @@ class DeviceCache:
         Returns the device bytes of one leaf (a buffer) of a value; 0 for anything else.
     """
 
-    def __init__(self, budget: int, size_of: Callable[[Any], int]) -> None:
+    def __init__(self, budget: int, size_of: Callable[[object], int]) -> None:
         self.budget = budget
         self._size_of = size_of
         self._kept: OrderedDict[tuple[str, int], _Entry] = OrderedDict()
@@ -82,7 +82,7 @@ class DeviceCache:
         self.n_bytes = 0
 
 
-def _leaves(value: Any) -> Iterable[Any]:
+def _leaves(value: object) -> Iterable[object]:
     if isinstance(value, Mapping):
         value = list(value.values())
     elif isinstance(value, Struct):

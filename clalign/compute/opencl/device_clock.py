@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -67,7 +66,7 @@ class DeviceClock:
             self._compare()
             self._queue.flush()
 
-    def record(self, event: cl.Event, name: str, category: tracing.Category, queue: str, **facts: Any) -> None:
+    def record(self, event: cl.Event, name: str, category: tracing.Category, queue: str, **facts: object) -> None:
         """Record a finished command."""
         if event.command_execution_status != cl.command_execution_status.COMPLETE:
             return

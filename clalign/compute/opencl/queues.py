@@ -13,6 +13,8 @@ import pyopencl as cl
 
 from clalign.compute.opencl.busy_time import Span
 
+Array = npt.NDArray[np.generic]
+Arguments = Sequence[object]
 Events = Sequence[cl.Event]
 
 
@@ -37,7 +39,7 @@ class Queue:
         self._commands: deque[tuple[cl.Event, object]] = deque()
 
     def launch(
-        self, kernel: cl.Kernel, n_items: int, group: int | None, offset: int, arguments: Sequence[Any], after: Events
+        self, kernel: cl.Kernel, n_items: int, group: int | None, offset: int, arguments: Arguments, after: Events
     ) -> cl.Event:
         """Enqueue a kernel, which waits for `after`; its parameters must be set to the arguments."""
         self.last = cl.enqueue_nd_range_kernel(
@@ -51,13 +53,13 @@ class Queue:
         self.last = cl.enqueue_fill_buffer(self.handle, buffer, np.array([value]), 0, n_bytes)
         return self._holding(self.last, buffer)
 
-    def send(self, buffer: cl.Buffer, array: npt.NDArray[Any], is_blocking: bool = True) -> cl.Event:
+    def send(self, buffer: cl.Buffer, array: Array, is_blocking: bool = True) -> cl.Event:
         """Copy an array to a buffer."""
         event = cl.enqueue_copy(self.handle, buffer, array, is_blocking=is_blocking)
         return self._holding(event, (buffer, array))
 
     def read(
-        self, array: npt.NDArray[Any], buffer: cl.Buffer, start: int = 0, is_blocking: bool = True, after: Events = ()
+        self, array: Array, buffer: cl.Buffer, start: int = 0, is_blocking: bool = True, after: Events = ()
     ) -> cl.Event:
         """Copy the content of a buffer from a byte on to an array, after other commands."""
         event = cl.enqueue_copy(

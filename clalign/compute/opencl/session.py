@@ -229,7 +229,7 @@ class OpenCLSession:
             return ()
         return (lambda event, name, queue: clock.record(event, name, "copying", queue),)
 
-    def upload(self, array: npt.NDArray[Any]) -> cl.Buffer:
+    def upload(self, array: npt.NDArray[np.generic]) -> cl.Buffer:
         """Return a buffer with a copy of an array; an empty array gets one byte.
 
         The copy may go on while the host does something else: do not change the array after this.
@@ -239,7 +239,7 @@ class OpenCLSession:
         with self._translated():
             return self._transfers.upload(np.ascontiguousarray(array))
 
-    def loaded(self, array: npt.NDArray[Any]) -> cl.Buffer:
+    def loaded(self, array: npt.NDArray[np.generic]) -> cl.Buffer:
         """Return a buffer with a copy of an array, which kernels may write; the copy is made at once."""
         if not array.nbytes:
             return self.allocate(1)
@@ -251,7 +251,7 @@ class OpenCLSession:
         self.demand(np.array_equal(there, array), "a copy differs from the original")
         return buffer
 
-    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+    def share(self, array: npt.NDArray[np.generic]) -> cl.Buffer:
         """Return a buffer with the content of an array that never changes; a CPU reads it where it is.
 
         Kernels only read it, and know of its alignment no more than that of one element.
@@ -457,7 +457,7 @@ class OpenCLSession:
                 keep_tuning(key, known, counts_path())
         return known[name]
 
-    def _size_of(self, leaf: Any) -> int:
+    def _size_of(self, leaf: object) -> int:
         if not isinstance(leaf, cl.MemoryObjectHolder) or getattr(leaf, "is_shared", False):
             return 0
         with self._translated():

@@ -112,10 +112,10 @@ class Transfers:
         self._queue, self._downloads = Queue(context, busy), Queue(context, busy)
         self._uploads: list[cl.Event] = []
         self._fills: list[cl.Event] = []  # the last one, if it may be going on
-        self._unread: list[tuple[cl.Buffer, npt.NDArray[Any], int]] = []
+        self._unread: list[tuple[cl.Buffer, npt.NDArray[np.generic], int]] = []
         self._seconds = 0.0
 
-    def upload(self, array: npt.NDArray[Any], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
+    def upload(self, array: npt.NDArray[np.generic], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
         """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first.
 
         Of a long array `n_sampled` bytes are read back at each of three places.
@@ -134,7 +134,7 @@ class Transfers:
         self._queue.flush()
         return buffer
 
-    def share(self, array: npt.NDArray[Any]) -> cl.Buffer:
+    def share(self, array: npt.NDArray[np.generic]) -> cl.Buffer:
         """Return a buffer with the content of a contiguous array that never changes."""
         if not self.in_place:
             return self.upload(array)
@@ -148,7 +148,7 @@ class Transfers:
         there.fill(0)
         return self._at(there, cl.mem_flags.READ_WRITE)
 
-    def _at(self, array: npt.NDArray[Any], access: int) -> cl.Buffer:
+    def _at(self, array: npt.NDArray[np.generic], access: int) -> cl.Buffer:
         """Return a buffer in the memory of an array, which it keeps."""
         return cl.Buffer(self._context, access | cl.mem_flags.USE_HOST_PTR, hostbuf=array)
 
@@ -313,5 +313,5 @@ def _aligned(n_bytes: int) -> int:
     return -(-n_bytes // ALIGNMENT) * ALIGNMENT
 
 
-def _bytes_of(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+def _bytes_of(array: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
     return array.reshape(-1).view(np.uint8)

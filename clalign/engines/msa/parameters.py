@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from msgspec.structs import replace
 
@@ -42,7 +40,7 @@ def training_of(spec: AlignmentSpec, alphabet: Alphabet) -> TrainingOptions:
     As in FSA, substitutions that the user asks for are learned however little there is to learn them from.
     """
     usual = NUCLEIC_TRAINING if alphabet.is_nucleic else PROTEIN_TRAINING
-    chosen: Any = usual.emissions if spec.emissions == "auto" else spec.emissions
+    chosen: object = usual.emissions if spec.emissions == "auto" else spec.emissions
     given = {name: getattr(spec, name) for name in ("emission_scale", "least_emission_data")}
     return replace(
         usual,

@@ -109,7 +109,9 @@ def packed_shard(database: SequenceDatabase, outline: Outline, number: int) -> b
     return json.dumps({"sizes": sizes, "crc32": crc32(blob)}).encode() + b"\n" + blob
 
 
-def _parts(database: SequenceDatabase, outline: Outline, number: int) -> dict[str, Callable[[], npt.NDArray[Any]]]:
+def _parts(
+    database: SequenceDatabase, outline: Outline, number: int
+) -> dict[str, Callable[[], npt.NDArray[np.generic]]]:
     (first, last), (start, end) = outline.rows[number : number + 2], outline.residues[number : number + 2]
     text_start, text_end = outline.texts[number : number + 2]
     return {
@@ -136,7 +138,7 @@ def read_shard(digest: str) -> bytes | None:
         return None
 
 
-def opened_shard(digest: str) -> dict[str, npt.NDArray[Any]] | None:
+def opened_shard(digest: str) -> dict[str, npt.NDArray[np.generic]] | None:
     """Return the arrays of a shard, mapped from the cache; None if it is not there or damaged, and so removed."""
     path = shard_folder() / digest
     try:
@@ -175,7 +177,7 @@ class Shards:
 
     def __init__(self, number: int, outline: Outline) -> None:
         self.number, self.outline = number, outline
-        self.held: dict[int, dict[str, npt.NDArray[Any]]] = {}
+        self.held: dict[int, dict[str, npt.NDArray[np.generic]]] = {}
         starts = {
             "codes": outline.residues, "offsets": outline.rows, "order": outline.rows, "text": outline.texts,
             "text_offsets": outline.rows,
@@ -187,7 +189,7 @@ class Shards:
             columns["text_offsets"], outline.source, outline.digest, outline.n_empty,
         )  # fmt: skip
 
-    def part(self, shard: int, name: str) -> npt.NDArray[Any]:
+    def part(self, shard: int, name: str) -> npt.NDArray[np.generic]:
         """Return an array of a shard; raise `MissingShards` if it is not here."""
         if shard not in self.held:
             raise MissingShards(self.number, [shard])
@@ -212,7 +214,7 @@ class _Column:
     def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> npt.NDArray[Any]:
         return np.asarray(self[:], dtype)
 
-    def __getitem__(self, key: Any, /) -> Any:
+    def __getitem__(self, key: object, /) -> object:
         if isinstance(key, slice):
             first, last, step = key.indices(len(self))
             return self._slice(first, last) if step == 1 else self._slice(0, len(self))[key]
@@ -223,7 +225,7 @@ class _Column:
             places = np.flatnonzero(places)
         return self._several(np.where(places < 0, places + len(self), places))
 
-    def _several(self, places: Integers) -> npt.NDArray[Any]:
+    def _several(self, places: Integers) -> npt.NDArray[np.generic]:
         if places.size and not 0 <= places.min() <= places.max() < len(self):
             raise IndexError(places)
         found = np.empty(places.shape, FILES[self._name])
@@ -239,7 +241,7 @@ class _Column:
                 found[chosen] = self._shards.part(int(shard), self._name)[places[chosen] - starts[chosen]]
         return found
 
-    def _one(self, place: int) -> Any:
+    def _one(self, place: int) -> object:
         place += len(self) if place < 0 else 0
         if not 0 <= place < len(self):
             raise IndexError(place)
@@ -248,8 +250,8 @@ class _Column:
             return self._bounds[shard]
         return self._shards.part(shard, self._name)[place - self._listed[shard]]
 
-    def _slice(self, first: int, last: int) -> npt.NDArray[Any]:
-        pieces: list[npt.NDArray[Any]] = []
+    def _slice(self, first: int, last: int) -> npt.NDArray[np.generic]:
+        pieces: list[npt.NDArray[np.generic]] = []
         while first < last:
             shard = int(np.searchsorted(self._starts, first, side="right")) - 1
             if first + self._more == last and self._bounds is not None and self._starts[shard] == first:

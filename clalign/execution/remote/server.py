@@ -42,7 +42,7 @@ class Pipe:
     def __init__(self, given: BinaryIO, answers: BinaryIO, leave: Callable[[], object]) -> None:
         self._given, self._answers, self._leave = given, answers, leave
         self._sending = threading.Lock()
-        self._received: SimpleQueue[Any] = SimpleQueue()
+        self._received: SimpleQueue[object] = SimpleQueue()
         threading.Thread(target=self._read, name="reads messages", daemon=True).start()
 
     def _read(self) -> None:
