@@ -126,7 +126,7 @@ class Settings:
         except TypeError:
             return []
 
-    def _store(self, name: str, value: Any) -> None:
+    def _store(self, name: str, value: object) -> None:
         # A full disk or a read-only folder costs the memory of a choice, never the work at hand.
         with contextlib.suppress(OSError):
             write_whole(self.config / name, json.dumps(value, indent=1))

@@ -158,7 +158,7 @@ class Job:
         """Let a paused job go on."""
         self._running.set()
 
-    def send(self, kind: EventKind, /, **value: Any) -> bool:
+    def send(self, kind: EventKind, /, **value: object) -> bool:
         """Send an event to the listener; return False if the job's last event was sent before, and send nothing."""
         with self._sending:
             if self._is_over:
@@ -167,7 +167,7 @@ class Job:
             self._listener(Event(kind, value))
         return True
 
-    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         """Send progress, unless the last was sent less than `PROGRESS_SECONDS` ago.
 
         The first and the last message of a stage always pass.
@@ -179,7 +179,7 @@ class Job:
         self._stage, self._sent_at = stage, now
         self.send("progress", stage=stage, done=done, total=total, unit=unit, **facts)
 
-    def partial(self, **facts: Any) -> None:
+    def partial(self, **facts: object) -> None:
         """Send an event about results that were added."""
         self.send("partial", **facts)
 

@@ -106,7 +106,7 @@ class _Within(QuietContext):
     def __init__(self, context: JobContext) -> None:
         self._context = context
 
-    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         """Report the progress of the laboratory."""
         self._context.progress(stage, done, total, unit, **facts)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 
-def sorted_order(keys: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+def sorted_order(keys: npt.NDArray[np.generic]) -> npt.NDArray[np.uint32]:
     """Return the places of keys in rising order (uint32[n])."""
     return np.argsort(keys, kind="stable").astype(np.uint32)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress, islice, repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from clalign.errors import DamagedRun, RunBusy
 from clalign.runs.columns import SqlRow
@@ -302,7 +302,7 @@ def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) ->
     ]
 
 
-def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], Any]]) -> Iterator[SqlRow]:
+def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], object]]) -> Iterator[SqlRow]:
     """Yield what is written in a table of an engine of some hits or parts, whose keys come with them."""
     for key, thing in things:
         values = table.row(thing)

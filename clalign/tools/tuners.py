@@ -105,7 +105,7 @@ class Tuner(ABC):
             n = max(n, self.least_per_unit * device.n_compute_units)
         self.batch = swissprot_batch(rng, min(max(n, MIN_SEQUENCES), self.most_sequences))
         self.models = self._models(rng)
-        self.truth: list[npt.NDArray[Any]] = []
+        self.truth: list[npt.NDArray[np.generic]] = []
 
     def find(self) -> Tuning:
         """Return the fastest settings; the trials are in `rows`."""
@@ -278,7 +278,7 @@ class SsvTuner(Tuner):
     stage = SsvStage
     speed = SSV_SPEED
 
-    def _models(self, rng: np.random.Generator) -> list[Any]:
+    def _models(self, rng: np.random.Generator) -> list[object]:
         lengths = SSV_CPU_NODES if self.device.kind == "cpu" else self.lengths
         return [random_local_profile(rng, nodes) for nodes in lengths]
 
@@ -295,7 +295,7 @@ class PairTuner(Tuner):
     speed = PAIR_SPEED
     least_per_unit, most_sequences = 4096, 600_000
 
-    def _models(self, rng: np.random.Generator) -> list[Any]:
+    def _models(self, rng: np.random.Generator) -> list[object]:
         scoring = Scoring(load_matrix("BLOSUM62"), GapCosts(12, 1))
         begin = int(self.batch.offsets[(len(self.batch) - 1) // 2])
         parts = [self.batch.codes[begin : begin + length] for length in self.lengths]

@@ -49,7 +49,7 @@ _LOCK = threading.RLock()
 """msgspec crashes where two threads are the first to convert to one type."""
 
 
-def check_as(kind: type[Kind], data: Any) -> Kind:
+def check_as(kind: type[Kind], data: object) -> Kind:
     """Return plain data as an instance of a type.
 
     Raises

@@ -46,7 +46,7 @@ class HitTable(Struct, frozen=True, eq=False):
     row: npt.NDArray[np.int64]
 
     @classmethod
-    def from_rows(cls, rows: list[tuple[Any, ...]]) -> HitTable:
+    def from_rows(cls, rows: list[tuple[object, ...]]) -> HitTable:
         """Return a table of rows whose values are in the order of the columns; None as a number becomes NaN."""
         columns = list(zip(*rows, strict=True)) or [()] * len(cls.__struct_fields__)
         kinds = [object] * 4 + [np.int64] + [np.float64] * 3 + [np.int64] * 3
@@ -59,12 +59,12 @@ class HitTable(Struct, frozen=True, eq=False):
     def __getitem__(self, chosen: Any) -> HitTable:
         return HitTable(*(np.atleast_1d(column[chosen]) for column in self.to_dict().values()))
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         raise TypeError("a HitTable is indexed by its columns, as in table.score")
 
     def __repr__(self) -> str:
         return f"<HitTable of {len(self)} hits: {', '.join(self.to_dict())}>"
 
-    def to_dict(self) -> dict[str, npt.NDArray[Any]]:
+    def to_dict(self) -> dict[str, npt.NDArray[np.generic]]:
         """Return the columns by their names."""
         return asdict(self)

@@ -99,7 +99,7 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
         assert isinstance(self.hmm.settings, Hmmer3Settings)
         return self.hmm.settings
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
         """Return what a copy is made of: it is taken from the copy of the shelf."""
         return self.shelved.shelf.profile, (self.shelved.place,)
 

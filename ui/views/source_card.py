@@ -107,7 +107,7 @@ class SourceCard(ScrolledCard):
     def _offers(self, source: Source, place: str) -> list[Offer]:
         return [offer for offer in self.offers(source) if offer.place == place] if source.state == "ready" else []
 
-    def _button(self, source: Source, offer: Offer, *more: Any) -> QPushButton:
+    def _button(self, source: Source, offer: Offer, *more: object) -> QPushButton:
         ask = partial(self.command_requested.emit, offer.command, (source.path, *offer.arguments, *more))
         return button(offer.text, ask, "primary" if offer.is_primary else "", offer.tip)
 

@@ -194,7 +194,7 @@ def start_kernel(
         n_groups = max(1, min(device.n_compute_units * GROUPS_PER_UNIT, memory // (4 * room)))
     n_groups = min(n_groups, len(pairs))
     gaps = np.cumsum(pairs.x + pairs.y) - pairs.x - pairs.y
-    spans: list[npt.NDArray[Any]] = [
+    spans: list[npt.NDArray[np.generic]] = [
         pairs.x_starts, pairs.x, pairs.y_starts, pairs.y, strips, pairs.emission_rows, most, gaps
     ]  # fmt: skip
     session.launch(

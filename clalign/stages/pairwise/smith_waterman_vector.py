@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -188,7 +187,7 @@ def _start_whole(
     order = _order(session, batch, n_alone)
     listed, count = order.listed, order.count
     scores = session.zeros(4 * len(batch))
-    counts: dict[int, Callable[[], npt.NDArray[Any]]] = {}
+    counts: dict[int, Callable[[], npt.NDArray[np.generic]]] = {}
     widths = widths_of(model, int(longest[n_alone])) if n_left else ()
     for width in widths:
         if width != widths[0]:

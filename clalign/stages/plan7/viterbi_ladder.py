@@ -127,7 +127,7 @@ class _Part(Struct, frozen=True):
     """Sequences of one launch, as the kernel reads them."""
 
     rows: npt.NDArray[np.int64]
-    residues: npt.NDArray[Any]
+    residues: npt.NDArray[np.generic]
     starts: npt.NDArray[np.int32]
     lengths: npt.NDArray[np.int32]
 

@@ -38,7 +38,7 @@ Keys = npt.NDArray[np.unsignedinteger[Any]]
 Order = npt.NDArray[np.uint32]
 
 
-def sortable(values: npt.NDArray[Any], falling: bool = False) -> Keys:
+def sortable(values: npt.NDArray[np.generic], falling: bool = False) -> Keys:
     """Return whole numbers without a sign (uint32 or uint64) whose order is that of values; no number comes last.
 
     Parameters

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from clalign.engines.pictures.stages import number_text
 from clalign.engines.plan7.hmmer3.funnel import (
@@ -170,7 +169,7 @@ def _text(key: str) -> Callable[[Row], str]:
     return lambda row: str(row[key])
 
 
-def _value(key: str) -> Callable[[Row], Any]:
+def _value(key: str) -> Callable[[Row], object]:
     return lambda row: row[key].lower() if isinstance(row[key], str) else row[key]
 
 

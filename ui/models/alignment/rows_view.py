@@ -190,7 +190,7 @@ class RowsView(QObject):
             self.share_known = event.value["done"] / max(1, event.value["total"])
             self.measured.emit()
 
-    def _end_measuring(self, measures: Measures, answer: Any) -> None:
+    def _end_measuring(self, measures: Measures, answer: object) -> None:
         if measures is not self.measures:
             return
         if isinstance(answer, Exception):

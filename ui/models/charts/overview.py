@@ -35,7 +35,7 @@ def _column(
     tip: str,
     width: int,
     text: Callable[[QueryLine], str],
-    value: Callable[[QueryLine], Any] | None = None,
+    value: Callable[[QueryLine], object] | None = None,
     small_first: bool = False,
 ) -> TextColumn:
     """Return a column of numbers, or of text without `value`."""

@@ -306,7 +306,7 @@ class HitsModel(QAbstractTableModel):
         """Return whether the note of a hit could not be written to the file."""
         return (row.profile, row.row) in self._unsaved
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         # A note that cannot be written stays in the table, and can be edited again.
         row = self.row_at(index.row())
         if row is None or role != Qt.ItemDataRole.EditRole or not self.flags(index) & Qt.ItemFlag.ItemIsEditable:

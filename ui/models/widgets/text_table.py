@@ -128,7 +128,7 @@ class TextTable(QAbstractTableModel):
             return Qt.CheckState.Checked if row[self._tick] else Qt.CheckState.Unchecked
         return row if role == ROW_ROLE else None
 
-    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+    def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.CheckStateRole or not self._tick or index.column():
             return False
         self.rows[index.row()][self._tick] = Qt.CheckState(value) == Qt.CheckState.Checked

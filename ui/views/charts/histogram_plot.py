@@ -55,7 +55,7 @@ class ChartAxis(pg.AxisItem):
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         return [tick_text(round(value, 6)) for value in values]
 
-    def resizeEvent(self, event: Any = None) -> None:
+    def resizeEvent(self, event: object = None) -> None:
         # The title stands at the end of the axis.
         super().resizeEvent(event)
         if self.orientation == "bottom":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QRadioButton
@@ -59,7 +58,7 @@ class PictureSheet(Sheet):
     def add_choices(self) -> None:
         """Add the options of a kind of picture."""
 
-    def choices(self) -> Any:
+    def choices(self) -> object:
         """Return the choices."""
         raise NotImplementedError
 

@@ -141,7 +141,7 @@ class PicturesView(LazyView):
         self.kinds.setCurrentIndex(self.kinds.findData(kind))
         self._change_request(kind=kind)
 
-    def _change_request(self, **more: Any) -> None:
+    def _change_request(self, **more: object) -> None:
         self.request = replace(self.request, **more)
         self._show_tools()
         self.show_picked("")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
@@ -110,7 +109,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         self._room(max(1, round(max(-box.top() for box in taken) / self._height)))
         self.update()
 
-    def paint(self, painter: QPainter, *rest: Any) -> None:
+    def paint(self, painter: QPainter, *rest: object) -> None:
         colors, bottom = theme.current(), self.size().height()
         painter.translate(0, bottom - EDGE)
         for tag, x, box in self.placed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
@@ -34,7 +33,7 @@ class ReportPage(ScrolledCard):
         super().__init__((16, 12, 16, 16), 6)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._run: RunView | None = None
-        self._shown: Any = None
+        self._shown: object = None
 
     def show_run(self, run: RunView) -> None:
         """Show the report of a run once it is visible."""

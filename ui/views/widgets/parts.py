@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
@@ -416,7 +416,7 @@ class LazyView(QWidget):
     requested = Signal(object)
     """The request."""
 
-    request: Any = None
+    request: object = None
     empty: EmptyPanel
     _stack: QStackedWidget
     _is_old = True
