@@ -104,6 +104,9 @@ def add_parser(subparsers: Commands) -> None:
     output.add_argument(
         "--small", action="store_true", help="of tables and figures: everything as small as can be, to try it out"
     )
+    output.add_argument(
+        "--full", action="store_true", help="of tables and figures: whole runs as large as published, if it takes hours"
+    )
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -143,8 +146,11 @@ def run(arguments: argparse.Namespace) -> int:
         if other != asked and getattr(arguments, name) is not None:
             flag = f"--{name.replace('_', '-')}"
             raise OptionError(f"`lab {asked}` has no {flag}.", f"It is for `lab {other}`.")
-    if arguments.small and asked not in (*OF_ITEMS, "all"):
-        raise OptionError(f"`lab {asked}` has no --small.", "It is for tables and figures.")
+    for flag in ("small", "full"):
+        if getattr(arguments, flag) and asked not in (*OF_ITEMS, "all"):
+            raise OptionError(f"`lab {asked}` has no --{flag}.", "It is for tables and figures.")
+    if arguments.small and arguments.full:
+        raise OptionError("--small and --full are contrary.", "Leave out one of the two.")
     if arguments.json and asked == "list":
         raise OptionError("`lab list` has no --json.", "It is for what is measured.")
     if asked == "ladder":
@@ -198,7 +204,12 @@ def _repeat(arguments: argparse.Namespace) -> int:
     try:
         for key, names in asked.items():
             laboratory = PUBLICATIONS[key]
-            named = {"runs": arguments.runs, "seed": arguments.seed, "is_small": arguments.small}
+            named = {
+                "runs": arguments.runs,
+                "seed": arguments.seed,
+                "is_small": arguments.small,
+                "is_full": arguments.full,
+            }
             job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
             outputs.measured.append((laboratory, _measured(job, arguments, laboratory.printed)))
     finally:

@@ -171,6 +171,8 @@ def sentence(event: Event, seconds_left: float | None) -> str:
         parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
     elif value["stage"] != TEST:
         parts.append(f"{value['done']:,.0f} {value['unit']}")
+    if value.get("now"):
+        parts.append(value["now"])
     if value.get("gcups"):
         parts.append(rate_text(value["gcups"]))
     if seconds_left is not None:

@@ -14,9 +14,9 @@ from clalign.compute.sessions import Argument, KernelSession
 from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.values.devices import Device
 
-METHODS = {"launch": 0, "lbs": 1, "ilbs": 2, "lfs": 3, "ulfs": 4}
+METHODS = {"launch": 0, "lbs": 1, "ilbs": 2, "lfs": 3, "ulfs": 3}
 """Methods of a barrier with their values of BARRIER_METHOD: the end of a launch, a counter, counters of sets, words, a
-tree."""
+tree; words are a tree of two levels, so that both are one program."""
 
 NO_POLL, POLL_TO_MEET, POLL_TO_COUNT = range(3)
 

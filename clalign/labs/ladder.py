@@ -323,8 +323,8 @@ def climb(
         Steps of the progress that come after the rungs.
     """
     rows, total = document["rows"], len(rungs) + n_more
-    context.progress("ladder", 0, total, "rungs")
     for rung in rungs:
+        context.progress("ladder", len(rows), total, "rungs", now=rung.name)
         row = row_of(rung)
         first = rows[0] if rows else row
         if row["equal"] and first["equal"]:

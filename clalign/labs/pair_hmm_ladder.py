@@ -131,8 +131,8 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
         context, len(experiments),
     )  # fmt: skip
     if experiments:
+        context.progress("ladder", len(rungs), len(rungs) + 1, "rungs", now="sizes")
         document["experiments"]["sizes"] = [_size(spec, size, device, context) for size in spec.sizes]
-        context.progress("ladder", len(rungs) + 1, len(rungs) + 1, "rungs")
     return document
 
 

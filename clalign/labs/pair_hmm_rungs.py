@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from clalign.labs.ladder import RungOfPairs
 from clalign.labs.ladder_rungs import PROGRAM_SHAPES
+from clalign.labs.publications import Figures, published_figures
 from clalign.stages.pairhmm.pair_hmm_ladder import (
     AllPairsStage,
     Lap,
@@ -32,26 +33,14 @@ PUBLISHED_DEVICE = "GeForce GTX 480"
 
 SWEEPS = ("forward", "backward", "baum_welch")
 
-Figures = dict[str, float]
 
-CORE_MINUTES = 128.756
-
-
-def _figures(forward: float, backward: float, baum_welch: float, minutes: float) -> Figures:
-    seconds = zip(SWEEPS, (forward, backward, baum_welch), strict=True)
-    return {
-        **{f"{sweep}_seconds": value for sweep, value in seconds},
-        "run_minutes": minutes,
-        "speedup": round(CORE_MINUTES / minutes, 3),
-    }
+def _figures() -> dict[str, Figures]:
+    found = published_figures("003", "figure 6.7", "figure 6.1", "figure 6.3", "figure 6.8", "figure 6.2", "figure 6.4")
+    first = found["sequential"]["run_minutes"]
+    return {name: {**figures, "speedup": round(first / figures["run_minutes"], 3)} for name, figures in found.items()}
 
 
-PUBLISHED: dict[str, Figures] = {
-    "sequential": _figures(0.767, 0.636, 1.055, CORE_MINUTES),
-    "cells": _figures(0.644, 0.572, 0.326, 81.189),
-    "local": _figures(0.609, 0.511, 0.326, 77.56),
-    "states": _figures(0.395, 0.400, 0.326, 57.806),
-}
+PUBLISHED = _figures()
 """By the rung's name; a speed-up compares whole runs."""
 
 

@@ -15,9 +15,11 @@ from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict, number, text_of, times
 from clalign.labs.ladder import LadderSpec, new_document
 from clalign.labs.publications import KINDS, Item, Publication, publications
-from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE, Asked, Found, values_of
+from clalign.labs.repeating import Asked, Found, PartOf, values_of
+from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.values.charts import Bar, BarChart, Chart
+from clalign.values.devices import Device
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
 NOT_MEASURED = "not measured"
@@ -33,10 +35,13 @@ class PublicationSpec(LadderSpec, frozen=True):
         Number of the publication.
     is_small : bool
         Whether everything is as small as can be, to see that it works: figures then mean nothing.
+    is_full : bool
+        Whether whole runs are as large as published, however long they take.
     """
 
     source: str = ""
     is_small: bool = False
+    is_full: bool = False
 
 
 def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
@@ -63,11 +68,15 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.measured, []).append(item)
-    for place, (name, group) in enumerate(groups.items()):
-        context.progress("lab", place, len(groups), "repetitions")
+    usual = {name: _usual_seconds(name, device, spec.is_small) for name in groups}
+    before, total = 0.0, sum(usual.values())
+    for name, group in groups.items():
+        words = REPETITIONS[name].text if name else ""
+        context.progress("lab", before, total, "seconds", now=words, seconds=total)
         began = time.perf_counter()
-        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small, spec.reports)
-        found = _repeated(name, asked, context)
+        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.reports)
+        found = _repeated(name, asked, PartOf(context, words, before, usual[name], total))
+        before += usual[name]
         seconds = time.perf_counter() - began
         if isinstance(found, Found):
             document["measured"][name] = {"seconds": seconds, "text": found.text, "wrong": list(found.wrong)}
@@ -75,10 +84,15 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
             row = _row(source, item, found)
             document["rows"].append(row)
             context.partial(row=row)
-    context.progress("lab", len(groups), len(groups), "repetitions")
+    context.progress("lab", total, total, "seconds")
     order = {item.name: place for place, item in enumerate(source.items)}
     document["rows"].sort(key=lambda row: order[row["name"]])
     return document
+
+
+def _usual_seconds(name: str, device: Device, is_small: bool) -> float:
+    """Return about how long a repetition takes; at the smallest size all are alike."""
+    return REPETITIONS[name].seconds[device.kind == "gpu"] if name and not is_small else 0.1
 
 
 def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
@@ -86,7 +100,7 @@ def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
     if not name:
         return ""
     try:
-        return REPETITIONS[name][1](asked, context)
+        return REPETITIONS[name].run(asked, context)
     except (OptionError, DeviceNotFound) as error:
         return error.message
 
@@ -121,7 +135,7 @@ def known_row(source: Publication, item: Item) -> Row:
         "name": item.name,
         "text": item.title,
         "kind": KINDS[item.kind],
-        "by": REPETITIONS[item.measured][0] if item.measured else "",
+        "by": REPETITIONS[item.measured].text if item.measured else "",
         "machine": source.machine(item),
         "remark": item.remark,
         "about": "",
@@ -239,7 +253,7 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         """Return which repetitions gave other results than expected."""
         measured = document.get("measured") or {}
         return [
-            ("stop", f"{REPETITIONS[name][0]}: {', '.join(found['wrong'])} gave other results. Please report this.")
+            ("stop", f"{REPETITIONS[name].text}: {', '.join(found['wrong'])} gave other results. Please report this.")
             for name, found in measured.items()
             if found["wrong"]
         ]

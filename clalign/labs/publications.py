@@ -151,6 +151,15 @@ def publications() -> dict[str, Publication]:
     return found
 
 
+def published_figures(key: str, *names: str) -> dict[str, Figures]:
+    """Return the published figures of items of a source by their rows; those of later items replace others."""
+    found: dict[str, Figures] = {}
+    for item in map(publications()[key].item, names):
+        for row in item.published:
+            found.setdefault(row, {}).update(item.published_figures(row))
+    return found
+
+
 def found_item(text: str, noun: str = "") -> tuple[Publication, Item]:
     """Return the source and the item that a text such as ``004:8.6`` means.
 

@@ -9,31 +9,30 @@ from __future__ import annotations
 from typing import Any
 
 from clalign.labs.ladder import RungOfPairs
+from clalign.labs.publications import published_figures
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.values.text_columns import Row
 
 PAIRS, LENGTH = 1000, 512
 SCORING = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2))
 
 PUBLISHED_DEVICE = "GeForce RTX 3060"
 
-Figures = dict[str, float | None]
+
+def _figures() -> dict[str, Row]:
+    found = published_figures("001", "h", "i", "d")
+    first = found["sequential"]["total_seconds"]
+    unknown = dict.fromkeys(("kernel_seconds", "copy_seconds"))
+    return {
+        name: {**unknown, **figures, "speedup": round(first / figures["total_seconds"], 2)}
+        for name, figures in found.items()
+    }
 
 
-def _figures(total: float, kernel: float | None = None, copies: float | None = None) -> Figures:
-    speedup = round(SEQUENTIAL_SECONDS / total, 2)
-    return {"total_seconds": total, "kernel_seconds": kernel, "copy_seconds": copies, "speedup": speedup}
-
-
-SEQUENTIAL_SECONDS = 3.27
-
-PUBLISHED: dict[str, Figures] = {
-    "sequential": _figures(SEQUENTIAL_SECONDS),
-    "global": _figures(1.27, 0.2736, 0.5337),
-    "local": _figures(0.6, 0.0664),
-}
+PUBLISHED = _figures()
 """Seconds by the rung's name; a speed-up compares whole times."""
 
 

@@ -16,7 +16,7 @@ from typing import cast
 
 from msgspec.structs import asdict, force_setattr
 
-from clalign.compute.group_barriers import METHODS, GroupBarrier, count_concurrent_groups
+from clalign.compute.group_barriers import METHODS, BarrierKernel, GroupBarrier, count_concurrent_groups
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import KernelSession
 from clalign.errors import GroupsNotConcurrent, OptionError
@@ -39,8 +39,12 @@ USUAL_WAYS = (*METHODS, "discovered")
 
 MAX_GROUPS = 4096
 
-CELL_SECONDS = 10.0
-"""A measurement is not repeated once it took this long."""
+CELL_SECONDS = {"cpu": 1.0, "gpu": 10.0, "accelerator": 10.0}
+"""A measurement is not repeated once it took this long: on a processor, groups that are not there take the longest."""
+
+USUAL_SECONDS = {"cpu": 0.3, "gpu": 0.1, "accelerator": 0.1}
+BUILD_SECONDS = {"cpu": 5.0, "gpu": 0.5, "accelerator": 0.5}
+"""What a measurement and a kernel that is new to the driver take, to say before the start how long all will take."""
 
 
 class SynchronizationSpec(LadderSpec, frozen=True):
@@ -136,17 +140,29 @@ def run_synchronization(spec: SynchronizationSpec, context: JobContext) -> Row:
     )  # fmt: skip
     with open_session(device, context.check) as session:
         bench = _Bench(cast("KernelSession", session), program.work(size, spec.seed, context.check), spec, context)
-        for place, n in enumerate(numbers):
-            context.progress("lab", place, len(numbers), "numbers of groups")
-            row = {"n_groups": n, "cells": {way: bench.cell(way, n) for way in document["methods"]}}
+        ways = document["methods"]
+        total, estimate = len(numbers) * len(ways), estimated_seconds(device, numbers, ways)
+
+        def measured(way: str, n: int) -> Row:
+            done = len(ways) * len(document["rows"]) + ways.index(way)
+            context.progress("lab", done, total, "measurements", now=f"{n:,} groups, {way}", seconds=estimate)
+            return bench.cell(way, n)
+
+        for n in numbers:
+            row = {"n_groups": n, "cells": {way: measured(way, n) for way in ways}}
             document["rows"].append(row)
             context.partial(row=row)
-        searched = _searched(document["rows"])
-        for place, n in enumerate(searched):
-            context.progress("lab", len(numbers) + place, len(numbers) + len(searched), "numbers of groups")
+        for n in _searched(document["rows"]):
+            context.progress("lab", total, total, "measurements", now=f"{n:,} groups, sets of ilbs")
             document["experiments"]["sets"].append(bench.sets(n))
-        context.progress("lab", len(numbers) + len(searched), len(numbers) + len(searched), "numbers of groups")
+        context.progress("lab", total, total, "measurements")
     return {**document, **conclusions(document)}
+
+
+def estimated_seconds(device: Device, numbers: Sequence[int], ways: Sequence[str]) -> float:
+    """Return about how long a measurement takes."""
+    programs = {METHODS[WAYS[way][0]] for way in ways}
+    return len(programs) * BUILD_SECONDS[device.kind] + len(numbers) * len(ways) * USUAL_SECONDS[device.kind]
 
 
 def _searched(rows: Sequence[Row]) -> list[int]:
@@ -160,6 +176,7 @@ class _Bench:
 
     def __init__(self, session: KernelSession, work: Work, spec: SynchronizationSpec, context: JobContext) -> None:
         self._session, self._work, self._spec, self._context = session, work, spec, context
+        self._most: dict[str, int] = {}
 
     def cell(self, way: str, n: int) -> Row:
         """Return what came of a way for a number of groups."""
@@ -187,17 +204,27 @@ class _Bench:
         try:
             if how.method != "launch":
                 rounds, _ = self._work.prepared(self._session, how)
-                found = count_concurrent_groups(self._session, how, rounds.kernel)
+                found = self._found(how, rounds.kernel)
                 if found < how.n_groups and not how.discovered:
                     return _not_run(f"this device ran {found:,} of {how.n_groups:,} groups at once", found)
             return self._timed(how, found)
         except GroupsNotConcurrent as error:
             return _not_run(error.message, found)
 
+    def _found(self, how: GroupBarrier, kernel: BarrierKernel) -> int:
+        """Return how many of the groups run at once; of more groups than some that did not all run no more do."""
+        most = self._most.get(how.method)
+        if most is not None and most < how.n_groups:
+            return most
+        found = count_concurrent_groups(self._session, how, kernel)
+        if found < how.n_groups:
+            self._most[how.method] = found
+        return found
+
     def _timed(self, how: GroupBarrier, found: int | None) -> Row:
         seconds: list[float] = []
         took_part, equal, n_rounds = how.n_groups, True, 0
-        while len(seconds) < self._spec.runs + 1 and sum(seconds) < CELL_SECONDS:
+        while len(seconds) < self._spec.runs + 1 and sum(seconds) < CELL_SECONDS[self._session.device.kind]:
             self._context.check()
             rounds, is_right = self._work.prepared(self._session, how)
             self._session.finish()

@@ -97,9 +97,9 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
         document = _document(spec, device, job)
         expected = expected_scores(bench, job)
         climb(document, rungs, lambda rung: _rung(bench, rung, job, expected), _compared, context, len(experiments))
-        for number, name in enumerate(experiments, 1):
+        for place, name in enumerate(experiments, len(rungs)):
+            context.progress("ladder", place, len(rungs) + len(experiments), "rungs", now=name)
             document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec)
-            context.progress("ladder", len(rungs) + number, len(rungs) + len(experiments), "rungs")
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         return document
     finally:

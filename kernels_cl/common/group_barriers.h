@@ -19,7 +19,7 @@
             1 LBS: everybody adds 1 to a counter and waits until it is complete
             2 ILBS: groups in sets, each with a counter; the leader of a set that is complete adds 1 to the main one
             3 LFS: no counter; an observer watches a word for each group, and then answers each in another one
-            4 ULFS: the same in a tree, with an observer for as many groups as a group has work-items
+              ULFS: the same in a tree, with an observer for as many groups as a group has work-items
 
    Buffers (clalign/compute/group_barriers.py)
      facts  int[N_FACTS]
@@ -133,7 +133,7 @@ void exchange_words(const meeting_t *meeting)
     }
 }
 
-#elif BARRIER_METHOD >= 3
+#elif BARRIER_METHOD == 3
 
 /* One level of the tree: all groups at the lowest, at each above the observers of the one below, which are the first
    of all groups. Each has two words: it has come, and it may go. */

@@ -10,15 +10,14 @@ from msgspec import structs
 
 from clalign.errors import OptionError
 from clalign.jobs import QuietContext
+from clalign.labs.formulas import transactions
 from clalign.labs.laboratory import DONE
-from clalign.labs.pair_hmm_rungs import PUBLISHED as PAIR_HMM_FIGURES
 from clalign.labs.publication_lab import NOT_MEASURED, PublicationSpec, run_publication
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
-from clalign.labs.published_ladder import ALONE_SECONDS, COMBINED_BASIC_SECONDS, COMBINED_SECONDS
-from clalign.labs.published_synchronization import BANDS
 from clalign.labs.register import PUBLICATIONS
-from clalign.labs.repetitions import REPETITIONS, Asked, transactions, values_of
+from clalign.labs.repeating import Asked, values_of
+from clalign.labs.repetitions import REPETITIONS
 from clalign.values.devices import Device
 
 
@@ -74,7 +73,7 @@ def test_a_number_that_there_is_not(text: str) -> None:
 def test_formulas_give_the_published_figures(name: str) -> None:
     """To two in a thousand of the digits that are printed; cells of the worked example to the letter."""
     items = tuple(item for source in publications().values() for item in source.items if item.measured == name)
-    found = REPETITIONS[name][1](Asked(items, "", 1, 1), QuietContext())
+    found = REPETITIONS[name].run(Asked(items, "", 1, 1), QuietContext())
     n = 0
     for item in items:
         for value in values_of(item, found.tables[item.table]):
@@ -102,19 +101,6 @@ WITHOUT_FIGURES = {
     "004": {"table 8.3"},
 }
 """Items that the smallest size, or a processor, of which drivers tell no registers, gives no figure for."""
-
-
-def test_ladders_and_items_have_the_same_published_figures() -> None:
-    items = {item.name: item for item in publications()["004"].items}
-    for name in ("table 8.1", "table 8.2", "table 9.1", "table 9.2", "table 9.3", "table 9.4", "table 10.1"):
-        assert items[name].published.items() <= ALONE_SECONDS.items()
-    assert dict(items["table 10.2"].published) == {"basic": COMBINED_BASIC_SECONDS, **COMBINED_SECONDS}
-    for name, program in (("table 4", "sw"), ("table 5", "sort")):
-        rows = publications()["002"].item(name).published
-        bands = {f"{band.first} to {band.last}": (band.lbs, band.ilbs) for band in BANDS[program]}
-        assert {row: (figures["lbs"], figures["ilbs"]) for row, figures in rows.items()} == bands
-    for row, figures in publications()["003"].item("figure 6.7").published.items():
-        assert figures.items() <= PAIR_HMM_FIGURES[row].items()
 
 
 GAINS = Item(name="x", title="", kind="kernel", quantity="s", compare="gain", published={"a": 10.0, "b": 5.0})
@@ -150,11 +136,11 @@ def test_only_the_named_quantity_is_compared() -> None:
 
 def test_a_wrong_cell_of_the_worked_example_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     items = tuple(item for item in publications()["004"].items if item.measured == "example")
-    assert REPETITIONS["example"][1](Asked(items, "", 1, 1), QuietContext()).wrong == ()
+    assert REPETITIONS["example"].run(Asked(items, "", 1, 1), QuietContext()).wrong == ()
     cells = dict(items[1].published)
     cells["M, 1 A"] = {**items[1].published_figures("M, 1 A"), "1": -6111.0}
     changed = (items[0], structs.replace(items[1], published=cells))
-    assert REPETITIONS["example"][1](Asked(changed, "", 1, 1), QuietContext()).wrong == ("M, 1 A, 1",)
+    assert REPETITIONS["example"].run(Asked(changed, "", 1, 1), QuietContext()).wrong == ("M, 1 A, 1",)
 
 
 def test_transactions_are_counted_from_addresses() -> None:

@@ -63,6 +63,7 @@ class JobItem:
     done: float = 0.0
     total: float = 0.0
     unit: str = ""
+    now: str = ""
     devices: list[DeviceFields] = field(default_factory=list)
     message: str = ""
     hint: str = ""
@@ -122,7 +123,7 @@ class JobItem:
             self._marks.clear()
         self.stage = value["stage"]
         self.done, self.total = float(value["done"]), float(value["total"] or 0)
-        self.unit = str(value.get("unit") or "")
+        self.unit, self.now = str(value.get("unit") or ""), str(value.get("now") or "")
         self.devices = value.get("devices") or self.devices
         is_dense = len(self._marks) > 1 and self._marks[-1][0] - self._marks[-2][0] < MARK_SECONDS
         self._marks = [*self._marks[-100 : -1 if is_dense else None], (now, self.done)]
@@ -204,6 +205,8 @@ def _running(item: JobItem) -> str:
         parts[0] += f" {item.done:.0f} of {item.total:.0f}"
     elif item.total:
         parts[0] += f" {formatting.percent(item.fraction)}"
+    if item.now:
+        parts.append(item.now)
     if item.unit == "cells" and item.rate:
         parts.append(formatting.rate(item.rate / 1e9))
     left = item.seconds_left()

@@ -18,7 +18,7 @@ from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
 from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pairs, held_by_floats
-from clalign.stages.pairhmm.posteriors import POSTERIORS, Found, PosteriorsStage, joined
+from clalign.stages.pairhmm.posteriors import POSTERIORS, Floats, Found, PosteriorsStage, joined
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import MIN_POSTERIOR, ExpectedCounts, PairHmms, PosteriorBatch, gap_posteriors
@@ -179,7 +179,7 @@ class _Pair(Struct, frozen=True):
         return [*self.arguments, self.forward, self.backward]
 
 
-class _OnePairStage(PairHmmLadderBase):
+class OnePairStage(PairHmmLadderBase):
     """One pair after the other, with whole tables."""
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
@@ -190,30 +190,65 @@ class _OnePairStage(PairHmmLadderBase):
         OptionError
             If the model has not three states.
         """
-        if model.gaps.n_sets != 1:
-            raise OptionError("The ladder has three states.", "Give a model with one set of gap states.")
-        pairs = Pairs.of(batch, model)
+        pairs = self._pairs(batch, model)
 
         def collect() -> BothWays:
             found, counts = Found(), no_counts(model)
-            for place in range(len(pairs)):
-                self._compute(session, pairs.select(np.array([place])), found, counts)
+            for of in self._each(pairs):
+                pair = self._begun(session, of)
+                entries = self._posteriors_of(session, pair)
+                self._count_pair(session, pair, counts)
+                found[int(of.rows[0])] = (*entries, float(counts.log_likelihoods[of.rows[0]]))
             return BothWays(joined(batch, found), counts)
 
         return collect
 
-    def _compute(self, session: KernelSession, of: Pairs, found: Found, counts: ExpectedCounts) -> None:
-        """Compute a pair, and enter what is found of it."""
-        pair, results = _Pair.on(session, of), session.results(4 * N_RESULTS)
-        matches = session.zeros(4 * pair.n_letters**2)
+    def posteriors(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> PosteriorBatch:
+        """Return the posteriors of pairs, as `start` computes them."""
+        found, pairs = Found(), self._pairs(batch, model)
+        for of in self._each(pairs):
+            pair, results = self._begun(session, of), session.results(4 * N_RESULTS)
+            entries = self._posteriors_of(session, pair)
+            self._add_up(session, pair, session.zeros(32), 0, results)
+            sums = session.download(results, (1, N_RESULTS), np.float32)
+            found[int(of.rows[0])] = (*entries, float(of.log_likelihoods(sums)[0]))
+        return joined(batch, found)
+
+    def counts(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> ExpectedCounts:
+        """Return the expected counts of pairs, as `start` computes them."""
+        counts, pairs = no_counts(model), self._pairs(batch, model)
+        for of in self._each(pairs):
+            self._count_pair(session, self._begun(session, of), counts)
+        return counts
+
+    def _pairs(self, batch: PairBatch, model: PairHmms) -> Pairs:
+        if model.gaps.n_sets != 1:
+            raise OptionError("The ladder has three states.", "Give a model with one set of gap states.")
+        return Pairs.of(batch, model)
+
+    def _each(self, pairs: Pairs) -> Iterator[Pairs]:
+        return (pairs.select(np.array([place])) for place in range(len(pairs)))
+
+    def _begun(self, session: KernelSession, of: Pairs) -> _Pair:
+        """Return a pair with its Forward table."""
+        pair = _Pair.on(session, of)
         self._passed(session, "preparing")
         self._sweep(session, "forward", pair, pair.forward)
         self._passed(session, "forward")
+        return pair
+
+    def _posteriors_of(self, session: KernelSession, pair: _Pair) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
         self._sweep(session, "backward", pair, pair.backward)
         self._passed(session, "backward")
         self._share(session, pair)
         whole = session.download(pair.shares, pair.size, np.float32)
         self._passed(session, "posteriors")
+        return _entries(whole)
+
+    def _count_pair(self, session: KernelSession, pair: _Pair, counts: ExpectedCounts) -> None:
+        """Enter the expected counts of a pair."""
+        of, results = pair.of, session.results(4 * N_RESULTS)
+        matches = session.zeros(4 * pair.n_letters**2)
         self._sweep(session, "backward", pair, pair.backward)
         self._count(session, pair, results, matches)
         sums = session.download(results, (1, N_RESULTS), np.float32)
@@ -222,7 +257,6 @@ class _OnePairStage(PairHmmLadderBase):
         is_held = held_by_floats(session, of, sums) | (sums[:, MANTISSA] == 0)  # rungs find nothing in underflow
         session.demand(bool(is_held.all()), "Forward and Backward of a pair do not agree")
         counts.log_likelihoods[of.rows] = of.log_likelihoods(sums)
-        found[int(of.rows[0])] = _entries(whole, float(counts.log_likelihoods[of.rows[0]]))
         _set_counts(counts, of, sums.astype(np.float64), by_letters.astype(np.float64))
 
     @abstractmethod
@@ -237,8 +271,12 @@ class _OnePairStage(PairHmmLadderBase):
     def _count(self, session: KernelSession, pair: _Pair, results: Buffer, matches: Buffer) -> None:
         """Compute the expected counts, given both tables; `matches` is 0."""
 
+    @abstractmethod
+    def _add_up(self, session: KernelSession, pair: _Pair, partials: Buffer, n: int, results: Buffer) -> None:
+        """Write the total of all paths, and the sum of so many partial sums of expected steps."""
 
-class SequentialStage(_OnePairStage):
+
+class SequentialStage(OnePairStage):
     """One work-item does everything: one core, if the device is a CPU."""
 
     def _launch(self, session: KernelSession, entry: str, *arguments: Argument) -> None:
@@ -267,10 +305,13 @@ class SequentialStage(_OnePairStage):
         partials = session.allocate(32 * n_rows)
         for rows in self._rows(session, pair):
             self._launch(session, "expected_counts", *pair.both, partials, matches, *rows)
-        self._launch(session, "add_up", *pair.both, partials, np.int32(n_rows), results)
+        self._add_up(session, pair, partials, n_rows, results)
+
+    def _add_up(self, session: KernelSession, pair: _Pair, partials: Buffer, n: int, results: Buffer) -> None:
+        self._launch(session, "add_up", *pair.both, partials, np.int32(n), results)
 
 
-class PairHmmLadderStage(_OnePairStage):
+class PairHmmLadderStage(OnePairStage):
     """The work-items of a launch do an anti-diagonal, as the choices say.
 
     Parameters
@@ -337,12 +378,16 @@ class PairHmmLadderStage(_OnePairStage):
         n_partials = -(-(m + 1) * (n + 1) // group)
         partials, by_letter = session.allocate(32 * n_partials), session.allocate(4 * n_letters * n)
         self._launch(session, "expected_steps", (m + 1) * (n + 1), *pair.both, partials)
-        self._launch(session, "add_up", group, *pair.both, partials, np.int32(n_partials), results)
+        self._add_up(session, pair, partials, n_partials, results)
         self._share(session, pair)
         width, height = np.int32(n), np.int32(n_letters)
         of_x, of_y = (_places_of_letters(session, letters, n_letters) for letters in (pair.x, pair.y))
         self._launch(session, "sum_rows", n_letters * n, width, height, pair.shares, *of_x, by_letter)
         self._launch(session, "sum_columns", n_letters**2, width, height, by_letter, *of_y, matches)
+
+    def _add_up(self, session: KernelSession, pair: _Pair, partials: Buffer, n: int, results: Buffer) -> None:
+        group = self.macros(session.device)["SUM_GROUP"]
+        self._launch(session, "add_up", group, *pair.both, partials, np.int32(n), results)
 
     def _launch(self, session: KernelSession, entry: str, n_items: int, *arguments: Argument) -> None:
         macros = self.macros(session.device)
@@ -357,14 +402,12 @@ def _places_of_letters(session: KernelSession, letters: npt.NDArray[np.uint8], n
     return [session.upload(np.argsort(letters, kind="stable").astype(np.int32)), session.upload(starts)]
 
 
-def _entries(
-    whole: npt.NDArray[np.float32], log_likelihood: float
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], npt.NDArray[np.float32], float]:
+def _entries(whole: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
     """Return what is kept of the posteriors of a pair."""
     places = np.argwhere(whole >= MIN_POSTERIOR).astype(np.int32)
     values = np.minimum(whole[places[:, 0], places[:, 1]], np.float32(1))
     gaps = [gap_posteriors(places[:, k], values, length) for k, length in enumerate(whole.shape)]
-    return places, values, np.concatenate(gaps), log_likelihood
+    return places, values, np.concatenate(gaps)
 
 
 def _set_counts(

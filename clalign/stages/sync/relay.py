@@ -12,9 +12,7 @@ from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 
 SOURCE = "relay_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: tuple({"BARRIER_METHOD": method} for method in (0, 2, 3, 4))
-}
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: tuple({"BARRIER_METHOD": method} for method in (0, 2, 3))}
 """Choices that are compiled for other vendors in the tests."""
 
 Numbers = npt.NDArray[np.uint32]

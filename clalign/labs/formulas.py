@@ -1,0 +1,191 @@
+"""Repetitions that need no device: the worked example, bytes, transactions and occupancy by their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from clalign.jobs import JobContext
+from clalign.labs.occupancy import occupancy
+from clalign.labs.repeating import Asked, Found, Table, values_of
+from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
+from clalign.reference.viterbi import viterbi_rows
+from clalign.values.alphabets import N_CODES, encode
+from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, SpecialScores
+from clalign.values.synthetic import random_profile
+
+SEGMENT, WARP = 128, 32
+"""Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
+
+FERMI = 21
+"""Compute capability of the source's card."""
+
+EXAMPLE = "AYPPQ"
+"""The sequence of 004's worked example."""
+
+EXAMPLE_MATCH = np.array([
+    [2343, 1802, -4914, -4914, 1018], [-3045, -3710, 4339, 4339, 2229], [-3814, -3483, -5623, -5623, 3491],
+    [-4616, 4331, -5713, -5713, -3307],
+])  # fmt: skip
+"""Scores of A, P, Q and Y at the nodes of the example's model."""
+
+EXAMPLE_INSERT = (-210, 423, 70, -176)
+EXAMPLE_TRANSITIONS = {MM: -4, MI: -8135, MD: -9181, IM: -890, II: -1111, DM: -697, DD: -1378}
+EXAMPLE_BEGIN, EXAMPLE_END = (2, -9873, -11251, -12628, -14006), (-13314, -11936, -10558, -9181, 0)
+EXAMPLE_SPECIAL = SpecialScores(-8455, 0, -1000, -1000, 0, 0, -8455, 0)
+
+
+def example_model() -> IntegerProfile:
+    """Return the model of 004's worked example (its figure 3.1 and table 3.1)."""
+    n = len(EXAMPLE_BEGIN)
+    letters = encode("APQY")
+    match, insert = (np.full((N_CODES, n + 1), IMPOSSIBLE, np.int32) for _ in range(2))
+    match[letters, 1:] = EXAMPLE_MATCH
+    insert[letters, 1:n] = np.array(EXAMPLE_INSERT)[:, None]
+    transitions = np.full((len(EXAMPLE_TRANSITIONS), n + 1), IMPOSSIBLE, np.int32)
+    for which, score in EXAMPLE_TRANSITIONS.items():
+        transitions[which, 1:n] = score
+    begin, end = (np.array([IMPOSSIBLE, *scores], np.int32) for scores in (EXAMPLE_BEGIN, EXAMPLE_END))
+    return IntegerProfile(
+        random_profile(np.random.default_rng(1), n).hmm, match, insert, transitions, begin, end, begin, end,
+        IMPOSSIBLE, EXAMPLE_SPECIAL,
+    )  # fmt: skip
+
+
+def example_found(asked: Asked, context: JobContext) -> Found:
+    """Return 004's worked example as the reference computes it, cell by cell; every cell must be the published one."""
+    model = example_model()
+    rows = list(viterbi_rows(encode(EXAMPLE), model, context.check))
+    matrices: Table = {}
+    specials: Table = {}
+    for number, (letter, row) in enumerate(zip(f" {EXAMPLE}", rows, strict=True)):
+        name = f"{number} {letter}".rstrip()
+        for state, values in (("M", row.m), ("I", row.i), ("D", row.d)):
+            cells = {str(node): int(value) for node, value in enumerate(values) if value > IMPOSSIBLE // 2}
+            if cells:
+                matrices[f"{state}, {name}"] = cells
+        special = {"N": row.n, "B": row.b, "E": row.e, "J": row.j}
+        specials[name] = {state: value for state, value in special.items() if value > IMPOSSIBLE // 2}
+    emissions = {
+        f"M{node}": dict(zip("APQY", EXAMPLE_MATCH[:, node - 1].tolist(), strict=True)) for node in range(1, 6)
+    }
+    named = {MM: "M-M", MI: "M-I", MD: "M-D", IM: "I-M", II: "I-I", DM: "D-M", DD: "D-D"}
+    transitions: Table = {name: {"score": EXAMPLE_TRANSITIONS[which]} for which, name in named.items()}
+    special_scores = {"E-C": "e_move", "E-J": "e_loop", "N-B": "n_move", "J-B": "j_move"}
+    transitions |= {name: {"score": getattr(EXAMPLE_SPECIAL, field)} for name, field in special_scores.items()}
+    tables: dict[str, Table] = {
+        "emissions": emissions | {"I1": dict(zip("APQY", EXAMPLE_INSERT, strict=True))},
+        "matrices": matrices, "specials": specials, "transitions": transitions,
+    }  # fmt: skip
+    figures = (value for item in asked.items for value in values_of(item, tables[item.table]))
+    differing = (value for value in figures if value["there"] is not None and value["here"] != value["there"])
+    return Found(tables, "", tuple(f"{value['row']}, {value['quantity']}" for value in differing))
+
+
+N_SEQUENCES, N_RESIDUES, MEAN, MAX = 530_264, 189_891_553, 354, 32_513
+"""Of the Swiss-Prot of 004: sequences, residues, and those of a mean and the longest sequence."""
+
+MEAN_NODES, MAX_NODES = 173, 488
+
+N_SUBSET, COLUMNS_OF_LONGEST = 70_000, MAX_NODES + 1
+
+SPECIAL_TRANSITIONS = 32
+"""Bytes."""
+
+
+def memory_bytes(n_rows: int, n_matrix_rows: int, nodes: int) -> dict[str, int]:
+    """Return the bytes of each structure of Plan7 Viterbi (004, section 3.4).
+
+    Parameters
+    ----------
+    n_rows : int
+        Residues of the sequences that are kept.
+    n_matrix_rows : int
+        Rows of the matrices that are kept at a time.
+    nodes : int
+        Of the model.
+    """
+    parts = {
+        "sequence": n_rows,
+        "regular transitions": 4 * 9 * nodes,
+        "special transitions": SPECIAL_TRANSITIONS,
+        "match emissions": 4 * 20 * nodes,
+        "insert emissions": 4 * 20 * nodes,
+        "M, I, D": 4 * 3 * n_matrix_rows * nodes,
+        "N, B, E, C, J": 4 * 5 * n_matrix_rows,
+    }
+    return parts | {"total": sum(parts.values())}
+
+
+def memory_found(asked: Asked, context: JobContext) -> Found:
+    """Return the formulas of 004 for its own database and models, in kilobytes of 1,024."""
+    del asked, context
+    cases = {
+        "one sequence": ((MEAN, MEAN), (MAX, MAX)),
+        "filter": ((MEAN, 2), (MAX, 2)),
+        "sequential": ((MAX, MAX), (MAX, MAX)),
+        "at once": ((N_RESIDUES, N_RESIDUES),) * 2,
+        "filter at once": ((N_RESIDUES, 2 * N_SEQUENCES),) * 2,
+    }
+    tables: dict[str, Table] = {}
+    for name, (mean, largest) in cases.items():
+        both = memory_bytes(*mean, MEAN_NODES), memory_bytes(*largest, MAX_NODES)
+        tables[name] = {part: {"mean": both[0][part] / 1024, "largest": both[1][part] / 1024} for part in both[0]}
+    accelerator = memory_bytes(0, 2 * N_SUBSET, COLUMNS_OF_LONGEST)
+    accelerator["emissions"] = accelerator["match emissions"] + accelerator["insert emissions"]
+    accelerator["final scores"] = 4 * N_SUBSET
+    tables["accelerator"] = {part: {"mean": value / 1024} for part, value in accelerator.items()}
+    return Found(tables)
+
+
+def memory_of_pairs_found(asked: Asked, context: JobContext) -> Found:
+    """Return the formulas of 001 for its pairs, in MiB."""
+    del asked, context
+    cells = PAIRS * (LENGTH + 1) ** 2
+    parts = {"scores": 4 * cells, "directions": 2 * cells, "sequences": 2 * PAIRS * LENGTH}
+    return Found({"rows": {name: {"bytes": value / 2**20} for name, value in parts.items()}})
+
+
+def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:
+    """Return how many segments of memory work-items touch that read at the same time, and the bytes moved in vain.
+
+    Parameters
+    ----------
+    addresses : iterable of int
+        Of what each of them reads, in bytes.
+    n_bytes : int
+        That each of them reads.
+    """
+    touched = {place for address in addresses for place in range(address, address + n_bytes)}
+    segments = len({place // SEGMENT for place in touched})
+    return segments, SEGMENT * segments - len(touched)
+
+
+def transactions_found(asked: Asked, context: JobContext) -> Found:
+    """Return the transactions of 004's examples, from the addresses that a warp reads."""
+    del asked, context
+    lanes, fewer = range(WARP), range(WARP - 1)
+    cases: dict[str, tuple[list[int], int]] = {
+        "a byte each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 1),
+        "a byte each, side by side": (list(lanes), 1),
+        "a word each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 4),
+        "a word each, side by side": ([4 * lane for lane in lanes], 4),
+        "a word each, over two segments": ([64 + 4 * lane for lane in lanes], 4),
+        "31 words, second element": ([4 * (len(fewer) + lane) for lane in fewer], 4),
+        "31 words, second element, padded": ([4 * (WARP + lane) for lane in fewer], 4),
+        "one word for all": ([0] * WARP, 4),
+    }
+    found = {name: transactions(*case) for name, case in cases.items()}
+    return Found({"rows": {name: {"transactions": n, "wasted": wasted} for name, (n, wasted) in found.items()}})
+
+
+def occupancy_found(asked: Asked, context: JobContext) -> Found:
+    """Return the occupancy of 004's kernels on its card by the rules of its maker."""
+    del context
+    rows = {}
+    for name in dict.fromkeys(name for item in asked.items for name in item.shown_rows):
+        registers, _, local = name.partition(" registers")
+        n_bytes = int(local.strip(", bytes") or 0)
+        rows[name] = {"occupancy": occupancy(FERMI, 256, int(registers), n_bytes)}
+    return Found({"rows": rows})
