@@ -6,7 +6,7 @@ import argparse
 import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from clalign.cli.inputs import in_files, input_path
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 OF_WAITING_GROUPS = ("program", "groups", "group_size", "methods", "sets", "size")
 """Options that the ladders do not have."""
+
+FILES = ("hmm", "db")
+"""Options with files, of ladders and of whole runs."""
 
 OF_ITEMS = ("table", "figure", "item")
 """Words before the number of what is repeated."""
@@ -79,8 +82,8 @@ def add_parser(subparsers: Commands) -> None:
     )
     what.add_argument("--seed", type=count, metavar="N", help="seed of the random model and sequences [1]")
     viterbi = parser.add_argument_group("Plan7 Viterbi")
-    viterbi.add_argument("--hmm", metavar="F", help="measure on the first model of F instead of a random one")
-    viterbi.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic ones")
+    viterbi.add_argument("--hmm", metavar="F", help="measure on the first model of F, or whole runs with all of it")
+    viterbi.add_argument("--db", metavar="F", help="measure on sequences of F instead of synthetic or bundled ones")
     viterbi.add_argument("--sequences", type=count, metavar="N", help="how many sequences [as suits the device]")
     viterbi.add_argument("--nodes", type=count, metavar="N", help="length of the random model [270]")
     pairs = parser.add_argument_group("Pairs")
@@ -141,6 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     asked = arguments.laboratory
     of_ladders = {"variants": "ladder", **{name: "ladder" for one in LADDERS.values() for name in one.options}}
+    if asked in (*OF_ITEMS, "all"):
+        of_ladders = {name: other for name, other in of_ladders.items() if name not in FILES}
     of_others = {**dict.fromkeys(OF_WAITING_GROUPS, "sync"), "output": "all"}
     for name, other in {**of_ladders, **of_others}.items():
         if other != asked and getattr(arguments, name) is not None:
@@ -211,7 +216,8 @@ def _repeat(arguments: argparse.Namespace) -> int:
                 "is_full": arguments.full,
             }
             job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
-            outputs.measured.append((laboratory, _measured(job, arguments, laboratory.printed)))
+            with _files(arguments) as given:
+                outputs.measured.append((laboratory, _measured(job | given, arguments, laboratory.printed)))
     finally:
         outputs.write()
     return (
@@ -265,6 +271,14 @@ class _Repeated:
         _finish({"kind": "publications", "sources": documents}, self._path, summaries)
 
 
+@contextlib.contextmanager
+def _files(arguments: argparse.Namespace) -> Iterator[JobRequest]:
+    """Yield the files that are asked for by their options."""
+    inputs = {name: input_path(path) for name in FILES if (path := getattr(arguments, name)) is not None}
+    with in_files(*inputs.values()) as given:
+        yield dict(zip(inputs, given, strict=True))
+
+
 def _run_ladder(arguments: argparse.Namespace) -> int:
     from clalign.labs.laboratory import row_text
     from clalign.labs.register import LADDERS
@@ -278,11 +292,9 @@ def _run_ladder(arguments: argparse.Namespace) -> int:
     ladder.chosen(variants)  # a wrong name is refused before a worker starts
     named = {name: getattr(arguments, name) for name in ("runs", "seed", *ladder.options)}
     job = {"job": ladder.job, "device": device_of(arguments), "variants": variants, **named}
-    inputs = {name: input_path(path) for name in ("hmm", "db") if (path := job.get(name)) is not None}
-    with in_files(*inputs.values()) as given:
-        job |= dict(zip(inputs, given, strict=True))
+    with _files(arguments) as given:
         rungs, *experiments = ladder.experiments
-        document = _measured(job, arguments, lambda row: row_text(rungs.columns, row))
+        document = _measured(job | given, arguments, lambda row: row_text(rungs.columns, row))
     tables = ["\n".join(["", *lines]) for one in experiments if (lines := one.text(document))]
     _finish(document, arguments.json, [*tables, "", ladder.described(document)])
     return ExitCode.DIFFERENT if ladder.wrong(document) else ExitCode.DONE

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.jobs import JobContext
+from clalign.labs.ladder_data import divergence_sets
 from clalign.labs.occupancy import occupancy
 from clalign.labs.repeating import Asked, Found, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
@@ -17,6 +19,9 @@ from clalign.values.synthetic import random_profile
 
 SEGMENT, WARP = 128, 32
 """Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
+
+MULTIPROCESSORS = 7
+"""Of the source's card."""
 
 FERMI = 21
 """Compute capability of the source's card."""
@@ -178,6 +183,31 @@ def transactions_found(asked: Asked, context: JobContext) -> Found:
     }
     found = {name: transactions(*case) for name, case in cases.items()}
     return Found({"rows": {name: {"transactions": n, "wasted": wasted} for name, (n, wasted) in found.items()}})
+
+
+def divergent_branches(lengths: npt.NDArray[np.int64]) -> int:
+    """Return how often work-items of a warp part at the end of the loop over their residues, each with a sequence."""
+    warps = np.split(lengths, range(WARP, len(lengths), WARP))
+    return sum(len(np.unique(warp)) - 1 for warp in warps)
+
+
+def branches_found(asked: Asked, context: JobContext) -> Found:
+    """Return the branches on which the work-items of a warp part, in the source's four sets (its figures 8.5, 8.6).
+
+    Its profiler counts on one of seven multiprocessors. With them come the warps that read second residues of 64
+    sequences of 1 or 32, as they come and sorted, a transaction each (its figure 9.3).
+    """
+    del context
+    sets = divergence_sets(np.random.default_rng(asked.seed), 313 * 32 * 254.5)
+    counts = {name: divergent_branches(np.diff(batch.offsets)) for name, (_, batch) in sets.items()}
+    rows: Table = {name: {"divergent branches": count / MULTIPROCESSORS} for name, count in counts.items()}
+    mixed = np.where(np.arange(2 * WARP) % 2, 1, WARP)
+    reading = {"as they come": mixed, "sorted": np.sort(mixed)}
+    readers: Table = {
+        name: {"transactions": int((lengths.reshape(2, WARP) > 1).any(axis=1).sum())}
+        for name, lengths in reading.items()
+    }
+    return Found({"rows": rows, "readers": readers})
 
 
 def occupancy_found(asked: Asked, context: JobContext) -> Found:

@@ -37,11 +37,15 @@ class PublicationSpec(LadderSpec, frozen=True):
         Whether everything is as small as can be, to see that it works: figures then mean nothing.
     is_full : bool
         Whether whole runs are as large as published, however long they take.
+    hmm, db : str or None
+        Files for whole runs, in place of what is bundled or made up.
     """
 
     source: str = ""
     is_small: bool = False
     is_full: bool = False
+    hmm: str | None = None
+    db: str | None = None
 
 
 def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
@@ -74,7 +78,8 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         words = REPETITIONS[name].text if name else ""
         context.progress("lab", before, total, "seconds", now=words, seconds=total)
         began = time.perf_counter()
-        asked = Asked(tuple(group), spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.reports)
+        given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
+        asked = Asked(tuple(group), *given)
         found = _repeated(name, asked, PartOf(context, words, before, usual[name], total))
         before += usual[name]
         seconds = time.perf_counter() - began

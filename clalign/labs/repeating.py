@@ -34,6 +34,8 @@ class Asked(Struct, frozen=True):
         Whether everything is as small as can be: figures then mean nothing.
     is_full : bool
         Whether whole runs are as large as published.
+    hmm, db : str or None
+        Files of the user in place of what is bundled or made up, for whole runs.
     reports : bool
         Whether to ask the driver for registers and memory, which compiles every kernel twice.
     """
@@ -44,6 +46,8 @@ class Asked(Struct, frozen=True):
     seed: int
     is_small: bool = False
     is_full: bool = False
+    hmm: str | None = None
+    db: str | None = None
     reports: bool = True
 
 

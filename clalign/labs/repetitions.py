@@ -21,6 +21,7 @@ from clalign.labs.ladder import Ladder, measurable_device
 from clalign.labs.measuring import Bench
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
+from clalign.labs.real_families import families_found, sorting_found
 from clalign.labs.repeating import Asked, Found, PartOf, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.smith_waterman_ladder import random_pairs
@@ -43,14 +44,14 @@ WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
 
 
-def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext) -> Found:
+def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext, **more: object) -> Found:
     variants = {name for item in asked.items if item.table in ("rows", "copies") for name in item.shown_rows}
     variants |= {item.table.replace("_", "-") for item in asked.items} & set(ladder.experiment_names)
     request = {
         "device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants),
         "reports": asked.reports,
     }  # fmt: skip
-    document = ladder.run(ladder.spec.from_dict(request | (small if asked.is_small else {})), PartOf(context))
+    document = ladder.run(ladder.spec.from_dict(request | more | (small if asked.is_small else {})), PartOf(context))
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
         for one in ladder.experiments
@@ -193,7 +194,7 @@ def _device(asked: Asked, context: JobContext) -> Found:
 
 Repeat = Callable[[Asked, JobContext], Found]
 
-WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "occupancy")
+WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "branches", "occupancy", "sorting")
 """Repetitions that compute on no device."""
 
 
@@ -221,6 +222,10 @@ REPETITIONS: dict[str, Repetition] = {
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
     ),
+    "viterbi-488": Repetition(
+        "the ladder of Plan7 Viterbi, 488 nodes",
+        partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005}, nodes=FAMILIES["GP120"]),
+    ),
     "viterbi-families": Repetition(
         "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi
     ),
@@ -229,6 +234,8 @@ REPETITIONS: dict[str, Repetition] = {
         partial(_ladder, PAIR_HMM, {"x": 12, "y": 9, "pairs": 2, "sizes": [[12, 9]]}),
     ),
     "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments),
+    "families": Repetition("real families in real sequences, HMMER2 beside", families_found),
+    "sorting": Repetition("sorting on the host", sorting_found),
     "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
     "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
     "device": Repetition("what OpenCL tells of the device", _device),
@@ -236,6 +243,7 @@ REPETITIONS: dict[str, Repetition] = {
     "memory": Repetition("formulas", formulas.memory_found),
     "memory-of-pairs": Repetition("formulas", formulas.memory_of_pairs_found),
     "transactions": Repetition("the addresses of a warp", formulas.transactions_found),
+    "branches": Repetition("the lengths of a warp's sequences", formulas.branches_found),
     "occupancy": Repetition("the maker's rules", formulas.occupancy_found),
 }
 """By their names in the items."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -111,10 +112,11 @@ def whole_alignments(asked: Asked, context: JobContext) -> Found:
     device, rows = measurable_device(asked.device), dict[str, Row]()
     n, length = SIZES["small" if asked.is_small else "full" if asked.is_full else device.kind]
     expected: list[PosteriorBatch] = []
-    text = f"{device.name}, {n} proteins of {length:,} residues, more or less"
+    text = f"{device.name}, " + (asked.db or f"{n} proteins of {length:,} residues, more or less")
     with Scratch() as folder:
-        given, warm = folder / "relatives.fasta", folder / "warm.fasta"
-        given.write_text(relatives(n, length, asked.seed))
+        given, warm = Path(asked.db or folder / "relatives.fasta"), folder / "warm.fasta"
+        if asked.db is None:
+            given.write_text(relatives(n, length, asked.seed))
         warm.write_text(relatives(2, 9, asked.seed))
         for place, rung in enumerate(rungs):
             context.progress("lab", place, len(rungs), "rungs", now=rung.name)
