@@ -18,7 +18,6 @@ import importlib.util
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -99,13 +98,6 @@ def has_linker() -> bool:
     return bool(shutil.which("ld") and start_files and support)
 
 
-def is_newer_than_pocl(facts: Path = Path("/proc/cpuinfo")) -> bool:
-    """Return whether the CPU driver of PyPI cannot compile for this processor: AMD's of family 26 (Zen 5) and later."""
-    text = facts.read_text("utf-8", "replace") if facts.is_file() else ""
-    family = re.search(r"^vendor_id\s*: AuthenticAMD\ncpu family\s*: (\d+)$", text, re.MULTILINE)
-    return family is not None and int(family[1]) >= 26
-
-
 def missing_packages() -> list[str]:
     """Return the Debian packages that set-up or the program would miss."""
     if not sys.platform.startswith("linux"):
@@ -115,8 +107,6 @@ def missing_packages() -> list[str]:
         packages.append(f"python{sys.version_info[0]}.{sys.version_info[1]}-venv")
     if platform.machine() == "x86_64" and not has_linker():
         packages += ["gcc", "libc6-dev"]
-    if platform.machine() == "x86_64" and is_newer_than_pocl() and not is_loadable("libpocl.so.2"):
-        packages.append("pocl-opencl-icd")
     return packages + [package for library, package in QT_LIBRARIES.items() if not is_loadable(library)]
 
 

@@ -49,8 +49,11 @@ def test_what_was_built_for_another_processor_is_not_taken(
     context: cl.Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build(context, "device", "filters_item", {})
-    monkeypatch.setattr(binaries, "_facts_of", lambda device: ["another processor"])
-    assert is_compiled(build(context, "device", "filters_item", {}))
+    binaries._facts_of.cache_clear()
+    with monkeypatch.context() as patched:
+        patched.setattr(binaries, "named", lambda device, version: f"{version}-another")
+        assert is_compiled(build(context, "device", "filters_item", {}))
+    binaries._facts_of.cache_clear()
     assert len(kept()) == 2
 
 

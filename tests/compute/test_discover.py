@@ -161,15 +161,6 @@ def test_a_missing_linker_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "gcc" in judged.problem
 
 
-@pytest.mark.parametrize(("driver", "health"), [("3.0-rc2", "not usable"), ("3.1+debian", "ready")])
-def test_a_processor_that_the_driver_cannot_compile_for(monkeypatch: pytest.MonkeyPatch, driver, health) -> None:
-    version = "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic"
-    pocl = replace(HOST, platform="Portable Computing Language", driver=driver, opencl_version=version)
-    monkeypatch.setattr(discover, "_list_in_child", lambda: ([pocl], ""))
-    monkeypatch.setattr(discover, "test_in_child", lambda device: device.judged("ready", ""))
-    assert discover_devices(refresh=True)[0].health == health
-
-
 def test_a_wrong_score_switches_a_device_off(monkeypatch: pytest.MonkeyPatch) -> None:
     from clalign.tools import device_probe as probe
 

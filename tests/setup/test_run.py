@@ -107,22 +107,11 @@ def test_refused_installation_is_told_and_tried_again_in_place(run: ModuleType, 
     assert json.loads(run.STAMP.read_text())["state"] == "ready"
 
 
-@pytest.mark.parametrize(
-    ("vendor", "family", "newer"), [("AuthenticAMD", 26, 1), ("AuthenticAMD", 25, 0), ("GenuineIntel", 26, 0)]
-)
-def test_a_processor_that_pocl_does_not_know(run: ModuleType, tmp_path: Path, vendor: str, family: int, newer: bool):
-    facts = tmp_path / "cpuinfo"
-    facts.write_text(f"processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nmodel\t\t: 2\n")
-    assert run.is_newer_than_pocl(facts) == newer
-    assert not run.is_newer_than_pocl(tmp_path / "none")
-
-
 def test_missing_packages_are_named(run: ModuleType, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(run.platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(run, "is_loadable", lambda library: library != "libEGL.so.1")
     monkeypatch.setattr(run, "has_linker", lambda: False)
-    monkeypatch.setattr(run, "is_newer_than_pocl", lambda: False)
     monkeypatch.setattr(run.importlib.util, "find_spec", lambda name: None if name == "ensurepip" else object())
     version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     assert run.missing_packages() == [f"{version}-venv", "gcc", "libc6-dev", "libegl1"]

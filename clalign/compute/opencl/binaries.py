@@ -18,6 +18,7 @@ from typing import Any
 
 import pyopencl as cl
 
+from clalign.compute.opencl.processor_target import named
 from clalign.databases.cache import keep_kernel, kernel_folder
 from clalign.databases.cache_root import make_folder
 
@@ -41,7 +42,8 @@ def _begun(source: str) -> hashlib._Hash:
 def _facts_of(device: cl.Device) -> list[str]:
     """Return what compiled programs of a device depend on; drivers are asked once."""
     platform = device.platform
-    return [device.name, device.version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]
+    version = named(device.int_ptr, device.version)  # PoCL tells of a processor that it does not know, not of ours
+    return [device.name, version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]
 
 
 def place_of(device: cl.Device, source: str, options: Sequence[str]) -> Path:

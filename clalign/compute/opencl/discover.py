@@ -20,6 +20,7 @@ from typing import Any, get_args
 
 import pyopencl as cl
 
+from clalign.compute.opencl import processor_target
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
@@ -48,12 +49,6 @@ TELL_SECONDS = 5.0
 LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
     " (or your system's C compiler package)."
-)
-
-PROCESSOR_HINT = (
-    "This CPU driver is older than the processor and cannot compile for it. Install another one with:"
-    " sudo apt-get install -y pocl-opencl-icd (or your system's PoCL package),"
-    " or with: pip install intel-opencl-rt intel-cmplr-lib-rt"
 )
 
 SILENT = "did not answer within"
@@ -107,6 +102,8 @@ def driver_devices() -> Iterator[tuple[str, cl.Device]]:
     for p, platform in enumerate(platforms):
         try:
             devices = [] if platform.name in _HIDDEN_PLATFORMS else platform.get_devices()
+            for device in devices if platform.name == POCL else ():
+                processor_target.named(device.int_ptr, device.version)
         except cl.Error as error:
             log.warning("platform %d lists no devices: %s", p, error)
             continue
@@ -160,7 +157,7 @@ def describe(number: str, handle: cl.Device) -> Device:
         driver=handle.driver_version.strip(),
         platform=handle.platform.name.strip(),
         platform_version=handle.platform.version.strip(),
-        opencl_version=handle.version.strip(),
+        opencl_version=processor_target.named(handle.int_ptr, handle.version.strip()),
         bus=_bus_address(handle, extensions),
         compute_capability=_compute_capability(handle, extensions),
         n_compute_units=handle.max_compute_units,
@@ -306,9 +303,6 @@ def _answer(answer: Future[Device], device: Device, known: dict[str, Verdict]) -
 def _judge(device: Device, known: dict[str, Verdict]) -> Device:
     if device.platform == POCL and shutil.which("ld") is None:
         return device.judged("needs linker", LINKER_HINT)
-    # What LLVM calls a processor that it does not know; later releases compile for it all the same.
-    if device.platform == POCL and device.driver.startswith("3.0") and device.opencl_version.endswith("-generic"):
-        return device.judged("not usable", PROCESSOR_HINT)
     verdict = known.get(device_key(device))
     return replace(device, **verdict) if verdict else test_in_child(device)
 
@@ -342,7 +336,7 @@ def _is_final(device: Device) -> bool:
 
 def _is_kept(health: str, problem: str) -> bool:
     """Return whether a verdict holds until somebody asks for another; nobody waits twice for a driver that hangs."""
-    return health in FINAL or (health == "not usable" and (SILENT in problem or problem == PROCESSOR_HINT))
+    return health in FINAL or (health == "not usable" and SILENT in problem)
 
 
 def device_key(device: Device) -> str:
