@@ -128,7 +128,7 @@ def calibrated(hmm: Hmm, session: Session, sequences: RandomSequences, tail: flo
     viterbi = np.where(np.isposinf(words), np.float32(32767 - WORD_BASE) / WORD_SCALE, words)
     decoded = session.run(DECODING, sequences.forward, RowProfiles.alone(profile, len(sequences.forward)))
     forward = np.array([one.forward for one in decoded], np.float32)
-    slope = LN_2 + EDGE_CORRECTION / (hmm.length * relative_entropy(hmm.match, background(hmm.alphabet)))
+    slope = LN_2 + EDGE_CORRECTION / (hmm.length * relative_entropy(hmm.match[1:], background(hmm.alphabet)))
     locations = [
         fitted_location(_bits(msv, sequences.msv), slope),
         fitted_location(_bits(viterbi, sequences.viterbi), slope),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.building.counts import Counts
-from clalign.building.priors import Prior, probabilities
+from clalign.building.priors import Prior, match_probabilities
 from clalign.errors import OptionError
 
 NUMBER_TOLERANCE, RELATIVE_TOLERANCE = 0.01, 1e-12
@@ -21,10 +21,10 @@ TARGETS = {"amino": 0.59, "dna": 0.62, "rna": 0.62}
 
 
 def relative_entropy(match: npt.NDArray[np.float32], background: npt.NDArray[np.float32]) -> float:
-    """Return the mean relative entropy of the match states of nodes 1 to M in bits."""
-    per_node = np.zeros(len(match) - 1, np.float32)
+    """Return the mean relative entropy of match states, whose emissions are given (float32[n, K]), in bits."""
+    per_node = np.zeros(len(match), np.float32)
     for residue in range(match.shape[1]):
-        p = match[1:, residue]
+        p = match[:, residue]
         odds = np.where(p > 0, p / background[residue], np.float32(1)).astype(np.float64)
         terms = p.astype(np.float64) * np.log2(odds)
         per_node = (per_node.astype(np.float64) + terms).astype(np.float32)
@@ -63,7 +63,7 @@ def by_entropy(
     """
 
     def excess(number: float) -> float:
-        match = probabilities(counts.scaled(number / n_rows), prior).match
+        match = match_probabilities(counts.match[1:] * np.float32(number / n_rows), prior)
         return relative_entropy(match, background) - target
 
     low, high = 0.0, float(n_rows)

@@ -57,7 +57,7 @@ class Mixture(Struct, frozen=True, eq=False):
         """Return the share of each distribution given counts (float64[n, Q])."""
         if len(self.shares) == 1:
             return np.ones((len(counts), 1))
-        logs = np.log(self.shares) + np.stack([log_density(counts, alpha) for alpha in self.alphas], axis=1)
+        logs = np.log(self.shares) + log_densities(counts, self.alphas)
         top = logs.max(axis=1, keepdims=True)
         terms, total = np.where(logs > top - NEGLIGIBLE, np.exp(logs - top), 0.0), np.zeros(len(counts))
         for column in terms.T:
@@ -85,23 +85,35 @@ def log_gamma(x: Doubles) -> Doubles:
     below = x - 1.0
     place, value = below + 11.0, np.ones_like(x)
     for coefficient in reversed(LOG_GAMMA):
-        value = value + coefficient / place
-        place = place - 1.0
+        value += coefficient / place
+        place -= 1.0
     shifted = below + 11.0 + 0.5
     logs: Doubles = np.log(value) + (HALF_LOG_2_PI + (below + 0.5) * np.log(shifted) - shifted)
     return logs
 
 
-def log_density(counts: Doubles, alpha: Doubles) -> Doubles:
-    """Return the logarithm of the probability of counts (float64[n, K]) by a Dirichlet distribution (float64[n])."""
-    sums, logs = np.zeros((2, len(counts))), np.zeros(len(counts))
-    for place, a in enumerate(alpha):
-        c = counts[:, place]
-        sums[0] += c + a
-        sums[1] += c
-        logs += log_gamma(a + c) - log_gamma(c + 1.0) - log_gamma(np.full_like(c, a))
-    known = float(np.add.accumulate(alpha)[-1])
-    return logs + (log_gamma(np.full_like(logs, known)) + log_gamma(sums[1] + 1.0) - log_gamma(sums[0]))
+def log_densities(counts: Doubles, alphas: Doubles) -> Doubles:
+    """Return the logarithms of the probabilities of counts (float64[n, K]) by Dirichlet distributions (float64[Q, K]).
+
+    Returns
+    -------
+    float64[n, Q]
+        Sums are of one term after the other, as in HMMER.
+    """
+    of_counts, of_alphas = log_gamma(counts + 1.0), log_gamma(alphas)
+    of_total, of_sums = log_gamma(_sum(counts) + 1.0), log_gamma(_sum(alphas))
+    logs = np.empty((len(counts), len(alphas)))
+    for q, alpha in enumerate(alphas):
+        both = counts + alpha
+        terms = _sum(log_gamma(both) - of_counts - of_alphas[q])
+        logs[:, q] = terms + (of_sums[q] + of_total - log_gamma(_sum(both)))
+    return logs
+
+
+def _sum(values: Doubles) -> Doubles:
+    """Return sums over the last axis, one value after the other."""
+    sums: Doubles = np.add.accumulate(values, axis=-1)[..., -1]
+    return sums
 
 
 def prior_of(alphabet: Alphabet) -> Prior:
@@ -127,6 +139,11 @@ def laplace(alphabet: Alphabet) -> Prior:
     """Return the prior of one more of everything."""
     emissions = Mixture.of_one(*[1.0] * alphabet.size)
     return Prior(emissions, emissions, *(Mixture.of_one(*[1.0] * n) for n in (3, 2, 2)))
+
+
+def match_probabilities(counts: npt.NDArray[np.float32], prior: Prior | None) -> npt.NDArray[np.float32]:
+    """Return the emission probabilities of match states (float32[n, K]), which have their counts."""
+    return normalized(counts) if prior is None else prior.match.mean(counts)
 
 
 def probabilities(counts: Counts, prior: Prior | None) -> Counts:
