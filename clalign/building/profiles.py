@@ -63,13 +63,11 @@ class Built(NamedTuple):
         Column of the alignment that each node stands for, from 1; None for that of a single sequence.
     mask : str
         The MM annotation, one character a node; empty if the alignment has none.
-    n_rows : int
     """
 
     hmm: Hmm
     columns: npt.NDArray[np.int64] | None
     mask: str
-    n_rows: int
 
 
 class Builder:
@@ -130,7 +128,7 @@ class Builder:
         hmm = self._with_limit(replace(hmm, match=match))
         if self.gaps != (None, None):
             hmm = replace(hmm, transitions=with_gaps(hmm.transitions, *self.gaps))
-        return Built(hmm, columns + 1, node_mask, n_rows)
+        return Built(hmm, columns + 1, node_mask)
 
     def _by_matrix(self, rows: DigitalRows, alignment: RowAlignment, name: str) -> Built:
         """Return the profile of a single row by a substitution matrix."""
@@ -149,7 +147,7 @@ class Builder:
             settings=Hmmer3Settings("f", None, None, None, composition(found), None, None),
             facts={"sequences": "1", "history": ORIGIN},
         )  # fmt: skip
-        return Built(self._with_limit(self._calibrated(hmm, 1.0)), None, "", 1)
+        return Built(self._with_limit(self._calibrated(hmm, 1.0)), None, "")
 
     @property
     def gaps(self) -> tuple[float | None, float | None]:

@@ -37,6 +37,8 @@ class BuildSpec:
         Name of the profile; None for that of the alignment or of its file.
     alphabet : str
         ``auto`` to guess it.
+    form : str
+        Format of the file; ``auto`` to recognize it.
     weighting : str
         ``pb`` (position based), ``gsc`` (tree), ``blosum`` (clusters), ``none`` or ``given`` (in the file).
     effective_number : str or float
@@ -47,6 +49,7 @@ class BuildSpec:
 
     name: str | None = None
     alphabet: Literal["auto", "amino", "dna", "rna"] = "auto"
+    form: str = option("auto", "--informat", "Format", "format of the file, in HMMER's words or ours", "Alphabet")
     by_hand: bool = option(False, "--hand", "Annotated", "the columns marked by the RF line", MODEL_COLUMNS)
     symfrac: float = option(
         0.5, "--symfrac", "Residue share", "columns with at least this share of residues", MODEL_COLUMNS

@@ -20,8 +20,10 @@ from clalign.cli.options import (
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
-from clalign.cli.streams import show
+from clalign.cli.streams import enough_read, show
 from clalign.formats.scratch import Scratch
+from clalign.values.alphabets import ALPHABETS
+from clalign.values.documents import JobResult
 from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign hmmbuild"
@@ -70,8 +72,11 @@ def add_parser(subparsers: Commands) -> None:
         help="Stockholm, Clustal, aligned FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS or BAliBASE XML, also compressed, or a"
         " run of an alignment; - is standard input",
     )
-    groups = {"Name": parser.add_argument_group("Name")}
-    groups["Name"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [name of the alignment]")
+    groups = {"Output": parser.add_argument_group("Output")}
+    groups["Output"].add_argument(
+        "-o", dest="summary", metavar="F", help="write the table of what was built to F instead of showing it"
+    )
+    groups["Output"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [name of the alignment]")
     exclusive: dict[str, Any] = {}
     for title, flag, field, value, text in SWITCHES:
         if title not in groups:
@@ -105,8 +110,8 @@ def _add_numbers(parser: CommandParser, groups: dict[str, Any]) -> None:
         if kind == "bool":
             group.add_argument(flag, dest=field.name, action="store_true", help=text)
             continue
-        shown = "" if field.default is None else f" [{field.default:g}]"
-        read, metavar = {"int": (whole_number, "N"), "float": (number, "X"), "str": (str, "M")}[kind]
+        shown = "" if field.default is None else f" [{field.default}]"
+        read, metavar = {"int": (whole_number, "N"), "float": (number, "X"), "str": (str, "NAME")}[kind]
         flags = flag, *OTHER_FLAGS.get(field.name, ())
         group.add_argument(
             *flags, dest=field.name, type=read, default=field.default, metavar=metavar, help=f"{text}{shown}"
@@ -122,10 +127,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Build the profiles and show their sizes."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
+    from clalign.formats.writers import whole_file
 
     spec = spec_of(arguments)
     output, alignment = arguments.output, input_path(arguments.alignment)
-    check_places((output,), (alignment,))
+    check_places(filter(None, (output, arguments.summary)), (alignment,))
     warn_about_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
@@ -139,8 +145,27 @@ def run(arguments: argparse.Namespace) -> int:
         if output == "-":
             show(built.read_text(encoding="utf-8"), end="")
             return 0
-    for profile in value["profiles"]:
-        show(f"{profile['name']}: {profile['length']} nodes from {profile['n_sequences']} sequences")
+    lines = summary_lines(value)
+    if arguments.summary:
+        with enough_read(), whole_file(arguments.summary) as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+        return 0
+    show("\n".join(lines))
     n = len(value["profiles"])
-    show(f"Wrote {n} profile{'s' * (n != 1)} to {output}.")
+    show(f"\nWrote {n} profile{'s' * (n != 1)} to {output}.")
     return 0
+
+
+def summary_lines(value: JobResult) -> list[str]:
+    """Return the table of the profiles that were built, as hmmbuild has it."""
+    is_nucleic = ALPHABETS[value["alphabet"]].is_nucleic
+    window = ("W", "-----", "{max_length:>5} ") if is_nucleic else ("", "", "")
+    lines = [
+        f"# idx {'name':<20s}  nseq  alen  mlen {f'{window[0]:>5} ' * is_nucleic}eff_nseq re/pos description",
+        f"#---- {'-' * 20} ----- ----- ----- {f'{window[1]} ' * is_nucleic}-------- ------ -----------",
+    ]
+    row = (
+        "{number:<5d} {name:<20s} {n_sequences:>5d} {n_columns:>5d} {length:>5d} " + window[2]
+        + "{effective_n:>8.2f} {entropy:>6.3f} {description}"
+    )  # fmt: skip
+    return lines + [row.format(number=number, **one) for number, one in enumerate(value["profiles"], 1)]

@@ -10,23 +10,27 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from clalign.building.effective_number import relative_entropy
 from clalign.building.guess import guessed_alphabet
 from clalign.building.profiles import Builder, NoProfile
 from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
+from clalign.databases.loading import HMMER_NAMES, UnknownFormat
 from clalign.errors import InputError, OptionError, quoted
-from clalign.formats.a3m import alignment_form
+from clalign.formats.a3m import alignment_form, refined
 from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
 from clalign.formats.hmmer3_writer import profile_text
-from clalign.formats.readers import read_alignments, read_blocks
-from clalign.formats.sources import TextReader, opened
+from clalign.formats.readers import ALIGNMENTS, read_alignments, read_blocks
+from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import ALPHABETS, Alphabet
 from clalign.values.devices import Device
 from clalign.values.documents import JobResult
+from clalign.values.local_scores import background
+from clalign.values.profiles import Hmm, Hmmer3Settings
 from clalign.values.row_alignments import RowAlignment
 
 
@@ -47,8 +51,8 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
     Returns
     -------
     dict
-        ``output``, the ``name``, ``length`` and ``n_sequences`` of the first profile, and the same of all
-        of them as ``profiles``.
+        ``output``, ``alphabet``, ``profiles`` with the ``name``, ``length``, ``n_sequences``, ``n_columns``,
+        ``effective_n``, ``entropy`` (bits a node), ``max_length`` and ``description`` of each, and those of the first.
 
     Raises
     ------
@@ -57,16 +61,16 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
     OptionError
         If one name is given for several alignments.
     """
-    built: list[dict[str, str | int]] = []
-    alphabet = ALPHABETS[spec.alphabet] if spec.alphabet != "auto" else _alphabet(alignment, context)
+    built: list[JobResult] = []
+    alphabet = ALPHABETS[spec.alphabet] if spec.alphabet != "auto" else _alphabet(alignment, spec, context)
 
     def build(session: Session) -> None:
         builder = Builder(spec, alphabet, session, context.check)
         built.clear()
         with whole_file(output, is_exact=True) as stream:
-            for number, rows in enumerate(_alignments(alignment, context)):
+            for number, rows in enumerate(_alignments(alignment, spec, context)):
                 context.check()
-                _refuse_letters(alignment, rows, alphabet)
+                _refuse_letters(alignment, rows, alphabet, spec.form)
                 name = _name(rows, number, alignment, spec)
                 try:
                     found = builder.build(rows, name)
@@ -74,16 +78,31 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
                     raise InputError(alignment, error.message, error.hint) from None
                 hmm = replace(found.hmm, facts=found.hmm.facts | {"date": time.strftime("%a %b %e %H:%M:%S %Y")})
                 stream.writelines(f"{line}\n" for line in profile_text(hmm, found.columns, found.mask))
-                built.append({"name": hmm.name, "length": hmm.length, "n_sequences": found.n_rows})
+                built.append(_facts(hmm, rows))
             if not built:
                 raise InputError(alignment, "the file has no alignment.", "Choose another file.")
 
     with opening_of(lambda: device, context) as opening:
         opening.work(build, context.check, context.warn)
-    return {"output": output, **built[0], "profiles": built}
+    return {"output": output, "alphabet": alphabet.name, **built[0], "profiles": built}
 
 
-def _alignments(path: str, context: JobContext) -> Iterator[RowAlignment]:
+def _facts(hmm: Hmm, rows: RowAlignment) -> JobResult:
+    """Return what is told of a profile that was built of an alignment."""
+    assert isinstance(hmm.settings, Hmmer3Settings)
+    return {
+        "name": hmm.name,
+        "length": hmm.length,
+        "n_sequences": rows.n_rows,
+        "n_columns": rows.n_columns,
+        "effective_n": hmm.settings.effective_n,
+        "entropy": relative_entropy(hmm.match[1:], background(hmm.alphabet)),
+        "max_length": hmm.settings.max_length,
+        "description": hmm.description,
+    }
+
+
+def _alignments(path: str, spec: BuildSpec, context: JobContext) -> Iterator[RowAlignment]:
     """Yield the alignments of a file.
 
     Raises
@@ -93,7 +112,7 @@ def _alignments(path: str, context: JobContext) -> Iterator[RowAlignment]:
     """
     with opened(path) as source, ExitStack() as files:
         reading = Reading(TextReader(source, context), refused=NOT_IN_ROWS)
-        for rows in read_alignments(alignment_form(source, context), reading, files):
+        for rows in read_alignments(_form(source, spec.form, context), reading, files):
             made = rows.alignment(is_strict=True)
             if found := reading.findings.found.get("no_terminator"):
                 raise reading.text.error("the closing // of the alignment is missing.", line=found.lines[0])
@@ -103,24 +122,33 @@ def _alignments(path: str, context: JobContext) -> Iterator[RowAlignment]:
         reading.warn()
 
 
-def _alphabet(path: str, context: JobContext) -> Alphabet:
+def _form(source: Source, name: str, context: JobContext) -> str:
+    """Return the format of a file, given what the user calls it."""
+    if name == "auto":
+        return alignment_form(source, context)
+    known = HMMER_NAMES.get(name.lower(), name.lower())
+    if known not in (*ALIGNMENTS, "fasta"):
+        raise UnknownFormat(name)
+    return refined(known, source, context)
+
+
+def _alphabet(path: str, spec: BuildSpec, context: JobContext) -> Alphabet:
     """Return the alphabet that the letters of a file are of."""
-    found = guessed_alphabet(chain.from_iterable(rows.cells for rows in _alignments(path, context)))
+    found = guessed_alphabet(chain.from_iterable(rows.cells for rows in _alignments(path, spec, context)))
     if found is None:
         raise InputError(path, "the alphabet of its sequences is uncertain.", "Give --amino, --dna or --rna.")
     return found
 
 
-def _refuse_letters(path: str, rows: RowAlignment, alphabet: Alphabet) -> None:
+def _refuse_letters(path: str, rows: RowAlignment, alphabet: Alphabet, form: str) -> None:
     """Refuse letters that an alphabet does not have, with the line of the first one."""
     table = code_table(alphabet)
     if not (table[rows.cells] == NO_CODE).any():
         return
     with opened(path) as source:
-        form = alignment_form(source, QuietContext())
         foreign = bytes(byte for byte in range(33, 127) if table[byte] == NO_CODE)
         try:
-            for _ in read_blocks(form, Reading(TextReader(source), True, foreign)):
+            for _ in read_blocks(_form(source, form, QuietContext()), Reading(TextReader(source), True, foreign)):
                 pass
         except RefusedLetter as error:
             reason = f'the record {quoted(error.record)} has "{error.letter}", which is not in its alphabet.'

@@ -105,6 +105,18 @@ def test_equals_hmmbuild(case: str, tmp_path: Path) -> None:
     assert numbers(ours) == numbers(theirs.read_text())
 
 
+@pytest.mark.skipif(shutil.which("hmmbuild") is None, reason="hmmbuild 3 is not installed")
+@pytest.mark.parametrize("rows", [PROTEINS, BASES], ids=["proteins", "bases"])
+def test_the_table_is_that_of_hmmbuild(rows: dict[str, str], tmp_path: Path) -> None:
+    built(tmp_path, stockholm(rows, "#=GF DE some words"), "-o", str(tmp_path / "ours"), "--informat", "pfam")
+    words = ["-o", str(tmp_path / "theirs"), str(tmp_path / "x.hmm"), str(tmp_path / "family.sto")]
+    subprocess.run(["hmmbuild", *words], check=True, capture_output=True)
+    theirs = (tmp_path / "theirs").read_text().splitlines()
+    ours = (tmp_path / "ours").read_text().splitlines()
+    assert len(ours) == 3
+    assert ours == [line for line in theirs if line.startswith(("# idx", "#----", "1 "))]
+
+
 def test_formats_give_the_same_profile(tmp_path: Path) -> None:
     expected = numbers(built(tmp_path, stockholm(PROTEINS)))
     assert "NAME  family" in expected
