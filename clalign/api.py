@@ -307,9 +307,7 @@ def align_many(
     return _computed("align", (sequences,), run, context, options)
 
 
-def hmmbuild(
-    alignment: PathLike, output: PathLike | None = None, device: str = "auto", **options: object
-) -> list[Hmm]:
+def hmmbuild(alignment: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:
     """Build a HMMER3 profile from each alignment of a file, the one that hmmbuild 3.3.2 builds.
 
     Parameters

@@ -157,6 +157,12 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}{THIN}h {minutes % 60}{THIN}min"
 
 
+def about(seconds: float) -> str:
+    """Return a time that is only estimated, in whole seconds below 10 s."""
+    whole = math.ceil(seconds)
+    return f"about {whole}{THIN}s" if whole < 10 else f"about {duration(whole)}"
+
+
 def size(n_bytes: float) -> str:
     """Return an amount of memory with a narrow space."""
     return sizes.size_text(n_bytes, THIN)

@@ -9,8 +9,8 @@ from typing import Protocol
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
 from clalign.common.amounts import rate_text
-from clalign.jobs import BUILD, TEST, Event
-from clalign.jobs.stages import stage_words
+from clalign.jobs import Event
+from clalign.jobs.course import Course
 
 PLAIN_SECONDS, BAR_SECONDS = 10.0, 0.1
 """Interval of lines, and of drawing the bar (s)."""
@@ -78,31 +78,11 @@ class JsonLines:
         """Do nothing."""
 
 
-class _TimeLeft:
-    """Estimates the time left of the current stage, from when it began and what was done then."""
-
-    def __init__(self) -> None:
-        self._stage = ""
-        self._began = 0.0
-        self._done = 0.0
-
-    def seconds_left(self, event: Event) -> float | None:
-        value, now = event.value, time.monotonic()
-        if value["stage"] != self._stage:
-            self._stage, self._began, self._done = value["stage"], now, value["done"]
-            expected: float | None = value.get("seconds")
-            return expected
-        done, elapsed = value["done"] - self._done, now - self._began
-        if not value["total"] or done <= 0 or elapsed < 0.5:
-            return None
-        return float(elapsed / done * (value["total"] - value["done"]))
-
-
 class PlainLines:
     """Shows a line every ten seconds, for log files."""
 
     def __init__(self) -> None:
-        self._time_left = _TimeLeft()
+        self._course = Course()
         self._shown_at = time.monotonic()
 
     def show(self, event: Event) -> None:
@@ -111,10 +91,10 @@ class PlainLines:
             self.say(event.value["text"])
         if event.kind != "progress":
             return
-        left = self._time_left.seconds_left(event)
+        self._course.take(event.value, time.monotonic())
         if time.monotonic() - self._shown_at >= PLAIN_SECONDS:
             self._shown_at = time.monotonic()
-            tell(sentence(event, left))
+            tell(sentence(self._course))
 
     def say(self, text: str) -> None:
         """Print a sentence."""
@@ -128,7 +108,7 @@ class Bar:
     """Shows a bar that stays on one line of the terminal; it uses no colors."""
 
     def __init__(self) -> None:
-        self._time_left = _TimeLeft()
+        self._course = Course()
         self._shown_at = 0.0
         self._width = 0
 
@@ -138,14 +118,13 @@ class Bar:
             self.say(event.value["text"])
         if event.kind != "progress":
             return
-        left = self._time_left.seconds_left(event)
+        self._course.take(event.value, time.monotonic())
         if time.monotonic() - self._shown_at < BAR_SECONDS:
             return
         self._shown_at = time.monotonic()
-        done, total = event.value["done"], event.value["total"]
-        filled = int(BAR_WIDTH * min(1.0, done / total)) if total else 0
+        filled = int(BAR_WIDTH * self._course.fraction)
         columns = shutil.get_terminal_size().columns - 1
-        line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(event, left)}"[:columns]
+        line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(self._course)}"[:columns]
         tell(f"{line:<{self._width}s}", end="", begin="\r")
         self._width = len(line)
 
@@ -161,30 +140,26 @@ class Bar:
             self._width = 0
 
 
-def sentence(event: Event, seconds_left: float | None) -> str:
-    """Return progress in words, as in ``Searching: 71 %, 94.2 GCUPS, 12 s left``."""
-    value = event.value
+def sentence(course: Course) -> str:
+    """Return progress in words, as in ``Searching: 71 %, 94.2 GCUPS, about 12 s left``."""
     parts = []
-    if value["stage"] == BUILD:
-        parts.append(f"{value['done']} of {value['total']}")
-    elif value["total"]:
-        parts.append(f"{int(100 * min(1.0, value['done'] / value['total']))} %")
-    elif value["stage"] != TEST:
-        parts.append(f"{value['done']:,.0f} {value['unit']}")
-    if value.get("now"):
-        parts.append(value["now"])
-    if value.get("gcups"):
-        parts.append(rate_text(value["gcups"]))
-    if seconds_left is not None:
-        parts.append(f"{duration(seconds_left)} left")
-    stage = stage_words(value["stage"])
-    return f"{stage}: {', '.join(parts)}" if parts else stage
+    if course.fraction and course.kernels is None:
+        parts.append(f"{int(100 * course.fraction)} %")
+    elif course.is_working and not course.total:
+        parts.append(f"{course.done:,.0f} {course.unit}")
+    if course.now:
+        parts.append(course.now)
+    if course.rate:
+        parts.append(rate_text(course.rate / 1e9))
+    if course.seconds_left is not None:
+        parts.append(f"about {duration(max(1.0, course.seconds_left), 0)} left")
+    return f"{course.words}: {', '.join(parts)}" if parts else course.words
 
 
-def duration(seconds: float) -> str:
+def duration(seconds: float, digits: int = 1) -> str:
     """Return a time in words, as in ``0.3 s``, ``12 s``, ``3 min 20 s`` or ``2 h 5 min``."""
     if seconds < 9.95:
-        return f"{max(seconds, 0.1):.1f} s"
+        return f"{max(seconds, 0.1):.{digits}f} s"
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

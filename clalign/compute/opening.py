@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
-from functools import partial
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -22,7 +21,7 @@ from clalign.compute.sessions import (
     no_check,
 )
 from clalign.errors import DeviceError, DeviceNotFound, OutOfDeviceMemory
-from clalign.jobs import JobContext, building
+from clalign.jobs import BuildReports, JobContext
 from clalign.values.devices import Device
 
 MAX_WAIT_SECONDS = 5.0
@@ -162,10 +161,15 @@ class Opening(Generic[Opened]):
 
 
 def opening_of(
-    pick: Callable[[], Device], context: JobContext, check: Check | None = None, open_it: OpenSession | None = None
-) -> Opening[Session]:
-    """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop."""
-    return Opening(lambda: (open_it or open_session)(pick(), check or context.check, partial(building, context)))
+    pick: Callable[[], Device], context: JobContext, check: Check | None = None, open_it: OpenSession | None = None,
+    builds: BuildReports | None = None,
+) -> Opening[Session]:  # fmt: skip
+    """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop.
+
+    `builds` counts the programs of all devices of the job, if there are several.
+    """
+    report = (builds or BuildReports(context)).of_device()
+    return Opening(lambda: (open_it or open_session)(pick(), check or context.check, report))
 
 
 def open_session(device: Device, check: Check = no_check, building: Building = no_build_report) -> Session:

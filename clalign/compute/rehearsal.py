@@ -157,6 +157,9 @@ class Rehearsal:
         """Raise an error: nothing is computed here."""
         raise NotImplementedError(f"{stage.name} is only started, not run.")
 
+    def foresee(self, choices: Iterable[ProgramChoice]) -> None:
+        """Do nothing: nothing is built here."""
+
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
         return []
 

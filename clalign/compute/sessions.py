@@ -49,9 +49,9 @@ Kept = TypeVar("Kept")
 
 Check = Callable[[], None]
 
-Building = Callable[[int, int], None]
-"""Called repeatedly, in a thread of its own, while the host waits for a compiler: with the number of programs that are
-built, and that of all programs known to be needed. Equal numbers mean that the waiting is over.
+Building = Callable[[int, int, bool], None]
+"""Called repeatedly, in a thread of its own, while the host waits for a compiler, and once when that is over: with the
+number of new programs that are built, that of all that are foreseen, and whether the host waits now.
 """
 
 MAX_COMPILERS, MAX_BUILDERS = 4, 8
@@ -89,7 +89,7 @@ def no_check() -> None:
     """Do nothing: for computations that cannot be cancelled."""
 
 
-def no_build_report(done: int, total: int) -> None:
+def no_build_report(done: int, total: int, is_now: bool) -> None:
     """Do nothing: for compilers whose progress is not reported."""
 
 
@@ -193,6 +193,9 @@ class Session(Protocol):
 
         Those that can wait come after all others, even later ones.
         """
+
+    def foresee(self, choices: Iterable[ProgramChoice]) -> None:
+        """Count programs as needed that may be built only later; may be called by any thread."""
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
         """Return the programs that are not compiled yet."""
@@ -315,6 +318,9 @@ class ReferenceSession:
 
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Do nothing: the reference has no programs."""
+
+    def foresee(self, choices: Iterable[ProgramChoice]) -> None:
+        """Do nothing, either."""
 
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
         return []

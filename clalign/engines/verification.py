@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.databases.rereading import Reread
 from clalign.errors import Cancelled, OptionError
-from clalign.jobs import JobContext, building
+from clalign.jobs import BuildReports, JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
@@ -81,7 +80,7 @@ def judge(
     """
     found, complete = Findings(), True
     try:
-        with open_session(device, context.check, partial(building, context)) as session:
+        with open_session(device, context.check, BuildReports(context).of_device()) as session:
             compute(found, session)
     except Cancelled:
         complete = False

@@ -84,8 +84,10 @@ class CpuHelper(ExitStack):
     def _prepare_itself(self) -> None:
         """Build what a processor without a card lacks, after the programs that are needed sooner."""
         with suppress(DeviceError):
+            programs = self._programs(self._card.device)
+            self._card.foresee(programs)
             if not self._ended.wait(SMALL_JOB_SECONDS):
-                self._card.build_ahead(self._card.unbuilt(self._programs(self._card.device)), can_wait=True)
+                self._card.build_ahead(self._card.unbuilt(programs), can_wait=True)
 
     def _prepare(self, opening: Opening[Session]) -> None:
         """Find the programs that the processor lacks; build those of the card in their place, then these."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +15,9 @@ from clalign import tracing
 from clalign.compute.batching import RESIDENT_SHARE, RESIDUE_BYTES, SEQUENCE_BYTES
 from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import MAX_BUILDERS, MAX_COMPILERS, MIN_NEW_PROGRAMS, Batch, Model, Result, Session, Stage
+from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
-from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES
+from clalign.execution.estimate import BUILD_SECONDS, COMPILING_BYTES, PROGRAM_BYTES, n_compilers
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
 from clalign.execution.job import (
     Targets,
@@ -47,10 +46,6 @@ MAX_ASKED_AT_ONCE = 32
 
 MAX_LOOKED_AT = 256
 """Queries among which the longest one is sought, which takes the most memory."""
-
-BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
-"""Mean time of a program on one core (s): PoCL; NVIDIA's compiler on an H200, of which no program takes longer than
-`LAST_SECONDS`. Shapes with barriers, which processors are not given, take PoCL minutes."""
 
 LAST_SECONDS = {"gpu": 1.5, "accelerator": 1.5}
 """Time of the longest build, which ends after most others are done (s)."""
@@ -246,17 +241,16 @@ def _host_bytes(devices: list[DeviceFields], n_workers: int) -> float:
     return most + n_workers * PROGRAM_BYTES
 
 
-def _n_compilers(device: DeviceFields) -> int:
-    most = MAX_COMPILERS if device["kind"] == "cpu" else MAX_BUILDERS
-    return max(1, min(most, os.cpu_count() or 1, int(device["new"]) - MIN_NEW_PROGRAMS))
-
-
 def _build_seconds(device: DeviceFields) -> float:
     kind, n_new = str(device["kind"]), int(device["new"])
     if not n_new:
         return 0.0
-    return LAST_SECONDS.get(kind, 0.0) + BUILD_SECONDS.get(kind, 0.0) * n_new / _n_compilers(device)
+    return LAST_SECONDS.get(kind, 0.0) + BUILD_SECONDS.get(kind, 0.0) * n_new / n_compilers(kind, n_new)
 
 
 def _compiling_bytes(device: DeviceFields) -> float:
-    return COMPILING_BYTES * _n_compilers(device) if device["kind"] == "cpu" and device["new"] else 0.0
+    return (
+        COMPILING_BYTES * n_compilers(str(device["kind"]), int(device["new"]))
+        if device["kind"] == "cpu" and device["new"]
+        else 0.0
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from clalign.compute.sessions import MAX_BUILDERS, MAX_COMPILERS, MIN_NEW_PROGRAMS
 from clalign.execution.pace import REFERENCE_RATE
 from clalign.values.devices import Device
 
@@ -17,6 +19,17 @@ PROGRAM_BYTES = 100e6
 
 COMPILING_BYTES = 350e6
 """Memory of a compiler of a processor's driver, besides."""
+
+
+BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
+"""Mean time of a program on one core (s): PoCL; NVIDIA's compiler on an H200. Shapes with barriers, which processors
+are not given, take PoCL minutes."""
+
+
+def n_compilers(kind: str, n_new: int) -> int:
+    """Return how many programs are compiled at a time for a device of a kind, of so many new ones."""
+    most = MAX_COMPILERS if kind == "cpu" else MAX_BUILDERS
+    return max(1, min(most, os.cpu_count() or 1, n_new - MIN_NEW_PROGRAMS))
 
 
 class Estimate(Struct, frozen=True):
@@ -33,12 +46,20 @@ class Estimate(Struct, frozen=True):
         they take.
     disk_bytes : float
         Of the run and of temporary files; 0 where that is little.
+    later : mapping of str to float
+        What of the time is not that of the cells, by stages that follow them (s).
     """
 
     queries: str
     seconds: float | None
     memory_bytes: float = 0.0
     disk_bytes: float = 0.0
+    later: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def later_seconds(self) -> float:
+        """The time of the stages that follow the cells (s)."""
+        return sum(self.later.values())
 
 
 Speeds = Mapping[str, float]

@@ -29,15 +29,15 @@ from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
 from clalign.execution.cpu_helper import CpuHelper
-from clalign.execution.estimate import Estimate
+from clalign.execution.estimate import BUILD_SECONDS, START_SECONDS, Estimate
 from clalign.execution.executor import Executor
 from clalign.execution.local_executors import LocalExecutors
 from clalign.execution.planner import Planner
 from clalign.execution.remote.processes import Processes
 from clalign.execution.run_access import Post, RunAccess
 from clalign.execution.units import Plan
-from clalign.execution.writer import Writer
-from clalign.jobs import JobContext
+from clalign.execution.writer import Forecast, Writer
+from clalign.jobs import BuildReports, JobContext
 from clalign.runs.ownership import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of, distinct_names, names_several
@@ -227,7 +227,7 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_proce
 def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> tuple[Work, RunState]:
     """Compute on devices of this machine."""
     executors = LocalExecutors(task.run, task.context, task.warn)
-    picks, helps = picks_of(task), list[Rehearse]()
+    picks, helps, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
     in_processes = in_processes and is_known and _has_files(task)
@@ -236,7 +236,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
             processes = stack.enter_context(Processes())
             openings: list[Opening[Any]] = _processes(task, devices, executors, processes)
         else:
-            openings = [opening_of(pick, task.context, executors.check, task.open_session) for pick in picks]
+            openings = [opening_of(pick, task.context, executors.check, task.open_session, builds) for pick in picks]
         for opening in openings:
             stack.enter_context(opening)
         with tracing.span("read the inputs", "reading"):
@@ -244,7 +244,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
             work = load(
                 replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=helps.append)
             )
-        state = RunState(task, work, executors, len(openings), helps)
+        state = RunState(task, work, executors, len(openings), helps, builds=builds)
         if len(openings) == 1:  # it computes in this thread, which is also the writer's
             openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
         else:
@@ -267,7 +267,8 @@ def _by_workers(
         connection.check_versions()
         with tracing.span("read the inputs", "reading"):
             work = load(task)
-        state = RunState(task, work, LocalExecutors(task.run, task.context, task.warn), MANY, are_workers=True)
+        executors = LocalExecutors(task.run, task.context, task.warn)
+        state = RunState(task, work, executors, MANY, builds=BuildReports(task.context), are_workers=True)
         try:
             job.work(state.begin)
         finally:
@@ -362,11 +363,11 @@ class RunState:
     """What the executors of a job share: writer, devices, times. It begins with the first device that is opened."""
 
     def __init__(
-        self, task: Task[Spec], work: Work, executors: LocalExecutors, n_devices: int, helps: Sequence[Rehearse] = (),
-        are_workers: bool = False,
+        self, task: Task[Spec], work: Work, executors: LocalExecutors, n_devices: int,
+        helps: Sequence[Rehearse] = (), *, builds: BuildReports, are_workers: bool = False,
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
-        self._helps, self._are_workers = helps, are_workers
+        self._helps, self._builds, self._are_workers = helps, builds, are_workers
         self._writer: Writer | None = None
         self._beginning = threading.Event()
         self._helpers: dict[str, None] = {}
@@ -393,7 +394,7 @@ class RunState:
     def serve_process(self, process: DeviceProcess, run: RunFile, post: Post) -> None:
         """Let another process compute with a device until everything is stored."""
         access = RunAccess(self._writer_for(process.device, post), run, process.device, post)
-        helper, seconds = process.compute(access, self._task.context)
+        helper, seconds = process.compute(access, self._builds.of_device())
         post(partial(self.end, helper, seconds))
 
     def has_begun_units(self) -> bool:
@@ -431,7 +432,10 @@ class RunState:
         plan = plan_of_part(work, self.part)
         if not self._are_workers:
             plan = plan.among(self._n_devices)
-        return Writer(run, Planner(plan, self._n_devices), task.context)
+        devices = [device] if self._n_devices == 1 else []  # of several one knows only the first so early
+        writer = Writer(run, Planner(plan, self._n_devices), task.context, forecast_of(run, work, plan, devices))
+        writer.announce()
+        return writer
 
     def end(self, helper: str | None, seconds: Mapping[str, float]) -> None:
         """Add the name of a processor that helped a device, and the seconds by kernel."""
@@ -465,6 +469,19 @@ def store_facts(task: Task[Spec], work: Work, part: ShardRows | None) -> None:
         spec=task.spec.to_dict(), database=work.report, packing=PACKING, versions=versions(), **facts,
         **({"shard": part} if part is not None else {}),
     )  # fmt: skip
+
+
+def forecast_of(run: RunFile, work: Work, plan: Plan, devices: Sequence[Device]) -> Forecast:
+    """Return what is to be expected of a run before anything is measured."""
+    left = max(0.0, plan.n_cells - run.work_done()[0])
+    found = work.estimate(left, devices)
+    forecast: Forecast = {"seconds": dict(found.later)}
+    if found.seconds is not None and devices:
+        at_cells = found.seconds - found.later_seconds - START_SECONDS
+        kind = devices[0].kind
+        forecast["rate"] = left / max(at_cells, 1e-3)
+        forecast["kernel_seconds"] = BUILD_SECONDS.get(kind, 0.0)
+    return forecast
 
 
 def part_of(task: Task[Spec], work: Work) -> ShardRows | None:

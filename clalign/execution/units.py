@@ -145,11 +145,14 @@ class Phase(Struct, frozen=True):
         Cells of all its rows.
     facts : mapping
         Further facts of the events.
+    is_likely : bool
+        Whether it is to be expected that the query is needed.
     """
 
     stage: str
     n_cells: float
     facts: Mapping[str, object] = field(default_factory=dict)
+    is_likely: bool = True
 
 
 Storing = Callable[[RunFile], None]

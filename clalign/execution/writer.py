@@ -12,7 +12,7 @@ from msgspec import Struct
 from clalign import tracing
 from clalign.common.amounts import rate_of_run
 from clalign.execution.planner import Planner
-from clalign.execution.units import Finished, Query, Storing, Unit
+from clalign.execution.units import Finished, Phase, Query, Storing, Unit
 from clalign.jobs import JobContext
 from clalign.runs.batches import BatchResult, pack_scores
 from clalign.runs.columns import SqlRow
@@ -49,6 +49,16 @@ class DevicePart(TypedDict):
     share: float
 
 
+class Forecast(TypedDict, total=False):
+    """What is to be expected of a run: cells a second, seconds for each kernel that has to be compiled, and seconds of
+    the stages that follow the cells; with `later` in an event, the cells of the stages after the present one."""
+
+    rate: float
+    kernel_seconds: float
+    seconds: dict[str, float]
+    later: dict[str, float]
+
+
 class Writer:
     """Stores what executors have computed, in the thread that opened the run.
 
@@ -60,6 +70,8 @@ class Writer:
     planner : Planner
     context : JobContext
         Gets the progress.
+    forecast : Forecast
+        Goes with the first event of each stage.
 
     Attributes
     ----------
@@ -69,10 +81,12 @@ class Writer:
         Of the devices of this job, by their ids.
     """
 
-    def __init__(self, run: RunFile, planner: Planner, context: JobContext) -> None:
+    def __init__(self, run: RunFile, planner: Planner, context: JobContext, forecast: Forecast | None = None) -> None:
         self.run = run
         self.planner = planner
         self.context = context
+        self._forecast: Forecast = forecast or {}
+        self._told_stage = ""
         self.done_cells, self.device_seconds = run.work_done()
         self._cells_before, self._began = self.done_cells, time.monotonic()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
@@ -107,16 +121,35 @@ class Writer:
         """Whether executors have reported progress of unfinished units."""
         return bool(self._midway)
 
+    def announce(self) -> None:
+        """Report how far the run is before anything is computed, and what is to be expected.
+
+        How far units are that were begun is known later.
+        """
+        queries, phases = self.planner.plan.queries, self.planner.plan.phases
+        left = (number for number in queries if phases is None or self._cells_of[number] < phases[number].n_cells)
+        number = next(left, None)
+        if number is not None and not self.run.unfinished.has_any:
+            self._report(number)
+
     def _report(self, number: int) -> None:
         plan, done = self.planner.plan, self._begun
         if plan.phases is None:
-            done += self.done_cells
-            facts = {**self._speed(done >= plan.n_cells), "query": number}
-            self.context.progress("search", done, plan.n_cells, "cells", **facts)
+            phase, before = Phase("search", plan.n_cells, {"query": number}), self.done_cells
         else:
-            phase, done = plan.phases[number], done + self._cells_of[number]
-            facts = {**self._speed(done >= phase.n_cells), **phase.facts}
-            self.context.progress(phase.stage, done, phase.n_cells, "cells", **facts)
+            phase, before = plan.phases[number], self._cells_of[number]
+        facts, done = dict(phase.facts), done + before
+        if phase.stage != self._told_stage:
+            self._told_stage = phase.stage
+            facts["forecast"] = {**self._forecast, "later": self._later(number)}
+        speed = self._speed(done >= phase.n_cells)
+        self.context.progress(phase.stage, done, phase.n_cells, "cells", **speed, **facts)
+
+    def _later(self, number: int) -> dict[str, float]:
+        """Return the cells of the stages that are likely to follow a query, and none for those of the host."""
+        phases = self.planner.plan.phases or {}
+        likely = {phase.stage: phase.n_cells for n, phase in phases.items() if n > number and phase.is_likely}
+        return {**likely, **dict.fromkeys(self._forecast.get("seconds", ()), 0.0)}
 
     def share_of(self, device: Device) -> Share:
         """Return what a device has done; it is added if it is new."""

@@ -26,6 +26,9 @@ BUILD = "build"
 TEST = "test"
 """Stage in which a device is tested before its first use; its progress is unknown."""
 
+PREPARING = frozenset((BUILD, TEST, "read", "encode", "rows"))
+"""Stages before the work of a run. A job that only reads shows them as well."""
+
 PROGRESS_SECONDS = 0.1
 """Least interval of events of progress (s)."""
 
@@ -74,9 +77,24 @@ class JobContext(Protocol):
         """Raise `Cancelled` if the job was asked to stop; wait while it is paused."""
 
 
-def building(context: JobContext, done: int, total: int) -> None:
-    """Report how many of the needed programs a driver has built; equal numbers if it builds none now."""
-    context.progress(BUILD, done, total, "programs")
+class BuildReports:
+    """Reports what the drivers of all devices of a job compile, in one count."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context, self._counts = context, dict[int, tuple[int, int, bool]]()
+
+    def of_device(self) -> Callable[[int, int, bool], None]:
+        """Return what reports the programs of one more device: how many are built, of how many, and whether one is
+        waited for now."""
+        number = len(self._counts)
+        self._counts[number] = 0, 0, False
+
+        def report(done: int, total: int, is_now: bool) -> None:
+            self._counts[number] = done, total, is_now
+            done, total, n_now = (sum(numbers) for numbers in zip(*self._counts.values(), strict=True))
+            self._context.progress(BUILD, done, total, "programs", waits=n_now > 0)
+
+        return report
 
 
 class QuietContext:
@@ -172,9 +190,10 @@ class Job:
 
         The first and the last message of a stage always pass.
         """
-        self._is_building = stage == BUILD and done != total
+        was_building, self._is_building = self._is_building, stage == BUILD and bool(facts.get("waits", True))
+        is_last = done == total or was_building != self._is_building
         now = time.monotonic()
-        if stage == self._stage and now - self._sent_at < PROGRESS_SECONDS and done != total:
+        if stage == self._stage and now - self._sent_at < PROGRESS_SECONDS and not is_last:
             return
         self._stage, self._sent_at = stage, now
         self.send("progress", stage=stage, done=done, total=total, unit=unit, **facts)

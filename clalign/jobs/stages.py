@@ -5,8 +5,8 @@ from __future__ import annotations
 from clalign.jobs import BUILD, TEST
 
 _WORDS = {
-    BUILD: "Compiling kernels (once per device)",
-    TEST: "Testing the device (once)",
+    BUILD: "Compiling kernels, once for this device",
+    TEST: "Testing the device, once",
     "read": "Reading",
     "encode": "Preparing sequences",
     "rows": "Ordering rows",

@@ -125,9 +125,7 @@ def test_doctor_knows_every_package_of_the_project() -> None:
         re.match(r"[\w-]+", line)[0]
         for line in (*project["dependencies"], *(line for name in extras if name != "dev" for line in extras[name]))
     }
-    assert set(extras) == {"cluster", "parquet", "intel-cpu", "dev"}, (
-        "a new extra is told of by the doctor, too"
-    )
+    assert set(extras) == {"cluster", "parquet", "intel-cpu", "dev"}, "a new extra is told of by the doctor, too"
     assert named == {*doctor.PACKAGES, *doctor.OPTIONAL}
 
 

@@ -21,7 +21,6 @@ from clalign.ui.models.results.scripts import as_command, as_python
 from clalign.ui.models.workspace import Source, Workspace
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.widgets.option_form import OptionForm
-from clalign.ui.views.widgets.spec_sheet import time_words
 from clalign.values.devices import REFERENCE, Device
 
 
@@ -262,11 +261,11 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     sheet: Any = loaded.controller.search.sheet
     qtbot.waitUntil(lambda: sheet.run_button.isEnabled())
     before = sheet.estimate.text()
-    assert "kernel" not in before
+    assert "once" not in before
     sheet.form.set_values({"without_filters": True})
     sheet.request_forecast()
-    qtbot.waitUntil(lambda: "kernel" in sheet.estimate.text())
-    assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s to prepare 7 kernels, once"
+    qtbot.waitUntil(lambda: "once" in sheet.estimate.text())
+    assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s once for this device"
     sheet.form.set_values({"without_filters": False})
     assert sheet.estimate.text() == before, "what was told was of other options"
     sheet.request_forecast()
@@ -289,7 +288,7 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
         sheet.form.set_values(values)
         sheet.show_spec()
         told.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
-        assert told[-1] == time_words(estimate(models, cells, sheet.spec, [device]).seconds or 0)
+        assert told[-1] == formatting.about(estimate(models, cells, sheet.spec, [device]).seconds or 0)
     assert told[0].startswith("about ")
 
 

@@ -93,7 +93,7 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
     item = queue.current
     for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
         path.unlink()
@@ -110,7 +110,7 @@ def test_a_message_goes_when_its_run_is_continued(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     page = loaded.controller.page

@@ -199,7 +199,7 @@ def start_long_search(qtbot: Any, window: MainWindow, manners: Callable[..., Non
     manners(pause=0.2, batches=60)
     QTest.keyClick(window, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     queue = window.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0)
     item = queue.current
     assert item is not None
     return item
@@ -217,8 +217,8 @@ def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: C
     loaded.close()
     press(loaded.sheets.sheet, "Keep running in the background")
     assert not loaded.isVisible()
-    done = item.done
-    qtbot.waitUntil(lambda: item.done > done)
+    done = item.course.done
+    qtbot.waitUntil(lambda: item.course.done > done)
     loaded.bring_forward()
     assert loaded.isVisible()
     assert item.is_active

@@ -139,7 +139,7 @@ def test_stop_says_what_is_kept_and_continue_ends_it(
     manners(pause=0.4)  # so that a busy machine stops it before it ends
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.2)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
     item = queue.current
     QTest.keyClick(loaded, Qt.Key.Key_Period, CTRL)
     assert "Stopping after this batch" in loaded.jobs.row_of(item).words.text()
@@ -197,7 +197,7 @@ def test_pause_and_continue_in_the_strip(
 ) -> None:
     manners(pause=0.4)  # so that a busy machine pauses it before it ends
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: loaded.controller.queue.current.done > 0)
+    qtbot.waitUntil(lambda: loaded.controller.queue.current.course.done > 0)
     press(loaded.jobs, "Pause")
     assert loaded.controller.queue.current.state == "paused"
     press(loaded.jobs, "Continue")
@@ -212,7 +212,7 @@ def test_a_killed_worker_leaves_the_window_alive(
     manners(pause=0.1)
     press(loaded, "Run search")
     queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.fraction > 0.3)
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.3)
     os.kill(queue.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     text = loaded.messages.messages[0].text

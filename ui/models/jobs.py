@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
-from clalign.jobs import BUILD, Event
-from clalign.jobs.stages import stage_words
+from clalign.jobs import Event
+from clalign.jobs.course import Course
 from clalign.values.documents import DeviceFields, JobRequest, JobResult
 
 from .. import formatting
@@ -21,9 +21,6 @@ JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "faile
 
 PROGRESS_MS = 50
 """Interval of progress; a worker may report two hundred times a second."""
-
-MARK_SECONDS = 0.1
-"""Interval of the progress that rates are computed from."""
 
 DEVICE_LINES = 4
 """Largest number of lines for the devices of a job."""
@@ -46,8 +43,10 @@ class JobItem:
         What the worker gets.
     state : str
         ``waiting``, ``running``, ``paused``, ``stopping``, ``stopped``, ``failed``, ``lost`` or ``done``.
-    stage, done, total, unit, devices
-        The last progress; ``devices`` has name, rate and share of each of several.
+    course : Course
+        How far it is.
+    devices : list of dict
+        Name, rate and share of each of several.
     message, hint : str
         What ended it.
     traceback : str
@@ -59,11 +58,7 @@ class JobItem:
     title: str
     spec: JobRequest
     state: JobState = "waiting"
-    stage: str = ""
-    done: float = 0.0
-    total: float = 0.0
-    unit: str = ""
-    now: str = ""
+    course: Course = field(default_factory=Course)
     devices: list[DeviceFields] = field(default_factory=list)
     message: str = ""
     hint: str = ""
@@ -71,7 +66,6 @@ class JobItem:
     exit_code: int = 0
     result: JobResult = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    _marks: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def kind(self) -> str:
@@ -112,38 +106,10 @@ class JobItem:
         """The run file it works on."""
         return str(self.spec.get("run", ""))
 
-    @property
-    def fraction(self) -> float:
-        """Finished part of the present stage, from 0 to 1."""
-        return min(1.0, self.done / self.total) if self.total else 0.0
-
     def take_progress(self, value: JobResult, now: float) -> None:
         """Record a progress event at the time `now` (seconds)."""
-        if value["stage"] != self.stage:
-            self._marks.clear()
-        self.stage = value["stage"]
-        self.done, self.total = float(value["done"]), float(value["total"] or 0)
-        self.unit, self.now = str(value.get("unit") or ""), str(value.get("now") or "")
+        self.course.take(value, now)
         self.devices = value.get("devices") or self.devices
-        is_dense = len(self._marks) > 1 and self._marks[-1][0] - self._marks[-2][0] < MARK_SECONDS
-        self._marks = [*self._marks[-100 : -1 if is_dense else None], (now, self.done)]
-
-    def restart_clock(self) -> None:
-        """Measure the rate from now on: a pause is no time of work."""
-        self._marks.clear()
-
-    @property
-    def rate(self) -> float:
-        """Units a second that the stage has done in its last ten seconds; 0 while unknown."""
-        if len(self._marks) < 2:
-            return 0.0
-        now, done = self._marks[-1]
-        then, before = next(mark for mark in self._marks if mark[0] >= now - 10)
-        return max(0.0, done - before) / (now - then) if now - then >= 0.5 else 0.0
-
-    def seconds_left(self) -> float | None:
-        """Return the remaining time of the stage at its present rate; None while unknown."""
-        return (self.total - self.done) / self.rate if self.rate and self.total else None
 
     def line(self) -> str:
         """Return the line of the job strip."""
@@ -200,32 +166,27 @@ def _waiting(item: JobItem) -> str:
 
 
 def _running(item: JobItem) -> str:
-    parts = [stage_words(item.stage) or "Starting"]
-    if item.stage == BUILD:
-        parts[0] += f" {item.done:.0f} of {item.total:.0f}"
-    elif item.total:
-        parts[0] += f" {formatting.percent(item.fraction)}"
-    if item.now:
-        parts.append(item.now)
-    if item.unit == "cells" and item.rate:
-        parts.append(formatting.rate(item.rate / 1e9))
-    left = item.seconds_left()
-    if left is not None and item.fraction < 1:
-        parts.append(f"{formatting.duration(left)} left")
+    course = item.course
+    parts = [course.words or "Starting"]
+    if course.fraction and not course.kernels:
+        parts[0] += f" {formatting.percent(course.fraction)}"
+    if course.now:
+        parts.append(course.now)
+    if course.rate:
+        parts.append(formatting.rate(course.rate / 1e9))
+    if course.seconds_left is not None:
+        parts.append(f"{formatting.about(course.seconds_left)} left")
     return " · ".join(parts)
 
 
 def _paused(item: JobItem) -> str:
-    return f"Paused at {formatting.percent(item.fraction)}; the results so far can be used"
+    return f"Paused at {formatting.percent(item.course.fraction)}; the results so far can be used"
 
 
 def _stopping(item: JobItem) -> str:
     if not item.is_search:
         return "Stopping"
-    return (
-        f"Stopping after this batch. {formatting.percent(item.fraction)} searched; the results so far are kept "
-        "and marked as partial."
-    )
+    return "Stopping after this batch; the results so far are kept and marked as partial."
 
 
 def _stopped(item: JobItem) -> str:
@@ -249,8 +210,7 @@ def _lost(item: JobItem) -> str:
         return "The worker ended without an answer."
     return (
         "The worker ended without an answer; a driver that stopped is the usual cause. "
-        f"Your results up to about {formatting.percent(item.fraction if item.stage == 'search' else 0)} are safe; what"
-        " was not stored yet is computed again when you continue."
+        "Your results so far are safe; what was not stored yet is computed again when you continue."
     )
 
 
@@ -331,7 +291,7 @@ class JobQueue(QObject):
             self.worker.pause()
         elif item.state == "paused":
             item.state = "running"
-            item.restart_clock()
+            item.course.hold()
             self.worker.proceed()
         self.job_changed.emit(item)
 

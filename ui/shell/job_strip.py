@@ -116,11 +116,11 @@ class JobRow(QWidget):
         self.words.setText(item.line())
         self._devices.show_lines(item.device_lines())
         set_role(self._bar, "state", item.state)
-        busy = item.state == "running" and not item.total
+        busy = item.state == "running" and not item.course.is_known
         if busy != (self._bar.maximum() == 0):
             self._bar.setRange(0, 0 if busy else 1000)
         if not busy:
-            self._bar.setValue(1000 if item.state == "done" else round(1000 * item.fraction))
+            self._bar.setValue(1000 if item.state == "done" else round(1000 * item.course.fraction))
         self._bar.setVisible(item.is_active or item.state in ("stopped", "lost"))
         if item.offers() != self._offers:
             self._show_offers(item.offers())

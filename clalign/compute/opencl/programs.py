@@ -75,7 +75,7 @@ class Programs:
         for choice, program in (there or {}).items():
             self._futures[choice] = Future()
             self._futures[choice].set_result(program)
-        self._n_there = len(self._futures)
+        self._foreseen: dict[ProgramChoice, None] = {}  # those that are new
 
     def build_ahead(self, choices: Iterable[ProgramChoice], can_wait: bool = False) -> None:
         """Begin to build programs in the background, in this order; those that are there or on their way are not.
@@ -88,6 +88,8 @@ class Programs:
             with self._changed:
                 if self._is_closed or choice in self._futures:
                     continue
+                if is_new:
+                    self._foreseen[choice] = None
                 self._futures[choice] = Future()
                 (self._waiting if not is_new else self._later if can_wait else self._new).append(choice)
                 self._changed.notify_all()
@@ -214,12 +216,12 @@ class Programs:
         def tell() -> None:
             is_told = False
             while not is_done.wait(TELL_SECONDS):
-                done, total = self.counts
-                building(done, max(total, done + 1))
+                with self._changed:
+                    self._foreseen[choice] = None  # also one of the cache that takes long
+                building(*self.counts, True)
                 is_told = True
             if is_told:
-                done, _ = self.counts
-                building(done, done)
+                building(*self.counts, False)
 
         if building is no_build_report or self.is_built(choice):
             yield
@@ -232,11 +234,18 @@ class Programs:
             is_done.set()
             teller.join()  # whoever asks now is to hear that the compiler is done
 
+    def foresee(self, choices: Iterable[ProgramChoice]) -> None:
+        """Count programs among those that have to be compiled, if they do."""
+        for choice in choices:
+            if choice not in self._futures and not is_kept(self._context, choice.source, choice.defines):
+                with self._changed:
+                    self._foreseen[choice] = None
+
     @property
     def counts(self) -> tuple[int, int]:
-        """How many programs are built that were not there before, and how many were asked for."""
-        futures = list(self._futures.values())
-        return sum(future.done() for future in futures) - self._n_there, len(futures) - self._n_there
+        """How many of the programs that were foreseen and not in the cache are built, and how many there are."""
+        with self._changed:
+            return sum(self.is_built(choice) for choice in self._foreseen), len(self._foreseen)
 
     def left(self) -> dict[ProgramChoice, cl.Program]:
         """Begin no more builds in this process, while children go on until `close`; return the programs there are."""

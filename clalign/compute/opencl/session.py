@@ -384,6 +384,9 @@ class OpenCLSession:
         """
         self._programs.build_ahead(choices, can_wait)
 
+    def foresee(self, choices: Iterable[ProgramChoice]) -> None:
+        self._programs.foresee(choices)
+
     def unbuilt(self, choices: Iterable[ProgramChoice]) -> list[ProgramChoice]:
         """Return the programs that have to be compiled, or that a child or another thread is compiling.
 

@@ -50,12 +50,18 @@ SPEED = {
 }
 """A pass over a pair has this share of the cells in a second that the search with profiles has, by sets of gaps."""
 
+USUAL_ROUNDS = 2
+"""Rounds of the training after which it mostly ends; comparing the pairs takes three passes more."""
+
 DEVICE_RATE = 2e8
 """Cells a second of a device that was never measured."""
 
 MERGING_SECONDS = 7e-9
 """Seconds of annealing and refinement for each candidate and sequence: columns grow with the number of sequences. 500
 proteins by 9,400 pairs took 6.2 s, 73 long ones by 849 pairs 0.7 s (`benchmarks/results`)."""
+
+MERGING_STAGES = {"annealing": 0.6, "refinement": 0.4}
+"""Parts of it, by the stages in which progress is reported."""
 
 MAX_OF_MEMORY = 0.8
 
@@ -108,15 +114,16 @@ def estimate(
     shorter = share * float((np.sort(lengths) * np.arange(n - 1, -1, -1)).sum())
     per_residue = (MAX_PER_RESIDUE, MAX_CANDIDATES) if is_most else (POSTERIORS_PER_RESIDUE, CANDIDATES_PER_RESIDUE)
     posteriors, rows = per_residue[0] * shorter, share * residues * max(0, n - 1) / 2
-    passes = 1 if spec.load_posteriors else (1 if spec.without_learning else 5)
+    passes = 1 if spec.load_posteriors else (1 if spec.without_learning else USUAL_ROUNDS + 3)
     rate = rate_of(devices, SPEED[1 if spec.has_one_gap_set else 2]) if devices else 0.0
     merging = min(posteriors, per_residue[1] * shorter / max(spec.used_gap_factor, MIN_FACTOR))
-    seconds = START_SECONDS + left * passes * cells / (rate or DEVICE_RATE) + MERGING_SECONDS * merging * n
+    later = {stage: part * MERGING_SECONDS * merging * n for stage, part in MERGING_STAGES.items()}
+    seconds = START_SECONDS + left * passes * cells / (rate or DEVICE_RATE) + sum(later.values())
     memory = needed_bytes(posteriors, rows, merging, residues) + PAIR_NUMBER_BYTES * float(n) ** 2
     most = MAX_PER_RESIDUE * shorter
     in_arrays = POSTERIOR_BYTES * most + ROW_BYTES * rows
     disk = PACKED_BYTES * most + (in_arrays if in_arrays > MAPPED_BYTES else 0)
-    return AlignmentEstimate(counted(n_pairs, "pair"), seconds, memory, disk, n_pairs, passes * cells)
+    return AlignmentEstimate(counted(n_pairs, "pair"), seconds, memory, disk, later, n_pairs, passes * cells)
 
 
 def needed_bytes(posteriors: float, rows: float, merging: float, residues: float) -> float:

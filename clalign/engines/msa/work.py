@@ -16,7 +16,7 @@ from clalign.compute.sessions import Session
 from clalign.databases.packed import LengthFacts
 from clalign.databases.reports import InputReport
 from clalign.engines.msa.conclusion import align_run
-from clalign.engines.msa.estimate import caution_of, check_size, estimate
+from clalign.engines.msa.estimate import USUAL_ROUNDS, caution_of, check_size, estimate
 from clalign.engines.msa.inputs import AlignmentInput, read_input
 from clalign.engines.msa.packing import pack_array
 from clalign.engines.msa.parameters import pairs_of, seed_of, training_of
@@ -203,6 +203,7 @@ class AlignmentWork:
                 f"training round {number + 1} of at most {n}",
                 cells,
                 {"query": number, "round": number + 1, "rounds": n},
+                is_likely=number < USUAL_ROUNDS,
             )
             for number in range(n)
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from clalign.engines.plan7.profile_search import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
 from clalign.formats.profiles import load_profiles
-from clalign.jobs import JobContext, building
+from clalign.jobs import BuildReports, JobContext
 from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
@@ -61,7 +60,7 @@ def self_test(device: Device, context: JobContext) -> DeviceTest:
     examples = [example for example in load_examples() if example.targets is not None]
     if device.kind == "reference":
         examples = [example for example in examples if example.seconds <= REFERENCE_SECONDS]
-    with open_session(device, context.check, partial(building, context)) as session:
+    with open_session(device, context.check, BuildReports(context).of_device()) as session:
         for done, example in enumerate(examples):
             context.progress("self-test", done, len(examples) + 2, "checks")
             checks.append(_check_example(example, session, context))

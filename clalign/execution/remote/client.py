@@ -17,13 +17,12 @@ from msgspec import Struct
 
 from clalign import tracing
 from clalign.compute.opening import CHECK_SECONDS
-from clalign.compute.sessions import Check
+from clalign.compute.sessions import Building, Check
 from clalign.errors import DeviceError
 from clalign.execution.failures import Failure
 from clalign.execution.remote.processes import END_SECONDS, Processes
 from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Finished, Unit
-from clalign.jobs import JobContext, building
 from clalign.runs.batches import BatchResult
 from clalign.runs.run_file import RunFile
 from clalign.system.processes import ProcessNotStarted
@@ -166,7 +165,7 @@ class DeviceProcess:
             "See: clalign doctor, which tests drivers.",
         )
 
-    def compute(self, access: RunAccess, context: JobContext) -> tuple[str | None, dict[str, float]]:
+    def compute(self, access: RunAccess, building: Building) -> tuple[str | None, dict[str, float]]:
         """Let the process compute until everything is stored.
 
         Returns
@@ -195,7 +194,7 @@ class DeviceProcess:
                 elif word == "warn":
                     access.warn(*given)
                 elif word == "building":
-                    building(context, *given)
+                    building(*given)
                 elif word == "done":
                     helper, seconds, spans = given
                     tracing.add_all(spans)

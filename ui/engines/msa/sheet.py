@@ -15,7 +15,7 @@ from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
-from ...views.widgets.spec_sheet import SpecSheet, time_words
+from ...views.widgets.spec_sheet import SpecSheet
 
 MANY_SEQUENCES = 1500
 """Sequences from which on comparing all pairs is slow."""
@@ -78,7 +78,7 @@ class AlignSheet(SpecSheet):
 
     def _estimate(self) -> str:
         found = self._estimated()
-        return time_words(found.seconds) if found is not None and found.seconds else ""
+        return formatting.about(found.seconds) if found is not None and found.seconds else ""
 
     def _obstacle(self) -> str:
         return reason_not_to_align(self.workspace.sequences)

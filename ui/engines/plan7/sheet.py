@@ -20,7 +20,6 @@ from ...views.widgets.parts import button, notice_row
 from ...views.widgets.spec_sheet import (
     LINES,
     SpecSheet,
-    time_words,
 )
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
@@ -94,7 +93,7 @@ class RunSheet(SpecSheet):
             return ""
         models = [(card["origin"], card["length"]) for card in space.profiles.cards]
         cells = float(sum(length for _, length in models)) * space.sequences.report["n_residues"]
-        return time_words(estimate(models, cells, self.spec, [device]).seconds or 0)
+        return formatting.about(estimate(models, cells, self.spec, [device]).seconds or 0)
 
 
 def _common_cutoffs(cards: list[Card]) -> dict[str, float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from functools import partial
 
@@ -281,18 +280,10 @@ class SpecSheet(Sheet):
 
 
 def building_words(found: JobResult) -> str:
-    """Return the time to build kernels before a run; empty if all are in the cache."""
-    n_new = sum(device["new"] for device in found.get("devices", ()))
-    if not n_new:
-        return ""
-    return f"and {time_words(found['build_seconds'])} to prepare {formatting.plural(n_new, 'kernel')}, once"
+    """Return the time to compile kernels before a run; empty if all are in the cache."""
+    is_new = any(device["new"] for device in found.get("devices", ()))
+    return f"and {formatting.about(found['build_seconds'])} once for this device" if is_new else ""
 
 
 def _key(spec: Spec) -> str:
     return json.dumps(spec.to_dict(), default=str)
-
-
-def time_words(seconds: float) -> str:
-    """Return an estimated time, in whole seconds below 10 s."""
-    whole = math.ceil(seconds)
-    return f"about {whole}{formatting.THIN}s" if whole < 10 else f"about {formatting.duration(whole)}"

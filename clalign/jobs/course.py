@@ -1,0 +1,268 @@
+"""The course of a job by its events: one bar over all its stages, and the time left where that can be believed.
+
+Bar and time left are the same number: what is done is the time that has passed, of that and the time that is expected
+to be left. Events say what is expected before anything is measured; what is measured replaces it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from clalign.jobs import BUILD, PREPARING
+from clalign.jobs.stages import stage_words
+
+PREPARING_SHARE = 0.05
+"""Largest part of the bar before the time of the work itself is known."""
+
+MEMORY_SECONDS = 30.0
+"""Time in which a measured rate loses most of its weight (s): a device may get more or less to do."""
+
+RATE_SECONDS = 5.0
+"""The same of the rate that is shown."""
+
+FIRST_SECONDS = 0.5
+"""Time of work after which its rate is shown (s)."""
+
+TRUSTED_SHARE, MAX_TRUSTED_SECONDS = 0.05, 2.0
+"""What is expected counts like a measurement over this share of it, at most like one of this time (s)."""
+
+MEASURED_SECONDS = 2.0
+"""Time of work on cells before what is left of them is told (s), unless other things take longer."""
+
+MAX_SLOWNESS = 4.0
+"""Most by which what is measured changes the expected time of other stages."""
+
+CALM_SECONDS = 3.0
+"""Time in which the time left follows what it is expected to be (s)."""
+
+BELIEVED_SHARE, BELIEVED_SECONDS = 0.05, 2.0
+"""The time left is told from this part of the bar on, and after this time (s)."""
+
+AT_LEAST = 0.15
+"""Part of the expected time of a stage that is left at least, while its end cannot be seen."""
+
+
+class _Rate:
+    """Units a second, measured over the last seconds of work."""
+
+    def __init__(self, memory: float) -> None:
+        self._memory, self.units, self.seconds = memory, 0.0, 0.0
+
+    def add(self, units: float, seconds: float) -> None:
+        fading = math.exp(-seconds / self._memory)
+        self.units, self.seconds = fading * self.units + units, fading * self.seconds + seconds
+
+
+class Course:
+    """How far a job is. The clock is that of the caller.
+
+    Attributes
+    ----------
+    stage : str
+        The present one; empty before the first event.
+    now : str
+        What is done of it just now, in words.
+    done, total : float
+        Of the stage, in its unit; a total of 0 is not known.
+    kernels : (int, int) or None
+        How many kernels are compiled, of how many, while the job waits for them. The second number never changes.
+    """
+
+    def __init__(self) -> None:
+        self.stage, self.unit, self.now = "", "", ""
+        self.done = self.total = 0.0
+        self.kernels: tuple[int, int] | None = None
+        self._now: float | None = None
+        self._elapsed, self._spent = 0.0, 0.0  # the latter with what earlier jobs have done
+        self._done_before: float | None = None
+        self._is_believed, self._slowness = False, 1.0
+        self._work_seconds = 0.0
+        self._stage_seconds = 0.0
+        self._bar = 0.0
+        self._expected_total: float | None = None
+        self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
+        self._forecast: Mapping[str, Any] = {}
+        self._seen: set[str] = set()
+        self._build_seconds = self._built_at = 0.0
+        self._n_built = self._n_first = 0
+        self._n_kernels, self._is_compiling = 0, False
+
+    def take(self, value: Mapping[str, Any], now: float) -> None:
+        """Take an event of progress that came at a time (s)."""
+        passed = 0.0 if self._now is None else max(0.0, now - self._now)
+        self._now = now
+        self._elapsed += passed
+        if value["stage"] == BUILD:
+            self._take_build(value, passed)
+        else:
+            self._take_work(value, passed)
+        self._follow(passed)
+
+    def hold(self) -> None:
+        """Count no time until the next event: the job was paused."""
+        self._now = None
+
+    def _take_build(self, value: Mapping[str, Any], passed: float) -> None:
+        done, total, is_now = int(value["done"]), int(value["total"]), bool(value.get("waits", True))
+        if not self._n_kernels:
+            self._n_kernels, self._n_first = total, done
+            self._n_built = done
+        elif self.kernels is not None:
+            self._build_seconds += passed
+        self._is_compiling = is_now
+        if done > self._n_built:
+            self._n_built, self._built_at = done, self._build_seconds
+        # What was not foreseen is compiled as the last one.
+        self.kernels = max(0, min(self._n_built, self._n_kernels - is_now)), self._n_kernels
+
+    def _take_work(self, value: Mapping[str, Any], passed: float) -> None:
+        done, total = float(value["done"]), float(value["total"] or 0)
+        self._forecast = value.get("forecast") or self._forecast
+        self.now = str(value.get("now") or "")
+        if value.get("seconds"):
+            self._forecast = {**self._forecast, "seconds": {value["stage"]: value["seconds"]}}
+        if value["stage"] != self.stage:
+            is_like = self.unit == (value.get("unit") or "") == "cells"
+            self.stage, self._stage_seconds = value["stage"], 0.0
+            self._seen.add(self.stage)
+            if not is_like:
+                self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
+            if self.is_working and self._done_before is None:
+                self._done_before = done
+        elif not self._is_compiling:
+            self._stage_seconds += passed
+            for rate in (self._stage_rate, self._shown_rate):
+                rate.add(max(0.0, done - self.done), passed)
+            if self.unit == "cells" and self._forecast.get("rate") and self._stage_rate.units:
+                measured = self._stage_rate.units / self._stage_rate.seconds
+                self._slowness = min(max(float(self._forecast["rate"]) / measured, 1 / MAX_SLOWNESS), MAX_SLOWNESS)
+        self._is_compiling = False
+        if done > self.done or not self.is_working:
+            self.kernels = None
+        self.done, self.total, self.unit = done, total, str(value.get("unit") or "")
+
+    @property
+    def is_working(self) -> bool:
+        """Whether the job is past its preparations."""
+        return bool(self.stage) and self.stage not in PREPARING
+
+    @property
+    def _rate(self) -> float:
+        """Units a second of the stage, measured or expected; 0 while unknown."""
+        measured, expected = self._stage_rate, float(self._forecast.get("rate") or 0)
+        if self.unit != "cells" or not expected:
+            return measured.units / measured.seconds if measured.seconds else 0.0
+        weight = min(MAX_TRUSTED_SECONDS, max(0.1, TRUSTED_SHARE * self.total / expected))
+        return (measured.units + weight * expected) / (measured.seconds + weight)
+
+    def _expected(self, stage: str) -> float | None:
+        """Return the time that was expected of a stage that is not measured in cells (s); None if there is none.
+
+        Where cells take longer than expected, other devices or programs are at work, and this takes longer, too.
+        """
+        seconds = (self._forecast.get("seconds") or {}).get(stage)
+        return None if seconds is None else float(seconds) * math.sqrt(self._slowness)
+
+    def _left_of_stage(self) -> float | None:
+        """Return the time that is left of the present stage (s); None while unknown."""
+        expected = self._expected(self.stage)
+        if not self.total:
+            spent = self._stage_seconds
+            return None if expected is None else max(expected - spent, AT_LEAST * max(expected, spent))
+        if expected is not None:  # what it takes is not even: it is measured the more, the more is done
+            share = min(1.0, self.done / self.total)
+            measured = self._stage_seconds / share if share else 0.0
+            return (1 - share) * ((1 - share) * expected + share * measured)
+        rate = self._rate
+        if self.done >= self.total:
+            return 0.0
+        return max(0.0, self.total - self.done) / rate if rate else None
+
+    def _left_of_later(self) -> float:
+        """Return the time of the stages that follow (s)."""
+        left = 0.0
+        for stage, cells in (self._forecast.get("later") or {}).items():
+            if stage in self._seen:
+                continue
+            seconds = self._expected(stage)
+            left += seconds if seconds is not None else cells / self._rate if self._rate else 0.0
+        return left
+
+    def _left_of_build(self) -> float:
+        """Return the time of the kernels that are not compiled (s), as far as the job will wait for it."""
+        n_left = self._n_kernels - self._n_built
+        if n_left <= 0:
+            return 0.0
+        n_new = self._n_built - self._n_first
+        each = (self._built_at + float(self._forecast.get("kernel_seconds") or 1.0)) / (n_new + 1)
+        since = self._build_seconds - self._built_at
+        left = (n_left - 1) * each + max(each - since, since / 4)
+        share = min(1.0, self.done / self.total) if self.total and self.is_working else 0.0
+        return left if self.kernels else left * (1 - share)
+
+    def _left(self) -> float | None:
+        """Return the time that is expected to be left (s); None while unknown."""
+        if not self.is_working:
+            return None
+        left = self._left_of_stage()
+        if left is None:
+            return None
+        later, build = self._left_of_later(), self._left_of_build()
+        is_measured = self._stage_rate.seconds >= MEASURED_SECONDS or self.unit != "cells"
+        self._is_believed = is_measured or left + later <= build
+        return left + later + build
+
+    def _follow(self, passed: float) -> None:
+        """Move the bar, never back, and let the expected time follow calmly."""
+        left = self._left()
+        if left is None:
+            if not self.is_working and self.stage and self.total:
+                self._bar = max(self._bar, PREPARING_SHARE * min(1.0, self.done / self.total))
+            self._expected_total = None if not self.is_working else self._expected_total
+            return
+        self._spent = done = self._elapsed + (self._done_before or 0.0) / (self._rate or math.inf)
+        total = done + left
+        is_begun = bool(self.kernels) or self.done > 0  # before that, what is to come is not known
+        if self._expected_total is None or self._work_seconds < BELIEVED_SECONDS or not self._is_believed:
+            self._expected_total = total
+        self._work_seconds += passed if is_begun else 0.0
+        self._expected_total += (total - self._expected_total) * (1 - math.exp(-passed / CALM_SECONDS))
+        if is_begun and total:
+            self._bar = max(self._bar, done / max(self._expected_total, total))
+        if left == 0.0:
+            self._bar = 1.0
+
+    @property
+    def words(self) -> str:
+        """What the job does now, with the count of kernels while it waits for them; empty before the first event."""
+        if self.kernels is not None:
+            return f"{stage_words(BUILD)}, {self.kernels[0]} of {self.kernels[1]}"
+        return stage_words(self.stage) if self.stage else ""
+
+    @property
+    def fraction(self) -> float:
+        """Part of the job that is done, from 0 to 1; it never goes back."""
+        return self._bar
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is something to show by a bar."""
+        return bool(self.total) or self._bar > 0 or bool(self._n_kernels)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """The time left (s); None while it cannot be believed, and at the end."""
+        if self._expected_total is None or self._bar >= 1 or self._bar < BELIEVED_SHARE:
+            return None
+        if self._work_seconds < BELIEVED_SECONDS or not self._is_believed:
+            return None
+        return max(self._expected_total - self._spent, 0.0) or None
+
+    @property
+    def rate(self) -> float:
+        """Cells a second of kernels at work; 0 while there are none, or while the rate is unknown."""
+        if self.unit != "cells" or self.kernels is not None or self._shown_rate.seconds < FIRST_SECONDS:
+            return 0.0
+        return self._shown_rate.units / self._shown_rate.seconds

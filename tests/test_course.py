@@ -1,0 +1,126 @@
+"""The course of jobs, sampled every 0.2 s of a clock that the test sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clalign.jobs.course import Course
+
+SAMPLE_SECONDS = 0.2
+
+Told = tuple[float, dict[str, Any]]
+"""An event of progress, and when it comes (s)."""
+
+
+def work(stage: str, began: float, seconds: float, cells: float, step: float = 0.1, **facts: Any) -> Iterator[Told]:
+    """Yield the events of cells that are computed at an even speed."""
+    yield began, {"stage": stage, "done": 0.0, "total": cells, "unit": "cells", **facts}
+    n = round(seconds / step)
+    for place in range(1, n + 1):
+        yield began + place * step, {"stage": stage, "done": cells * place / n, "total": cells, "unit": "cells"}
+
+
+def building(began: float, seconds: float, n: int, n_later: int = 0) -> Iterator[Told]:
+    """Yield the events of a compiler, told twice a second; in the end it compiles more than was foreseen."""
+    for place in range(1, round(2 * seconds) + 1):
+        done = int(n * place / round(2 * seconds))
+        total = n + (n_later if done == n else 0)
+        yield began + place / 2, {"stage": "build", "done": done, "total": total, "unit": "programs", "waits": True}
+    yield began + seconds, {"stage": "build", "done": n, "total": n + n_later, "unit": "programs", "waits": False}
+
+
+def reading(seconds: float) -> Iterator[Told]:
+    for place in range(11):
+        yield place * seconds / 10, {"stage": "read", "done": 10.0 * place, "total": 100.0, "unit": "bytes"}
+
+
+def search() -> Iterator[Told]:
+    """A search that takes three times as long as foreseen."""
+    yield from reading(1.0)
+    forecast = {"rate": 6e9, "kernel_seconds": 0.9, "seconds": {}, "later": {}}
+    yield 1.0, {"stage": "search", "done": 0.0, "total": 1e11, "unit": "cells", "forecast": forecast}
+    yield from building(1.0, 6.0, 8, n_later=2)
+    yield from work("search", 7.0, 50.0, 1e11)
+
+
+def resumed() -> Iterator[Told]:
+    """A run of which three quarters are done, in large batches, on a device without a known speed."""
+    for place in range(21):
+        yield 3.0 * place, {"stage": "search", "done": 1e10 * (60 + place), "total": 8e11, "unit": "cells"}
+
+
+def alignment() -> Iterator[Told]:
+    """An alignment: three stages of cells, and two of the host, the last without an end in sight."""
+    seconds = {"annealing": 15.0, "refinement": 10.0}
+    later = {"pairs": 6e9, "annealing": 0.0, "refinement": 0.0}
+    forecast = {"rate": 4e8, "seconds": seconds, "later": {"training round 2": 2e9, **later}}
+    yield from work("training round 1", 0.0, 10.0, 2e9, forecast=forecast)
+    yield from work("training round 2", 10.0, 10.0, 2e9, forecast={**forecast, "later": later})
+    yield from work("pairs", 20.0, 30.0, 6e9, forecast={**forecast, "later": {**later, "pairs": 0.0}})
+    for place in range(1, 101):
+        done = 100 * (1 - (1 - place / 100) ** 2)
+        yield 50 + 0.2 * place, {"stage": "annealing", "done": done, "total": 100, "unit": "candidates"}
+    for sweep in range(1, 13):
+        yield 70.0 + sweep, {"stage": "refinement", "done": sweep, "total": None, "unit": "sweeps"}
+
+
+def export() -> Iterator[Told]:
+    """A job that foresees nothing."""
+    for place in range(101):
+        yield 0.1 * place, {"stage": "export", "done": 10 * place, "total": 1000, "unit": "hits"}
+
+
+def verification() -> Iterator[Told]:
+    """A job of which one expects only how long it takes in all, and too little."""
+    yield 0.0, {"stage": "verify", "done": 0, "total": 90, "unit": "hits", "seconds": 30.0}
+    for place in range(1, 91):
+        yield place / 2, {"stage": "verify", "done": place, "total": 90, "unit": "hits"}
+
+
+@pytest.mark.parametrize("job", [search, resumed, alignment, export, verification])
+def test_one_bar_over_all_stages(job: Any) -> None:
+    told = list(job())
+    end, course = told[-1][0], Course()
+    bars, n_kernels, n_judged, last = [0.0], set[int](), 0, None
+    for sample in range(int(end / SAMPLE_SECONDS)):
+        now = sample * SAMPLE_SECONDS
+        while told and told[0][0] <= now:
+            last, value = told.pop(0)
+            course.take(value, last)
+        bars.append(course.fraction)
+        if course.kernels is not None:
+            n_kernels.add(course.kernels[1])
+            assert course.kernels[0] <= course.kernels[1]
+            assert not course.rate
+        if course.fraction >= 0.2 and course.seconds_left is not None and last is not None and end - last > 0.05 * end:
+            n_judged += 1
+            assert (end - last) / 2 <= course.seconds_left <= 2 * (end - last), (now, course.stage)
+    for now, value in told:
+        course.take(value, now)
+    assert bars == sorted(bars)
+    assert len(n_kernels) <= 1
+    assert n_judged > 0.5 * len(bars) or job is resumed
+    if course.total:
+        assert course.fraction == 1.0
+        assert course.seconds_left is None
+
+
+def test_a_bar_of_a_resumed_run_begins_where_it_was() -> None:
+    course = Course()
+    for now, value in list(resumed())[:3]:
+        course.take(value, now)
+    assert 0.7 <= course.fraction <= 0.85
+
+
+def test_a_pause_is_no_time_of_work() -> None:
+    course = Course()
+    for now in range(11):
+        course.take({"stage": "search", "done": 1e9 * now, "total": 2e10, "unit": "cells"}, float(now))
+    course.hold()
+    for now in range(11):
+        course.take({"stage": "search", "done": 1e9 * (10 + now), "total": 2e10, "unit": "cells"}, 1000.0 + now)
+        assert course.seconds_left is None or course.seconds_left < 15.0
+    assert course.rate == pytest.approx(1e9)
