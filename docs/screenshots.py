@@ -121,7 +121,7 @@ def photograph_run(window: MainWindow, shots: Photographer, folder: Path) -> Non
     controller.search.open_sheet()
     controller.search.run()
     wait_until(lambda: controller.page is not None and controller.page.run.hits.n_all > 0, "The first hits", 5)
-    wait_until(lambda: not controller.queue.current or controller.queue.current.fraction > 0.35, "The search", 5)
+    wait_until(lambda: not controller.queue.current or controller.queue.current.course.fraction > 0.35, "The search", 5)
     shots.take("running", 0)
     wait_until(lambda: controller.queue.current is None, "The end of the search")
 

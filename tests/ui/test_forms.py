@@ -191,8 +191,7 @@ def test_presets_are_recognized_and_only_offered_for_filters(qtbot: Any) -> None
         form.set_values({"f1": 0.02, "f2": 1e-3, "without_filters": False, **values})
         assert form.presets.currentData() == key
     form.offer_presets(False)
-    assert not form.presets.isEnabled()
-    assert "no filters" in form.presets.toolTip()
+    assert not form.presets.isVisibleTo(form)
 
 
 def test_options_that_take_each_others_place_are_never_both_given(qtbot: Any) -> None:
@@ -364,4 +363,4 @@ def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> N
 def test_the_tab_key_goes_from_the_cutoff_to_the_presets(qtbot: Any) -> None:
     form = SearchForm()
     qtbot.addWidget(form)
-    assert form.editors["cutoff"].nextInFocusChain() is form.presets
+    assert form.editors["evalue"].nextInFocusChain() is form.presets

@@ -51,7 +51,7 @@ class AlignmentSpec(Spec):
     )
     refinement: int = option(
         -1, "--refinement", "Sweeps of refinement", "move single residues in at most so many sweeps; -1 for as many as"
-        " it takes", ALIGNING, signed=True, first=True, empty="until nothing improves",
+        " it takes", ALIGNING, signed=True, empty="until nothing improves",
     )  # fmt: skip
     without_dynamic_weights: bool = option(
         False, "--nodynamicweights", "Fixed weights", "keep what a merge is worth when its columns have grown", ALIGNING
@@ -90,7 +90,7 @@ class AlignmentSpec(Spec):
     )
     without_learning: bool = option(
         False, "--nolearn", "Use published parameters",
-        "take gaps and substitutions as published, do not learn them from the sequences", LEARNING, first=True,
+        "take gaps and substitutions as published, do not learn them from the sequences", LEARNING,
     )  # fmt: skip
     without_gap_learning: bool = option(
         False, "--nolearngap", "Keep gaps", "do not learn how gaps open and go on", LEARNING

@@ -57,7 +57,7 @@ class PairwiseSpec(Spec):
     direction: Literal["pairwise"] = "pairwise"
     matrix: str | None = option(
         None, "--matrix", "Matrix", "substitution matrix: a name (any case) or a file as the NCBI has them"
-        " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING, first=True, choices={None: "usual"},
+        " [BLOSUM62; for nucleic acids match 2, mismatch -3]", SCORING, choices={None: "usual"},
         file="Open a matrix", names="clalign.formats.matrices:matrix_names",
     )  # fmt: skip
     match: int | None = option(
@@ -88,9 +88,7 @@ class PairwiseSpec(Spec):
         "auto", "--strand", "Strand", "strands of nucleic queries [both in a search, plus for pairs]", SCORING,
         choices={"auto": "both in a search, plus for pairs", "both": "both", "plus": "plus", "minus": "minus"},
     )  # fmt: skip
-    top: int = option(
-        500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True, first=True
-    )
+    top: int = option(500, "--top", "Most hits", "report at most so many targets for each query", REPORT, positive=True)
     evalue: float = option(
         10.0, "-E", "E-value at most", "report targets with at most this E-value", REPORT, positive=True, first=True
     )

@@ -63,7 +63,7 @@ class SearchSpec(Spec):
     )
     inclusion_evalue: float = option(
         0.01, "--incE", "Significant E-value", "call {found} with at most this E-value significant", SIGNIFICANCE,
-        positive=True, first=True,
+        positive=True,
     )  # fmt: skip
     inclusion_score: float | None = option(
         None, "--incT", "Significant score", "call {found} with at least this score significant", SIGNIFICANCE
@@ -85,16 +85,16 @@ class SearchSpec(Spec):
     cutoff: CutoffName = option(
         "none",
         "--cut_ga|--cut_tc|--cut_nc",
-        "Cutoff of the model",
+        "Threshold",
         "use the model's own thresholds",
         MODEL,
         values={"ga": "gathering", "tc": "trusted", "nc": "noise"},
         first=True,
         choices={
-            "none": "the E-values above",
-            "ga": "gathering cutoff (GA)",
-            "tc": "trusted cutoff (TC)",
-            "nc": "noise cutoff (NC)",
+            "none": "E-value at most",
+            "ga": "Gathering cutoff (GA)",
+            "tc": "Trusted cutoff (TC)",
+            "nc": "Noise cutoff (NC)",
         },
     )
     without_filters: bool = option(

@@ -36,7 +36,7 @@ class AlignSheet(SpecSheet):
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
         self.sequences = NarrowBox()
-        texts = ("Align sequences", "How they are aligned", "Align")
+        texts = ("Align sequences", "Align")
         super().__init__(workspace, OptionForm(AlignmentSpec, "sequences"), options, texts, "Start the alignment")
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:

@@ -51,7 +51,7 @@ class PairSheet(SpecSheet):
     def __init__(self, workspace: Workspace, options: Options) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
         self.scoring = label("", "muted", wrap=True)
-        texts = ("Compare sequences", "How they are scored, and what is reported", "Compare")
+        texts = ("Compare sequences", "Compare")
         super().__init__(workspace, PairForm(), options, texts, "Start the comparison (Ctrl+Shift+R)")
         self.form.box.insertWidget(1, self.scoring)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchSpec, replaced_by
@@ -10,7 +13,7 @@ from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import (
     OptionForm,
 )
-from ...views.widgets.parts import allow_entry, label
+from ...views.widgets.parts import allow_entry
 
 CUSTOM = "own"
 """Entry in place of a preset when the filter options match none."""
@@ -20,6 +23,8 @@ FOUND = "sequences (in a scan: profiles)"
 
 class SearchForm(OptionForm):
     """The options, with presets of the filters."""
+
+    beside: ClassVar[Mapping[str, str]] = {"cutoff": "evalue"}
 
     def __init__(self) -> None:
         super().__init__(SearchSpec, FOUND)
@@ -32,14 +37,16 @@ class SearchForm(OptionForm):
 
     def _preset_box(self) -> QComboBox:
         made, place = NarrowBox(), self.first.grid.rowCount()
-        self.first.add(place, "How thorough", made)
-        self.setTabOrder(self.editors["cutoff"], made)
-        made.setAccessibleName("How thorough the search is")
-        self.first.grid.addWidget(label("--max --F1 --F2", "muted"), place, 2)
+        self._preset_words = self.first.add(place, "Thoroughness", made)
+        self.setTabOrder(self.editors["evalue"], made)
         for key, (text, _) in PRESETS.items():
             made.addItem(text, key)
-        made.addItem("As chosen below", CUSTOM)
-        allow_entry(made, made.count() - 1, "Choose the filter options below.")
+        made.addItem("As set under Filters", CUSTOM)
+        made.setToolTip(
+            "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which"
+            " is slow\n--max --F1 --F2"
+        )
+        allow_entry(made, made.count() - 1, "Set the filters under More options.")
         return made
 
     def _take_preset(self, key: str) -> None:
@@ -67,14 +74,8 @@ class SearchForm(OptionForm):
         if not has_hmmer3 and self.presets.currentData() != "default":  # of an earlier search
             self._take_preset("default")
         self._show_replaced()
-        self.presets.setEnabled(has_hmmer3)
-        tip = (
-            "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which "
-            "is slow"
-            if has_hmmer3
-            else "HMMER2 profiles have no filters."
-        )
-        self.presets.setToolTip(tip)
+        for widget in (self.presets, self._preset_words):
+            widget.setVisible(has_hmmer3)
 
     def offer_cutoffs(self, cutoffs: dict[str, float], is_one: bool = True) -> None:
         """Enable the cutoffs that every profile has, with their scores if there is one profile."""

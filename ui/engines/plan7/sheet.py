@@ -10,17 +10,14 @@ from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESET_FIELDS, SearchSpec
 from clalign.values.documents import Card
-from clalign.values.specs import Spec
+from clalign.values.specs import REPORT, Spec
 
 from ... import formatting
 from ...models.workspace import Notice, Workspace
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import FormLines, Options
+from ...views.widgets.option_form import Options
 from ...views.widgets.parts import button, notice_row
-from ...views.widgets.spec_sheet import (
-    LINES,
-    SpecSheet,
-)
+from ...views.widgets.spec_sheet import SpecSheet
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 
@@ -42,15 +39,15 @@ class RunSheet(SpecSheet):
         self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
         has_filters = has_hmmer3(workspace.profiles)
         options = {name: value for name, value in options.items() if has_filters or name not in PRESET_FIELDS}
-        texts = ("Search", "How well a hit must match", "Run search")
-        super().__init__(workspace, SearchForm(), options, texts, "Start the search (Ctrl+R)")
+        texts = ("Search", "Run search")
+        form = SearchForm()
+        reporting = form.groups[REPORT]
+        reporting.add(reporting.grid.rowCount(), "Look for", self.direction)
+        self.direction.activated.connect(lambda: self.show_spec())
+        super().__init__(workspace, form, options, texts, "Start the search (Ctrl+R)")
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         return {"profiles": ("Profile", self.profiles), "sequences": ("Sequences", self.sequences)}
-
-    def _add_lines(self, lines: FormLines) -> None:
-        lines.add(2 * LINES, "Look for", self.direction)
-        self.direction.activated.connect(lambda: self.show_spec())
 
     def show_workspace(self) -> None:
         """List files and devices, and the cutoffs and presets that apply."""

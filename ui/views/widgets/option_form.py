@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 import math
 import textwrap
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, ClassVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QVBoxLayout,
@@ -25,19 +26,16 @@ from clalign.values.specs import Spec, options_of
 
 from ... import formatting
 from .choices import NarrowBox
-from .parts import IconButton, button, label, row, set_role
+from .parts import IconButton, button, label, row, set_role, stacked
 
-TICK_LETTERS = 38
+TICK_LETTERS = 52
 """Letters of a line beside a check box."""
 
 LABELS, NARROW_LABELS, NARROW = 166, 110, 600
 """Pixels of labels, the same all over a sheet; less in a narrow sheet."""
 
-LAST = 118
+LAST = 74
 """Pixels of the column behind the fields."""
-
-LONG_FLAG = 16
-"""Letters from which on the name of an option takes two lines."""
 
 Field = dataclasses.Field[Any]
 
@@ -78,17 +76,10 @@ class FormLines(QWidget):
         super().resizeEvent(event)
 
 
-def flag_label(flag: str) -> QLabel:
-    """Return the names of an option on the command line, each on its own line."""
-    lines = []
-    for name in flag.split("|"):
-        middle = name.rfind("-") + 1 if name.rfind("-") > 1 else LONG_FLAG - 5
-        lines += [name[:middle], name[middle:]] if len(name) > LONG_FLAG else [name]
-    return label("\n".join(lines), "muted")
-
-
 class OptionForm(QWidget):
-    """Labels at the left, names of the command line in gray at the right.
+    """The options that most runs need, and below a button all others, in groups.
+
+    Names of the command line are in the tooltips.
 
     Parameters
     ----------
@@ -101,13 +92,19 @@ class OptionForm(QWidget):
     changed = Signal()
     resized = Signal()
 
+    beside: ClassVar[Mapping[str, str]] = {}
+    """Options that share a line with another one, by its name."""
+
     def __init__(self, spec: type[Spec], found: str) -> None:
         super().__init__()
         self._fields, self._found = {field.name: field for field in options_of(spec)}, found
         self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields.values() if field.metadata.get("first")]
         self._rest = [field for field in self._fields.values() if field not in first]
-        self.more = self._grid(self._rest)
+        self.groups = {title: self._grid(self._of_group(title)) for title in self._titles()}
+        self.more = QWidget()
+        parts = [part for title, lines in self.groups.items() for part in (label(title, "muted"), lines)]
+        self.more.setLayout(stacked(*parts, spacing=6))
         self.more.hide()
         self.more_button = button("More options", self.toggle_more, "flat")
         self.more_button.setCheckable(True)
@@ -119,25 +116,35 @@ class OptionForm(QWidget):
         box.addLayout(row(self.more_button, None))
         box.addWidget(self.more)
 
+    def _titles(self) -> list[str]:
+        """Return the groups of the options that are not shown at once."""
+        return list(dict.fromkeys(field.metadata["group"] for field in self._rest))
+
+    def _of_group(self, title: str) -> list[Field]:
+        return [field for field in self._rest if field.metadata["group"] == title]
+
     def _grid(self, fields: list[Field]) -> FormLines:
         made = FormLines()
-        for place, field in enumerate(fields):
-            editor = self._editor(field)
-            words = made.add(place, field.metadata["label"], editor)
-            for widget in (words, editor):
-                widget.setToolTip(field.metadata["help"].format(found=self._found))
-            self.editors[field.name] = editor
-            made.grid.addLayout(self._last(field), place, 2)
+        for field in fields:
+            self.editors[field.name] = editor = self._editor(field)
+            editor.setToolTip(self._tip(field))
+            editor.setAccessibleName(field.metadata["label"])
+        for place, field in enumerate(field for field in fields if field.name not in self.beside.values()):
+            shown: QWidget = self.editors[field.name]
+            if field.name in self.beside:
+                shown = QWidget()
+                shown.setLayout(row((self.editors[field.name], 2), (self.editors[self.beside[field.name]], 1)))
+            made.add(place, field.metadata["label"], shown).setToolTip(self._tip(field))
+            if heading := field.metadata.get("file"):
+                opens = IconButton("folder-open-outline", heading, partial(self._ask_file, field.name, heading))
+                made.grid.addWidget(opens, place, 2, Qt.AlignmentFlag.AlignLeft)
+            else:
+                made.grid.addWidget(label(), place, 2)  # an empty column would take no room
         return made
 
-    def _last(self, field: Field) -> QHBoxLayout:
-        """Return the third column: the option's name, and a button that chooses a file if it may name one."""
-        flag = flag_label(field.metadata["flag"])
-        if "file" not in field.metadata:
-            return row(flag, None)
-        heading = field.metadata["file"]
-        opens = IconButton("folder-open-outline", heading, lambda: self._ask_file(field.name, heading))
-        return row(flag, None, opens, spacing=0)
+    def _tip(self, field: Field) -> str:
+        """Return what an option does, and its name on the command line."""
+        return f"{field.metadata['help'].format(found=self._found)}\n{field.metadata['flag'].replace('|', ' ')}"
 
     def _ask_file(self, name: str, heading: str) -> None:
         path, _ = QFileDialog.getOpenFileName(self, heading)
@@ -200,7 +207,7 @@ class OptionForm(QWidget):
     def _allow(self, name: str, reason: str) -> None:
         """Enable an option, or disable it at its default with the reason in its tooltip."""
         self.editors[name].setEnabled(not reason)
-        self.editors[name].setToolTip(reason or self._fields[name].metadata["help"].format(found=self._found))
+        self.editors[name].setToolTip(reason or self._tip(self._fields[name]))
 
     def values(self) -> tuple[Options, str]:
         """Return the options by name, and what is wrong with them; empty if nothing is."""

@@ -57,7 +57,7 @@ class SpecSheet(Sheet):
     options : dict
         Values that the form is filled in with.
     texts : tuple of str
-        The heading, the heading of the form, and the text of the button that starts the run.
+        The heading, and the text of the button that starts the run.
     tip : str
         Tooltip of that button.
     """
@@ -71,7 +71,7 @@ class SpecSheet(Sheet):
     action_requested = Signal(str)
 
     def __init__(
-        self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str, str], tip: str
+        self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str], tip: str
     ) -> None:
         super().__init__(texts[0], 680)
         form.set_values(options)
@@ -81,7 +81,7 @@ class SpecSheet(Sheet):
         self.command = label("", "muted", wrap=True, selectable=True)
         self.command.setFont(theme.mono_font(9))
         self.estimate = label("", "muted")
-        self.run_button = button(texts[2], self._run, "primary", tip)
+        self.run_button = button(texts[1], self._run, "primary", tip)
         self._run_tip = tip
         self._is_wanted: Callable[[], bool] | None = None
         self._dry_runs: dict[str, JobResult] = {}
@@ -89,19 +89,14 @@ class SpecSheet(Sheet):
         self._typing.timeout.connect(self.request_forecast)
         self.setFocusProxy(self.run_button)
         self._notices, self.cautions = QVBoxLayout(), QVBoxLayout()
-        self._build(texts[1])
+        self._build()
         self._connect()
         self.show_workspace()
 
-    def _build(self, how: str) -> None:
-        self.body.addWidget(label("What", "muted"))
+    def _build(self) -> None:
         self.body.addWidget(self._file_lines())
-        self.body.addSpacing(8)
-        self.body.addWidget(label(how, "muted"))
+        self.form.box.insertWidget(1, self._device_line())
         self.body.addWidget(self.form)
-        self.body.addSpacing(8)
-        self.body.addWidget(label("Where", "muted"))
-        self.body.addWidget(self._device_line())
         self.body.addLayout(self._notices)
         self.body.addStretch(1)
         self.foot.addLayout(self.cautions)  # which are seen without scrolling
