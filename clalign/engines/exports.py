@@ -202,6 +202,8 @@ class Export(Struct, frozen=True):
         search writes to such files what is significant.
     serves : str
         What tools that read alignments take of a run by it: its ``alignment``, or the ``posteriors`` of its pairs.
+    group : str
+        What sort of thing it is, by which the window arranges them.
     is_main : bool
         Whether it goes to standard output where no output is named. Of two, one has `columns`, and is written if any
         are named.
@@ -229,6 +231,7 @@ class Export(Struct, frozen=True):
     columns: NamedColumns | None = None
     aligns: Literal["", "one query", "all queries"] = ""
     serves: Literal["", "alignment", "posteriors"] = ""
+    group: Literal["sequences", "alignment", "table", "annotation", "report"] = "table"
     is_main: bool = False
     is_of_run: bool = False
     is_exact: bool = False
@@ -283,6 +286,7 @@ ARCHITECTURE_GFF3 = Export(
     counts="domain",
     options=("overlaps", "clans"),
     is_of_run=True,
+    group="annotation",
 )
 
 PLACES = {
@@ -311,6 +315,7 @@ ARCHITECTURES = (
             LazyImport(f"{_ARCHITECTURES}:write_{name}"),
             counts="part",
             options=("overlaps",),
+            group="annotation",
         )
         for name, (flag, what, words, ending) in PLACES.items()
     ),
@@ -344,7 +349,7 @@ def _table_files(table: str, before: str, ending: str) -> tuple[Export, Export]:
             counts=table.removesuffix("s"),
             options=SPECIES,
             is_exact=True,
-            needs=LazyImport(f"{_FILES}:arrow_modules"),
+            needs=LazyImport(f"{_FILES}:check_arrow"),
         ),
     )
 
@@ -363,6 +368,7 @@ ALIGNMENTS = tuple(
         LazyImport(f"clalign.engines.hit_alignments:write_{name}"),
         counts="row",
         aligns="one query",
+        group="alignment",
         is_exact=True,
         has_remarks=False,
     )
@@ -446,4 +452,5 @@ REPORT = Export(
     "-report.html",
     LazyImport("clalign.engines.report:write_html"),
     options=("overlaps", "clans", "listed"),
+    group="report",
 )

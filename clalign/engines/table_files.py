@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import importlib
+import importlib.util
 from collections.abc import Iterable
 from itertools import islice
 from typing import Any, TextIO
@@ -51,6 +51,12 @@ def write_csv(source: Source, stream: TextIO, table: str) -> int:
     return count
 
 
+def check_arrow() -> None:
+    """Raise `OptionError` if what writes Parquet is not installed."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL)
+
+
 def arrow_modules() -> tuple[Any, Any]:
     """Return what writes Parquet.
 
@@ -59,10 +65,8 @@ def arrow_modules() -> tuple[Any, Any]:
     OptionError
         If it is not installed.
     """
-    try:
-        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL) from None
+    check_arrow()
+    return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
 
 
 def write_parquet(source: Source, stream: TextIO, table: str) -> int:

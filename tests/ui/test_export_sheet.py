@@ -12,7 +12,7 @@ from clalign.runs.run_file import open_run
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results.export_sheet import ExportChoices, ExportSheet
+from clalign.ui.views.results.export_sheet import GROUPS, ExportChoices, ExportSheet
 
 
 @pytest.mark.parametrize("engine", ["plan7", "pairwise"])
@@ -23,7 +23,14 @@ def test_another_form_moves_nothing(qtbot: Any, tmp_path: Path, engine: str) -> 
     sheet.resize(560, 900)
     sheet.show()
     height, applies = sheet.preferred_height(560), {}
-    for button in sheet.forms.buttons():
+    for form in forms:
+        button = sheet.groups.button(list(GROUPS).index(form.group))
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(8, button.height() // 2))
+        button = sheet.forms.button(forms.index(form))
+        if not button.isEnabled():
+            assert form.needs is not None
+            assert button.toolTip()
+            continue
         QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(8, button.height() // 2))
         assert button.isChecked()
         assert sheet.preferred_height(560) == height
@@ -39,10 +46,9 @@ def test_what_is_of_all_queries_is_proposed_of_all_hits(qtbot: Any, tmp_path: Pa
     counts, forms = {"all": 9, "filtered": 3, "selected": 1}, engine_named("plan7").exports
     sheet = ExportSheet(ExportChoices("hits", counts, tmp_path, forms))
     qtbot.addWidget(sheet)
-    names = [form.name for form in forms]
 
     def which(form: str) -> str:
-        sheet.forms.button(names.index(form)).click()
+        sheet.choose_form(form)
         return next(key for key in counts if sheet.button_of(key).isChecked())
 
     assert [which(form) for form in ("tsv", "architecture", "csv")] == ["filtered", "all", "filtered"]
@@ -75,6 +81,22 @@ def test_significant_hits_are_offered_where_hits_are_judged(qtbot: Any, tmp_path
     assert not any("ignificant" in button.text() for button in sheet.which.buttons())
 
 
+def test_a_group_keeps_its_format_and_shows_the_first_lines(qtbot: Any, window: MainWindow, families: Path) -> None:
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
+    window.controller.hits.export_hits()
+    sheet: Any = window.sheets.sheet
+    sheet.choose_form("domtsv")
+    sheet.choose_form("jsonl")
+    qtbot.waitUntil(lambda: sheet.preview.toPlainText().startswith("{"))
+    sheet.groups.button(list(GROUPS).index("report")).click()
+    assert sheet._form.group == "report"
+    sheet.groups.button(list(GROUPS).index("table")).click()
+    assert sheet._form.name == "jsonl"
+    window.sheets.close_sheet()
+
+
 @pytest.mark.thorough
 def test_the_window_exports_what_the_search_called_significant(
     qtbot: Any, window: MainWindow, families: Path, monkeypatch: pytest.MonkeyPatch
@@ -105,7 +127,7 @@ def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, wind
     sheet: ExportSheet | None = None
 
     def judge(form: str, which: str, is_refused: bool, words: str = "") -> None:
-        sheet.forms.button([one.name for one in sheet._choices.forms].index(form)).click()
+        sheet.choose_form(form)
         sheet.button_of(which).click()
         qtbot.waitUntil(lambda: form not in ("afa", "a2m") or None not in sheet._n_queries.values())
         assert sheet.export_button.isEnabled() != is_refused

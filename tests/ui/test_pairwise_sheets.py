@@ -112,7 +112,7 @@ def test_blast_columns_are_chosen_and_kept(qtbot: Any, window: MainWindow, opene
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
         assert sheet.columns.isEnabled() == bool(part), "the form is kept, too"
-        QTest.mouseClick(sheet.forms.button(1), LEFT)
+        sheet.choose_form("outfmt")
         assert sheet.columns.isEnabled()
         assert sheet.columns.text() == ("std qcovs" if part else "std")
         if not part:

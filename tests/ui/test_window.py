@@ -353,7 +353,7 @@ def test_an_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_
         QTest.keyClick(window, Qt.Key.Key_E, CTRL)
         sheet = window.sheets.sheet
         assert isinstance(sheet, ExportSheet)
-        QTest.mouseClick(sheet.forms.button(number), LEFT, pos=QPoint(6, 8))
+        sheet.choose_form(form.name)
         which = ("all", "filtered", "selected")[number]
         QTest.mouseClick(sheet.button_of(which), LEFT, pos=QPoint(6, 8))
         path = tmp_path / f"out{number}" / f"hits{form.ending}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QGuiApplication
 
+from clalign.engines.export import export
+from clalign.formats.scratch import Scratch
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
     from ..models.results.run_view import RunView
     from ..views.results.export_sheet import ExportSheet
     from ..views.results.results_page import ResultsPage
+
+
+PREVIEW_HITS, PREVIEW_LETTERS = 3, 2000
+"""Hits that are written to show how a file begins, and how much of it is read."""
 
 
 def _words_of_one(run: RunView) -> str:
@@ -42,6 +48,22 @@ def _with_queries(path: Path, which: str, hits: list[int] | None) -> tuple[str, 
     """Return ids of hits and the number of queries that found them; called in the reader's thread."""
     with open_run(path) as run:
         return which, HitQueries(run.connection, hits, which == "significant").n_with_hits(by_target=False)
+
+
+def _taxonomy(page: ResultsPage, shape: dict[str, Any]) -> dict[str, Any]:
+    """Return where the species of an export are looked up, if it names them."""
+    species = page.run.hits.query.species
+    if not species.path or not ("species" in shape or "columns" in shape):
+        return {}
+    return {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
+
+
+def _first_lines(run: Path, what: str, hits: list[int], shape: dict[str, Any]) -> str:
+    """Return the beginning of what an export of some hits writes; called in the reader's thread."""
+    with Scratch() as folder:
+        export(run, what, folder / "preview", hits, **shape)
+        with open(folder / "preview", encoding="utf-8", errors="replace") as stream:
+            return stream.read(PREVIEW_LETTERS)
 
 
 class HitController(Controller):
@@ -88,6 +110,7 @@ class HitController(Controller):
         sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
         sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
+        sheet.preview_requested.connect(lambda *asked: self._preview(page, sheet, *asked))
         self._app.window.sheets.open_sheet(sheet)
 
     def _export(self, page: ResultsPage, sheet: ExportSheet, what: str, path: str, which: str) -> None:
@@ -96,12 +119,17 @@ class HitController(Controller):
             self._columns = sheet.columns.text().strip()
         self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
         self._app.window.sheets.close_sheet()
-        species = page.run.hits.query.species
-        if species.path and ("species" in shape or "columns" in shape):
-            shape |= {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
+        shape |= _taxonomy(page, shape)
         if which == "significant":
             shape["significant"] = True
         self._jobs.export(str(page.run.path), what, path, _ids(page, which), **shape)
+
+    def _preview(self, page: ResultsPage, sheet: ExportSheet, what: str, which: str) -> None:
+        """Show in the sheet how the file will begin."""
+        rows = page.hits.table.chosen_ranges() if which == "selected" else [range(PREVIEW_HITS)]
+        hits, shape, path = page.run.hits.ids(rows)[:PREVIEW_HITS], sheet.shape(), page.run.path
+        shape |= _taxonomy(page, shape) | {"provenance": False}
+        self._app.reader.ask((id(sheet), "preview"), lambda: _first_lines(path, what, hits, shape), sheet.take_preview)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
         """Show in the sheet how many queries found some hits."""

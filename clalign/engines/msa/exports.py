@@ -29,6 +29,7 @@ ROWS = (
         counts="sequence",
         is_exact=True,
         has_remarks=False,
+        group="alignment",
     ),
     Export(
         "stockholm",
@@ -39,6 +40,7 @@ ROWS = (
         LazyImport(f"{_HERE}:write_stockholm"),
         counts="sequence",
         serves="alignment",
+        group="alignment",
     ),
     *(
         Export(
@@ -50,6 +52,7 @@ ROWS = (
             LazyImport(f"{_HERE}:write_form"),
             argument=form,
             counts="sequence",
+            group="alignment",
             is_exact=form == "a2m",
             has_remarks=form != "a2m",
         )

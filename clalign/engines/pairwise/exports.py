@@ -15,6 +15,7 @@ TEXT = Export(
     LazyImport(f"{_HERE}:write_text"),
     options=("alignments", "width"),
     is_main=True,
+    group="report",
 )
 
 TABLE = Export(
@@ -40,7 +41,7 @@ SCORES = Export(
     separator="\t",
 )
 
-SAM = Export("sam", "--sam", "write SAM", "SAM", ".sam", LazyImport(f"{_HERE}:write_sam"))
+SAM = Export("sam", "--sam", "write SAM", "SAM", ".sam", LazyImport(f"{_HERE}:write_sam"), group="alignment")
 
 JSONL = Export(
     "jsonl",
@@ -61,6 +62,7 @@ STOCKHOLM = Export(
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
+    group="alignment",
 )
 
 SEQUENCES = (
@@ -74,6 +76,7 @@ SEQUENCES = (
         counts="sequence",
         is_exact=True,
         has_remarks=False,
+        group="sequences",
     ),
     Export(
         "fasta_matched",
@@ -86,6 +89,7 @@ SEQUENCES = (
         options=("flank", "matched_by"),
         is_exact=True,
         has_remarks=False,
+        group="sequences",
     ),
 )
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -17,8 +16,11 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QLineEdit,
     QMenu,
+    QPlainTextEdit,
     QRadioButton,
+    QSizePolicy,
     QSpinBox,
+    QStackedWidget,
     QWidget,
 )
 
@@ -26,7 +28,7 @@ from clalign.engines.exports import Export, NamedColumns, Shape
 from clalign.errors import OptionError
 from clalign.formats.writers import PROVENANCE_ENDING
 
-from ... import formatting
+from ... import formatting, theme
 from ..widgets.flow import Flow
 from ..widgets.parts import (
     button,
@@ -34,6 +36,18 @@ from ..widgets.parts import (
     row,
 )
 from ..widgets.sheet import Sheet
+
+GROUPS = {
+    "sequences": "Sequences",
+    "alignment": "Alignment",
+    "table": "Table",
+    "annotation": "Annotation",
+    "report": "Report",
+}
+"""Titles of the groups of formats."""
+
+PREVIEW_MS, PREVIEW_LINES = 200, 5
+"""Pause after a change before the first lines are written, and how many are shown."""
 
 HIT_CHOICES = {
     "all": "All reported hits",
@@ -79,10 +93,28 @@ class ExportChoices:
         return next((form.columns for form in self.forms if form.columns is not None), None)
 
 
+class FirstLines(QPlainTextEdit):
+    """The first lines of a file, cut where they are too long."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setFont(theme.mono_font(9))
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setAccessibleName("First lines of the file")
+        self.setFixedHeight(PREVIEW_LINES * self.fontMetrics().lineSpacing() + 14)
+
+
 class ExportSheet(Sheet):
-    """Emits format, file and hits; see `shape` for the rest."""
+    """First what is exported, then its format; emits format, file and hits; see `shape` for the rest."""
 
     export_requested = Signal(str, str, str)
+
+    preview_requested = Signal(str, str)
+    """Format and choice of hits whose first lines are needed; see `take_preview`."""
 
     queries_requested = Signal(str)
     """The choice of hits whose number of queries is needed; see `take_queries`."""
@@ -92,7 +124,12 @@ class ExportSheet(Sheet):
         self._choices = choices
         self._n_queries: dict[str, int | None] = {}
         self._own_name = False
-        self.forms, self.which = QButtonGroup(self), QButtonGroup(self)
+        self.groups, self.forms, self.which = QButtonGroup(self), QButtonGroup(self), QButtonGroup(self)
+        self._pages = QStackedWidget()
+        self._pages.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._last: dict[str, int] = {}  # the format that was chosen of each group
+        self._later = QTimer(self, singleShot=True, interval=PREVIEW_MS)
+        self._later.timeout.connect(lambda: self.preview_requested.emit(self._form.name, self._which))
         self.path = QLineEdit()
         self.path.setAccessibleName("File to write")
         self.path.textEdited.connect(self._note_name)
@@ -102,10 +139,12 @@ class ExportSheet(Sheet):
         self._add_forms()
         self._add_columns()
         self._add_which()
-        self.body.addWidget(label("File", "muted"))
-        self.body.addLayout(row(self.path, button("Choose…", self._choose_path)))
-        self.body.addWidget(self.problem)
+        self.preview = FirstLines()
+        self.body.addWidget(label("First lines", "muted"))
+        self.body.addWidget(self.preview)
         self.body.addStretch(1)
+        self.foot.addLayout(row(label("File", "muted"), self.path, button("Choose…", self._choose_path)))
+        self.foot.addWidget(self.problem)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
         self.setFocusProxy(self.forms.button(self.forms.checkedId()))
         self.forms.buttonToggled.connect(lambda: self._propose())
@@ -114,32 +153,62 @@ class ExportSheet(Sheet):
         self._propose()
 
     def _add_forms(self) -> None:
-        self.body.addWidget(label("As", "muted"))
-        for number, form in enumerate(self._choices.forms):
-            self.forms.addButton(QRadioButton(form.words), number)
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(16)
-        self._grid.setVerticalSpacing(2)
-        self.body.addLayout(self._grid)
-        self._place_forms(self.preferred_width)
         forms = self._choices.forms
+        present = [group for group in GROUPS if any(form.group == group for form in forms)]
+        for place, group in enumerate(present):
+            made = QRadioButton(GROUPS[group])
+            self.groups.addButton(made, list(GROUPS).index(group))
+            self._pages.addWidget(self._page_of(group))
+            made.toggled.connect(lambda is_on, group=group, place=place: self._show_group(group, place, is_on))
+        self.body.addWidget(label("What", "muted"))
+        self.body.addLayout(Flow(*self.groups.buttons(), spacing=24))
+        self.body.addWidget(label("Format", "muted"))
+        self.body.addWidget(self._pages)
         wanted = [form for form in forms if form.name == self._choices.form]
         wanted += [form for form in forms if form.separator == "\t"]  # before anything was exported
-        self.forms.button(forms.index((wanted or forms)[0])).setChecked(True)
+        first = (wanted or list(forms))[0]
+        self._last[first.group] = forms.index(first)
+        self.groups.button(list(GROUPS).index(first.group)).setChecked(True)
         self.body.addSpacing(8)
 
-    def _place_forms(self, width: int) -> None:
-        """Arrange the formats in two columns, or in one if they would not fit."""
-        made, room = self.forms.buttons(), width - 2 * 20 - 12  # margins and a scroll bar
-        half = -(-len(made) // 2)
-        needed = sum(max(b.sizeHint().width() for b in part) for part in (made[:half], made[half:]) if part)
-        n_lines = half if needed + self._grid.horizontalSpacing() <= room else len(made)
-        for place, choice in enumerate(made):
-            self._grid.addWidget(choice, place % n_lines, place // n_lines)
+    def _page_of(self, group: str) -> QWidget:
+        """Return the formats of a group, in two columns; those that cannot be written say why."""
+        page, grid = QWidget(), QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(2)
+        numbers = [number for number, form in enumerate(self._choices.forms) if form.group == group]
+        half = -(-len(numbers) // 2)
+        for place, number in enumerate(numbers):
+            form = self._choices.forms[number]
+            made = QRadioButton(form.words)
+            made.setToolTip(form.help[:1].upper() + form.help[1:])
+            try:
+                form.check()
+            except OptionError as error:
+                made.setEnabled(False)
+                made.setText(f"{form.words} – not installed")
+                made.setToolTip(str(error))
+            made.toggled.connect(lambda is_on, number=number: self._last.update({group: number}) if is_on else None)
+            self.forms.addButton(made, number)
+            grid.addWidget(made, place % half, place // half)
+        grid.setRowStretch(half, 1)
+        page.setLayout(grid)
+        return page
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._place_forms(self.width())
-        super().resizeEvent(event)
+    def _show_group(self, group: str, place: int, is_on: bool) -> None:
+        """Show the formats of a group, and choose the one that was chosen of it before, or its first one."""
+        if is_on:
+            first = next(number for number, form in enumerate(self._choices.forms) if form.group == group)
+            self._pages.setCurrentIndex(place)
+            self.forms.button(self._last.get(group, first)).setChecked(True)
+
+    def choose_form(self, name: str) -> None:
+        """Choose a format and its group."""
+        number = next(number for number, form in enumerate(self._choices.forms) if form.name == name)
+        self._last[self._choices.forms[number].group] = number
+        self.groups.button(list(GROUPS).index(self._choices.forms[number].group)).setChecked(True)
+        self.forms.button(number).setChecked(True)
 
     def _add_columns(self) -> None:
         """Add the line for names of columns, which one of the formats needs."""
@@ -214,7 +283,7 @@ class ExportSheet(Sheet):
             elif key == "significant":
                 made.setToolTip("As judged by the search; for tables of domains only significant domains")
             self.which.addButton(made, number)
-            self.body.addWidget(made)
+        self.body.addLayout(Flow(*self.which.buttons(), spacing=24))
         n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
         self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
         self.button_of(self._usual_which).setChecked(True)
@@ -276,10 +345,24 @@ class ExportSheet(Sheet):
                 named.check(f"{named.before}{self.columns.text()}")
             except OptionError as error:
                 problem = str(error)
+        self._preview_later(problem)
         self.export_button.setEnabled(not problem)
         self.export_button.setToolTip(problem)
         exists = not problem and path.exists()
         self.problem.setText(f"{path.name} exists and will be replaced." if exists else problem)
+
+    def _preview_later(self, problem: str) -> None:
+        """Have the first lines written, unless they are no text, or there is a problem."""
+        self._later.stop()
+        if self._form.ending.endswith((".parquet", ".html")):
+            self.preview.setPlainText(f"{self._form.words}: nothing that could be shown as lines here.")
+        elif not problem:
+            self._later.start()
+
+    def take_preview(self, answer: str | Exception) -> None:
+        """Show the first lines, or why there are none."""
+        text = f"No preview: {answer}" if isinstance(answer, Exception) else answer
+        self.preview.setPlainText("\n".join(text.splitlines()[:PREVIEW_LINES]))
 
     def _known_queries(self) -> int:
         """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""

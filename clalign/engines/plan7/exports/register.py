@@ -19,6 +19,7 @@ TEXT = Export(
     by_query=LazyImport("clalign.engines.plan7.exports.text:write_profile"),
     options=("alignments", "width", "accessions"),
     is_main=True,
+    group="report",
 )
 
 HMMER_TABLES = (
@@ -101,6 +102,7 @@ STOCKHOLM = Export(
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
+    group="alignment",
 )
 
 SEQUENCES = (
@@ -114,6 +116,7 @@ SEQUENCES = (
         counts="sequence",
         is_exact=True,
         has_remarks=False,
+        group="sequences",
     ),
     Export(
         "fasta_matched",
@@ -126,6 +129,7 @@ SEQUENCES = (
         options=("flank", "matched_by"),
         is_exact=True,
         has_remarks=False,
+        group="sequences",
     ),
 )
 
