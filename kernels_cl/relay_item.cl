@@ -8,23 +8,38 @@
      given         uint[n]
      numbers       uint[2 * n], in: the numbers before the first round in its first half; out: after an even number of
                    rounds there, else in the second half
+     times         ulong[rounds][groups][2], out, if TIMED: when each group comes to a meeting and leaves it
 
    Scalars
      first, last   rounds of this launch, counted from 0; the last one not included
 
    Macros
+     TIMED     1 to note times
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: n groups of any size, a number for each work-item; with BARRIER_METHOD 0 a round a launch. */
 
 #include "common/group_barriers.h"
+#include "common/clocks.h"
+
+#ifndef TIMED
+#define TIMED 0
+#endif
+#if TIMED
+#define TIMES __global ulong *times,
+#define NOTE(round, place) \
+    if (local_id == 0) times[2 * ((size_t)(round) * meeting.n + meeting.group) + (place)] = ticks_now()
+#else
+#define TIMES
+#define NOTE(round, place)
+#endif
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
 
 __kernel void relay(__global const int *facts, volatile __global int *words, GROUPS_SHARE uint *numbers,
-                    const int first, const int last)
+                    TIMES const int first, const int last)
 {
     __local int told[2];
     meeting_t meeting;
@@ -36,8 +51,10 @@ __kernel void relay(__global const int *facts, volatile __global int *words, GRO
     for (int round = first; round < last; round++) {
         const int from = round % 2 ? side : 0;
         numbers[side - from + own] = 1664525u * numbers[from + next] + 1013904223u + (uint)round;
+        NOTE(round, 0);
         if (round + 1 < last && !SABOTAGE && !groups_meet(&meeting))
             return;
+        NOTE(round, 1);
     }
 }
 

@@ -7,9 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from clalign.compute.group_barriers import GroupBarrier
 from clalign.jobs import JobContext
 from clalign.labs.ladder_data import divergence_sets
 from clalign.labs.occupancy import occupancy
+from clalign.labs.published_synchronization import SIZE
 from clalign.labs.repeating import Asked, Found, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.reference.viterbi import viterbi_rows
@@ -208,6 +210,18 @@ def branches_found(asked: Asked, context: JobContext) -> Found:
         for name, lengths in reading.items()
     }
     return Found({"rows": rows, "readers": readers})
+
+
+def tree_found(asked: Asked, context: JobContext) -> Found:
+    """Return how many groups of 32 work-items a tree holds by its levels."""
+    del asked, context
+    rows: Table = {}
+    for levels in (2, 3, 4):
+        n = SIZE
+        while GroupBarrier(n * SIZE, SIZE, "ulfs").levels <= levels:
+            n *= SIZE
+        rows[f"{levels} levels"] = {"groups": n}
+    return Found({"rows": rows})
 
 
 def occupancy_found(asked: Asked, context: JobContext) -> Found:

@@ -10,12 +10,14 @@ from msgspec import Struct
 
 from clalign.compute.group_barriers import GroupBarrier, Rounds
 from clalign.compute.sessions import Check, KernelSession
+from clalign.databases.examples import example_file
+from clalign.databases.loading import load_database
+from clalign.formats.matrices import DEFAULT_PROTEIN, load_matrix, usual_gaps
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.sync.bitonic_sort import BITONIC_SORT
 from clalign.stages.sync.relay import RelayStage
-from clalign.values.alphabets import encode
 from clalign.values.pair_batches import PairBatch
-from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.values.scoring import Scoring
 from clalign.values.sequences import SequenceBatch
 
 
@@ -62,16 +64,15 @@ class Sorting:
 
 
 class Aligning:
-    """A random sequence of bases and an altered copy of it, of which the best local alignment is found."""
+    """Two sequences of proteins of Swiss-Prot, joined, of which the best local alignment is found."""
 
     def __init__(self, n: int, seed: int, check: Check) -> None:
-        rng = np.random.default_rng(seed)
-        query = encode("ACGT")[rng.integers(0, 4, n)]
-        target = np.delete(query, rng.integers(0, n, n // 50))
-        altered = rng.integers(0, len(target), n // 10)
-        target[altered] = encode("ACGT")[rng.integers(0, 4, len(altered))]
+        residues = load_database(example_file("swissprot_sample.fasta.gz"))[0].codes
+        begin = int(np.random.default_rng(seed).integers(0, len(residues) - 2 * n))
+        query, target = np.split(np.array(residues[begin : begin + 2 * n]), 2)
         self._batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
-        self._scoring = Scoring(SubstitutionMatrix.match_mismatch(2, -3), GapCosts(7, 2))
+        matrix = load_matrix(DEFAULT_PROTEIN)
+        self._scoring = Scoring(matrix, usual_gaps(matrix)[0])
         right = LONG_PAIR.reference(self._batch, LongPairChoice(self._scoring), check)
         self._end = right.score, right.query_range[1], right.target_range[1]
 

@@ -277,6 +277,33 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         return "\n".join([title, *(text_lines(shown, row["values"]) if row["values"] else ()), *rest, ""])
 
 
+def _timelines(document: Document, rows: list[Row]) -> Chart:
+    """Return a bar for each group of each timeline, up to when it leaves, and a mark where it comes."""
+    del document
+    bars = (Bar(row["name"], row["leaves"], row["comes"], f"{row['leaves']:.3g}") for row in rows)
+    return BarChart(
+        "Groups at a meeting", "microseconds since the first came", tuple(bars), "waits until it leaves", "comes"
+    )
+
+
+def _groups(document: Document) -> list[Row]:
+    """Return when each group of each timeline comes and leaves."""
+    found: dict[str, Row] = {}
+    for value in _values(document):
+        if value["quantity"] in ("comes", "leaves") and value["here"] is not None:
+            name = f"{value['item']}: {value['row']}"
+            found.setdefault(name, {"name": name})[value["quantity"]] = value["here"]
+    return list(found.values())
+
+
+TIMELINES = Experiment("timelines", "Timelines", "when groups come to a meeting and leave it", (
+    TextColumn("Group", "Of the figure", text_of("name"), width=200),
+    TextColumn("Comes (µs)", "Since the first came", number("comes", ".4g"), True, 110),
+    TextColumn("Leaves (µs)", "Since the first came", number("leaves", ".4g"), True, 110),
+    TextColumn("", "", lambda row: "", width=20, stretch=True),
+), _timelines, _groups)  # fmt: skip
+
+
 def _laboratory(source: Publication) -> PublicationLab:
     return PublicationLab(
         kind=kind_of(source),
@@ -291,6 +318,7 @@ def _laboratory(source: Publication) -> PublicationLab:
         experiments=(
             ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
             Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
+            *[TIMELINES] * any("comes" in item.quantities for item in source.items),
         ),
     )
 

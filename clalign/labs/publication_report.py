@@ -12,6 +12,7 @@ from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.writers import whole_file
 from clalign.labs.laboratory import DONE, Document
 from clalign.labs.publication_lab import VALUES, PublicationLab
+from clalign.values.charts import BarChart
 from clalign.values.text_columns import Row, TextColumn, in_text, markdown
 
 CHART_WIDTH = 900.0
@@ -26,7 +27,9 @@ def write_report(folder: Path, measured: Sequence[tuple[PublicationLab, Document
     OutputError
         If one cannot be written.
     """
-    charts = {f"{laboratory.source.key}.svg": _chart(laboratory, document) for laboratory, document in measured}
+    charts = {
+        name: picture for laboratory, document in measured for name, picture in _charts(laboratory, document).items()
+    }
     pages = {"report.md": "\n".join(_markdown(measured)), "report.html": html_report(measured), **charts}
     for name, text in pages.items():
         with whole_file(str(folder / name)) as stream:
@@ -39,10 +42,14 @@ def html_report(measured: Sequence[tuple[PublicationLab, Document]]) -> str:
     return "\n".join(_html(measured))
 
 
-def _chart(laboratory: PublicationLab, document: Document) -> str:
-    """Return the chart of the gains of a source as SVG."""
-    gains = laboratory.experiments[1]
-    return drawing_svg(chart_drawing(gains.chart(document, gains.rows_of(document)), CHART_WIDTH, 0.0))
+def _charts(laboratory: PublicationLab, document: Document) -> dict[str, str]:
+    """Return the charts of the figures of a source as SVG, by the names of their files."""
+    found = {}
+    for one in laboratory.experiments[1:]:
+        chart = one.chart(document, one.rows_of(document))
+        if isinstance(chart, BarChart) and chart.bars:
+            found[f"{laboratory.source.key}-{one.key}.svg"] = drawing_svg(chart_drawing(chart, CHART_WIDTH, 0.0))
+    return found
 
 
 def _machine(document: Document) -> str:
@@ -66,7 +73,7 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
     yield from (f"- {line}" for line in _head(measured))
     for laboratory, document in measured:
         yield f"\n## {laboratory.source.key}: {laboratory.source.title}\n\n{laboratory.source.about}\n"
-        yield f"![Gains]({laboratory.source.key}.svg)"
+        yield from (f"![{name}]({name})" for name in _charts(laboratory, document))
         for row in document["rows"]:
             yield f"\n### {row['name']}: {row['text']}\n"
             if row["status"] == DONE:
@@ -94,7 +101,7 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
     yield from (f'<p class="muted">{escape(line)}</p>' for line in _head(measured))
     for laboratory, document in measured:
         yield f"<h2>{laboratory.source.key}: {escape(laboratory.source.title)}</h2>"
-        yield f"<p>{escape(laboratory.source.about)}</p>{_chart(laboratory, document)}"
+        yield f"<p>{escape(laboratory.source.about)}</p>{''.join(_charts(laboratory, document).values())}"
         for row in document["rows"]:
             yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>"
             if row["status"] == DONE:

@@ -1,4 +1,4 @@
-"""Hits and times of HMMER2's algorithm for real families in real sequences, its program beside it (004, 7 and 10).
+"""Real families in real sequences: hits and times of HMMER2's algorithm, its program beside (004, chapters 7 and 10).
 
 Eleven of the source's twenty families are bundled, as Pfam has them now; others come from the user's files.
 """

@@ -19,6 +19,8 @@ from clalign.labs import formulas
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
 from clalign.labs.measuring import Bench
+from clalign.labs.meeting_times import meeting_times
+from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
@@ -173,19 +175,27 @@ def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
 def _device(asked: Asked, context: JobContext) -> Found:
     """Return what OpenCL tells of the device."""
     del context
+    from clalign.compute.opencl.device_facts import device_facts
+
     device = measurable_device(asked.device)
-    numbers = {
+    facts, capability = device_facts(device), device.compute_capability
+    numbers: dict[str, float | None] = {
         "multiprocessors": device.n_compute_units,
         "global memory, GiB": device.memory_bytes / 2**30,
         "local memory, KiB": device.local_bytes / 2**10,
         "largest work-group": device.max_work_group,
+        "cache of global memory, MiB": facts["cache"] / 2**20,
+        "registers of a work-group": facts.get("registers"),
+        "work-items of a multiprocessor": LIMITS[capability][0] * WARP if capability in LIMITS else None,
     }
     texts = {
         "name": device.name,
         "multiprocessors": f"{device.n_compute_units:,}",
         "global memory": size_text(device.memory_bytes),
         "local memory": size_text(device.local_bytes),
+        "cache of global memory": size_text(facts["cache"]),
         "largest work-group": f"{device.max_work_group:,} work-items",
+        "driver": f"{device.platform}, {device.driver}",
     }
     return Found({"rows": {
         name: {"number": numbers.get(name), "text": texts.get(name)} for name in (*numbers, *texts)
@@ -194,7 +204,7 @@ def _device(asked: Asked, context: JobContext) -> Found:
 
 Repeat = Callable[[Asked, JobContext], Found]
 
-WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "branches", "occupancy", "sorting")
+WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "branches", "tree", "occupancy", "sorting")
 """Repetitions that compute on no device."""
 
 
@@ -238,6 +248,8 @@ REPETITIONS: dict[str, Repetition] = {
     "sorting": Repetition("sorting on the host", sorting_found),
     "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
     "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
+    "meetings": Repetition("the device's clock in each group", meeting_times),
+    "tree": Repetition("the rule of the tree", formulas.tree_found),
     "device": Repetition("what OpenCL tells of the device", _device),
     "example": Repetition("the reference", formulas.example_found),
     "memory": Repetition("formulas", formulas.memory_found),

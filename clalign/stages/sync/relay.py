@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.group_barriers import BarrierKernel, GroupBarrier, Rounds
-from clalign.compute.sessions import Check, KernelSession, Stage, no_check
+from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, no_check
 
 SOURCE = "relay_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: tuple({"BARRIER_METHOD": method} for method in (0, 2, 3))}
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    SOURCE: ({"BARRIER_METHOD": 0}, {"BARRIER_METHOD": 2}, {"BARRIER_METHOD": 3}, {"BARRIER_METHOD": 1, "TIMED": 1})
+}
 """Choices that are compiled for other vendors in the tests."""
 
 Numbers = npt.NDArray[np.uint32]
@@ -39,9 +41,12 @@ class RelayStage(Stage[Numbers, int, Numbers]):
         return relayed(batch, model, check)
 
     def prepared(
-        self, session: KernelSession, batch: Numbers, model: int, how: GroupBarrier
+        self, session: KernelSession, batch: Numbers, model: int, how: GroupBarrier, *times: Buffer
     ) -> tuple[Rounds, Callable[[int], Numbers]]:
-        """Return the rounds, ready to begin, and what returns the numbers of those groups that took part in them."""
+        """Return the rounds, ready to begin, and what returns the numbers of those groups that took part in them.
+
+        With the macro TIMED there is a buffer of times, see ``relay_item.cl``.
+        """
         both = session.allocate(2 * batch.nbytes)
         session.launch(SOURCE, "copy_numbers", {}, batch.size, None, session.upload(batch), both)
 
@@ -49,7 +54,7 @@ class RelayStage(Stage[Numbers, int, Numbers]):
             halves: Numbers = session.download(both, (2, *batch.shape), np.uint32)
             return halves[model % 2, :n]
 
-        return Rounds(session, how, BarrierKernel(SOURCE, "relay", (both,), self.defines), model), found
+        return Rounds(session, how, BarrierKernel(SOURCE, "relay", (both, *times), self.defines), model), found
 
     def start(self, session: KernelSession, batch: Numbers, model: int) -> Callable[[], Numbers]:
         rounds, found = self.prepared(session, batch, model, self.how)
