@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from msgspec import Struct
 
-from clalign import tracing
 from clalign.common.amounts import size_text
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.labs import formulas
+from clalign.labs.driver_calls import calls_found
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
-from clalign.labs.measuring import Bench
 from clalign.labs.meeting_times import meeting_times
 from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
@@ -26,8 +24,6 @@ from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
 from clalign.labs.repeating import Asked, Found, PartOf, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
-from clalign.labs.smith_waterman_ladder import random_pairs
-from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, SCORING
 from clalign.labs.synchronization import (
     MAX_GROUPS,
     SynchronizationSpec,
@@ -38,9 +34,6 @@ from clalign.labs.synchronization import (
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_alignments import whole_alignments
 from clalign.values.text_columns import Row
-
-TRACED = ("global", "local")
-"""The rungs of 001 whose commands the source lists: its first version, and its final one."""
 
 WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
@@ -62,49 +55,6 @@ def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext, **mor
         speedups = row["speedups"] or (None, None, None)
         row |= dict(zip(("forward_speedup", "backward_speedup", "baum_welch_speedup"), speedups, strict=True))
     return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
-
-
-def _commands(asked: Asked, context: JobContext) -> Found:
-    """Return what the commands of a run of 001's versions take by the device's clock, by their kinds.
-
-    Each runs once before, so that its programs and buffers are there.
-    """
-    device = measurable_device(asked.device)
-    batch = random_pairs(*(3, 16) if asked.is_small else (PAIRS, LENGTH), asked.seed)
-    begins = tracing.recorded() is None
-    recording = tracing.recorded() or tracing.begin("laboratory")
-    rows: Table = {}
-    alignments: list[Any] = []
-    try:
-        for rung in (rung for rung in PAIR_RUNGS if rung.name in TRACED):
-            bench = Bench(device, context, "", 1, reports=False)
-            try:
-                alignments.append(bench.session.run(rung.stage(device), batch, SCORING))
-                since = tracing.now()
-                bench.session.run(rung.stage(device), batch, SCORING)
-                _ = bench.session.copy_seconds  # copies to the device are recorded when their time is asked for
-            finally:
-                bench.close()
-            rows |= _kinds_of_commands(rung.name, recording, since)
-    finally:
-        if begins:
-            tracing.end()
-    wrong = () if alignments[0] == alignments[1] else (f"alignments of {' and '.join(TRACED)}",)
-    return Found({"rows": rows}, f"{device.name}, {len(batch):,} pairs.", wrong)
-
-
-def _kinds_of_commands(rung: str, recording: tracing.Recording, since: int) -> Table:
-    """Return time, number and share of the kernels and copies of a device that began since a time."""
-    kinds: dict[str, list[int]] = {"kernels": [], "copies": []}
-    for track, spans in recording.tracks().items():
-        for span in spans if track.kind != tracing.HOST else ():
-            if span.begin >= since and span.name != "compare":
-                kinds["kernels" if span.category == "kernels" else "copies"].append(span.end - span.begin)
-    total = max(1, sum(map(sum, kinds.values())))
-    return {
-        f"{rung}: {kind}": {"ms": sum(took) / 1e6, "commands": len(took), "share": sum(took) / total}
-        for kind, took in kinds.items()
-    }
 
 
 def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
@@ -227,7 +177,7 @@ class Repetition(Struct, frozen=True):
 
 REPETITIONS: dict[str, Repetition] = {
     "sw": Repetition("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16})),
-    "commands": Repetition("commands by the device's clock", _commands),
+    "calls": Repetition("calls of the driver, by the host's clock", calls_found),
     "viterbi": Repetition(
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
