@@ -1,6 +1,6 @@
 """Whole commands on a processor beside their peers: what a person waits for, by the clock and in processor seconds.
 
-Four jobs, of which --only chooses some; all programs take turns, and what they report is compared.
+Five jobs, of which --only chooses some; all programs take turns, and what they report is compared.
 
 proteome  many HMMER3 models in a small set of proteins, beside hmmsearch
 models    a few HMMER3 models in many random sequences, beside hmmsearch
@@ -11,6 +11,7 @@ sw        one query after the other in a large and a small database, beside para
 hmmer2    HMMER2 models in random sequences, all in one command and each by itself, beside hmm2search, which takes one
           model at a time: as many processes as cores, each with its part of the sequences (some builds of it hang
           with threads, others have none)
+build     one profile, and many, of alignments of mutated copies, beside hmmbuild
 
 Databases are synthetic and seeded, with Swiss-Prot's lengths, where no file is given; this program has encoded them
 and built its kernels before (in an untimed first run). Without a library random models are made. Medians of the
@@ -55,7 +56,7 @@ from smith_waterman import GAPS, PEERS, Peer
 from clalign.values.alphabets import decode
 from clalign.values.synthetic import random_codes, swissprot_lengths
 
-JOBS = ("proteome", "models", "sw", "hmmer2")
+JOBS = ("proteome", "models", "sw", "hmmer2", "build")
 EXAMPLES = Path(__file__).parents[1] / "resources" / "examples"
 HMMER2_MODELS = EXAMPLES / "rrm_1.hmm", EXAMPLES / "thioesterase.hmm"
 
@@ -315,6 +316,43 @@ def hmmer2(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
+# Profiles of alignments
+
+
+def write_families(path: Path, n_families: int, n_rows: int = 40, n_columns: int = 250) -> None:
+    """Write alignments of copies of a random protein, each with 40 % of its residues replaced and 5 % left out."""
+    rng = np.random.default_rng([SEED, n_families])
+    with path.open("w") as file:
+        for number in range(n_families):
+            base = random_codes(rng, n_columns)
+            file.write(f"# STOCKHOLM 1.0\n#=GF ID family{number}\n")
+            for row in range(n_rows):
+                text = decode(np.where(rng.random(n_columns) < 0.4, random_codes(rng, n_columns), base))
+                is_gap = rng.random(n_columns) < 0.05
+                letters = "".join("-" if gap else letter for letter, gap in zip(text, is_gap, strict=True))
+                file.write(f"s{row} {letters}\n")
+            file.write("//\n")
+
+
+def build(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
+    """Measure building profiles beside hmmbuild."""
+    program = shutil.which("hmmbuild")
+    if program is None:
+        raise SystemExit("hmmbuild is not here: install HMMER 3, or choose other jobs with --only.")
+    mine, theirs, rows = folder / "ours.hmm", folder / "theirs.hmm", []
+    for n in (1, options.families):
+        families = folder / f"families{n}.sto"
+        write_families(families, n)
+        own = ["hmmbuild", "-q", "--amino", "--device", options.device, "-o", os.devnull, mine, families]
+        peer = [program, "--cpu", str(options.cores), "--amino", "-o", os.devnull, theirs, families]
+        ours(folder, *own)
+        turns = {"clalign": lambda own=own: ours(folder, *own), "hmmbuild": lambda peer=peer: run_command(peer)}
+        found = in_turns(options.repeats, turns)
+        texts = [[line for line in path.read_text().splitlines() if line[:4] != "DATE"] for path in (mine, theirs)]
+        rows.append({"job": "build", "families": n, "equal": texts[0] == texts[1], **found})
+    return rows
+
+
 def parsed() -> argparse.Namespace:
     """Return the options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -334,6 +372,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--queries", type=int, nargs="+", default=[150, 350, 1000], help="residues, of sw")
     parser.add_argument("--hmmer2", type=Path, nargs="+", default=list(HMMER2_MODELS), help="files of one model each")
     parser.add_argument("--hmmer2-residues", type=float, default=9e6)
+    parser.add_argument("--families", type=int, default=40, help="alignments of build")
     parser.add_argument("--output", type=Path, help="where to write the results as JSON (default: the screen)")
     parser.add_argument("--peer-part", nargs=4, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -351,7 +390,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder:
         for job in options.only:
-            measure = {"sw": smith_waterman, "hmmer2": hmmer2}.get(job)
+            measure = {"sw": smith_waterman, "hmmer2": hmmer2, "build": build}.get(job)
             rows += measure(options, Path(folder)) if measure else hmmer3(job, options, Path(folder))
     is_equal = all(row["equal"] for row in rows)
     system = {"system": f"{platform.system()} {platform.machine()}", "cores": options.cores}
