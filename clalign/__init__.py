@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from clalign.api import hmmsearch as hmmsearch
     from clalign.api import merge as merge
     from clalign.api import open_run as open_run
+    from clalign.api import phmmer as phmmer
     from clalign.api import picture as picture
     from clalign.api import sw as sw
     from clalign.databases.loading import load_database as load_database
@@ -74,6 +75,7 @@ else:
                 "hmmsearch",
                 "merge",
                 "open_run",
+                "phmmer",
                 "picture",
                 "sw",
             ],

@@ -235,6 +235,23 @@ def hmmscan(
     return _computed("hmmscan", (profiles, targets), run, context, options)
 
 
+def phmmer(
+    queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: object,
+) -> Results:  # fmt: skip
+    """Search proteins against proteins, each by a profile that is made of it; as `hmmsearch` otherwise.
+
+    Parameters
+    ----------
+    queries, targets : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    run, context
+        As of `hmmsearch`.
+    **options
+        Fields of `SearchSpec`, such as ``evalue=1e-5``, ``matrix="BLOSUM45"`` or ``popen=0.01``.
+    """
+    return _computed("phmmer", (queries, targets), run, context, options)
+
+
 def sw(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
     **options: object,

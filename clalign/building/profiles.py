@@ -107,7 +107,7 @@ class Builder:
         """
         rows = self._digital(alignment)
         if self.spec.by_matrix and len(rows.codes) == 1:
-            return self._by_matrix(rows, alignment, name)
+            return self._by_matrix(rows, alignment)
         weights, checksum = self._weights(rows, alignment), rows.checksum()
         rows = rows.with_fragments(self.spec.fragthresh)
         is_match = self._match_columns(rows, weights, alignment)
@@ -121,8 +121,8 @@ class Builder:
         found = probabilities(counts.scaled(float(effective) / n_rows), self.prior)
         node_mask = "".join(chr(mask[column]).replace(".", "-") for column in columns) if mask else ""
         facts = {"sequences": f"{n_rows}", "checksum": f"{checksum}"}
-        hmm = self._described(found, alignment, name, columns)
-        hmm = self._calibrated(replace(hmm, facts=facts), float(effective))
+        hmm = self._described(found, alignment, name, columns, float(effective))
+        hmm = self._calibrated(replace(hmm, facts=facts))
         match = hmm.match.copy()
         match[1:-1][[letter == "m" for letter in node_mask.ljust(hmm.length)[:-1]]] = self.background  # as HMMER has it
         hmm = self._with_limit(replace(hmm, match=match))
@@ -130,24 +130,37 @@ class Builder:
             hmm = replace(hmm, transitions=with_gaps(hmm.transitions, *self.gaps))
         return Built(hmm, columns + 1, node_mask)
 
-    def _by_matrix(self, rows: DigitalRows, alignment: RowAlignment, name: str) -> Built:
+    def _by_matrix(self, rows: DigitalRows, alignment: RowAlignment) -> Built:
         """Return the profile of a single row by a substitution matrix."""
         codes = residues_of(rows)
         if not len(codes):
             raise NoProfile("its only row has no residues.", "Add some.")
+        hmm = self.of_sequence(codes, alignment.names[0])
+        assert isinstance(hmm.settings, Hmmer3Settings)
+        return Built(replace(hmm, settings=replace(hmm.settings, effective_n=1.0)), None, "")
+
+    def of_sequence(self, codes: npt.NDArray[np.uint8], name: str, accession: str = "", description: str = "") -> Hmm:
+        """Return the profile of a sequence by a substitution matrix.
+
+        Parameters
+        ----------
+        codes : uint8[M]
+            As in `DigitalRows`, without gaps.
+        name, accession, description : str
+        """
         opening, extension = self.gaps
         assert opening is not None
         assert extension is not None
         found = of_sequence(codes, self.by_residue, opening, extension, self.alphabet)
         hmm = Hmm(
-            name=alignment.names[0], accession="", description="", alphabet=self.alphabet, match=found.match,
+            name=name, accession=accession, description=description, alphabet=self.alphabet, match=found.match,
             insert=found.insert, transitions=found.transitions,
             consensus=consensus_of_sequence(codes, found.match, self.alphabet), reference="", structure="",
             cutoffs=Cutoffs(), calibration=None,
             settings=Hmmer3Settings("f", None, None, None, composition(found), None, None),
             facts={"sequences": "1", "history": ORIGIN},
         )  # fmt: skip
-        return Built(self._with_limit(self._calibrated(hmm, 1.0)), None, "")
+        return self._with_limit(self._calibrated(hmm))
 
     @property
     def gaps(self) -> tuple[float | None, float | None]:
@@ -164,9 +177,7 @@ class Builder:
         matrix = self.spec.matrix or DEFAULT_MATRIX[self.alphabet.name]
         return conditional(scores_of(matrix, self.alphabet), self.alphabet)
 
-    def _calibrated(self, hmm: Hmm, effective: float) -> Hmm:
-        assert isinstance(hmm.settings, Hmmer3Settings)
-        hmm = replace(hmm, settings=replace(hmm.settings, effective_n=effective))
+    def _calibrated(self, hmm: Hmm) -> Hmm:
         return calibrated(hmm, self.session, self.sequences, self.spec.tail)
 
     def _digital(self, alignment: RowAlignment) -> DigitalRows:
@@ -228,7 +239,9 @@ class Builder:
         target = target_entropy(len(counts.match) - 1, least, spec.esigma)
         return by_entropy(counts, n_rows, self.background, self.prior, target)
 
-    def _described(self, found: Counts, alignment: RowAlignment, name: str, columns: npt.NDArray[np.int64]) -> Hmm:
+    def _described(
+        self, found: Counts, alignment: RowAlignment, name: str, columns: npt.NDArray[np.int64], effective: float
+    ) -> Hmm:
         """Return the profile with what the alignment says of its nodes."""
         notes = dict(reversed(alignment.notes.file))
 
@@ -249,7 +262,7 @@ class Builder:
             structure=of_nodes("SS_cons"),
             cutoffs=Cutoffs(*(_scores(notes.get(tag)) for tag in ("GA", "TC", "NC"))),
             calibration=None,
-            settings=Hmmer3Settings("f", None, None, None, composition(found), None, None),
+            settings=Hmmer3Settings("f", None, None, None, composition(found), None, effective),
         )
 
     def _with_limit(self, hmm: Hmm) -> Hmm:

@@ -17,7 +17,7 @@ from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
 from clalign.values.devices import cluster_of, without_cluster
-from clalign.values.specs import Spec
+from clalign.values.specs import Spec, has_meaning
 from clalign.values.typed_numbers import count, number, signed_number, whole_number
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
@@ -31,11 +31,11 @@ def add_fields(parser: CommandParser, spec: type, command: Command | None = None
 
     The namespace gets only the flags that were given; see `spec_of`. `command` is that of an engine, if there is one.
     """
-    found, aliases = (command.found, command.aliases) if command else ("", {})
+    found, aliases, preset = (command.found, command.aliases, command.preset) if command else ("", {}, {})
     hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
-        if "flag" not in field.metadata:
+        if "flag" not in field.metadata or not has_meaning(field, spec, preset):
             continue
         given = field.metadata
         title, flag, text = given["group"], given["flag"], given["help"].format(found=found)

@@ -52,11 +52,12 @@ OPTIONS = (
 COMMANDS = (
     ("hmmsearch", "hmm2search hmmsearch2 hmmsearch3 nhmmer search"),
     ("hmmscan", "hmm2pfam hmmpfam nhmmscan pfamscan scan"),
+    ("phmmer", "jackhmmer"),
     ("calibrate", "hmm2calibrate hmmcalibrate"),
     ("hmmbuild", "build hmm2build"),
     ("logo", "hmmlogo skylign weblogo"),
     ("picture", "chart draw figure plot"),
-    ("sw", "align blast blastn blastp diamond fasta36 mmseqs needle parasail phmmer smith-waterman ssearch ssearch36"
+    ("sw", "align blast blastn blastp diamond fasta36 mmseqs needle parasail smith-waterman ssearch ssearch36"
            " swipe water"),
     ("devices", "clinfo list"),
     ("gui", "open start ui window"),

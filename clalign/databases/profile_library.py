@@ -70,17 +70,31 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
     """
     with tracing.span("read profiles", "reading"), opened(path) as source:
         sums = cache.checksums_of(source, QuietContext())
-        place = cache.profile_folder() / f"{sums.sha256}-{VERSION}"
-        if keep and place.is_dir():
-            with suppress(*_UNREADABLE):
-                models = list(_read(place))
-                cache.mark_used(place)
-                return models, sums.sha256
-        if keep:
-            with suppress(_NotKept, *_UNREADABLE):  # else they are read into memory
-                _keep(_checked(source, sums, check), place)
-                return list(_read(place)), sums.sha256
-        return list(_checked(source, sums, check)), sums.sha256
+        return kept_models(sums.sha256, lambda: _checked(source, sums, check), keep), sums.sha256
+
+
+def kept_models(digest: str, make: Callable[[], Iterator[Hmm]], keep: bool = True) -> list[Hmm]:
+    """Return the models that something with a checksum stands for, decoded before or now.
+
+    Parameters
+    ----------
+    digest : str
+    make : callable
+        Yields them; called where they are not in the cache, and once more if they cannot be written there.
+    keep : bool
+        Whether they are read from and written to the cache.
+    """
+    place = cache.profile_folder() / f"{digest}-{VERSION}"
+    if keep and place.is_dir():
+        with suppress(*_UNREADABLE):
+            models = list(_read(place))
+            cache.mark_used(place)
+            return models
+    if keep:
+        with suppress(_NotKept, *_UNREADABLE):  # else they are read into memory
+            _keep(make(), place)
+            return list(_read(place))
+    return list(make())
 
 
 def _checked(source: Source, sums: cache.Checksums, check: Callable[[], None]) -> Iterator[Hmm]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, get_origin, get_type_hints
 
@@ -119,14 +119,23 @@ def option(default: Any, flag: str, label: str, text: str, group: str, **more: A
     what is shown at once; ``of_file``, for what belongs to the opened files; ``choices``, a mapping of each value of a
     list to words; ``empty``, words in place of the default, so that no value stands for it; ``file``, the heading of
     the dialog that asks for one. For both: ``positive``, for numbers above 0. For shells: ``names``, the place of a
-    function that returns names that may stand in place of a file.
+    function that returns names that may stand in place of a file. ``when`` maps other fields to the values with which
+    alone the option has a meaning.
     """
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
 
 
+def has_meaning(option: dataclasses.Field[Any], spec: type, values: Mapping[str, object]) -> bool:
+    """Return whether an option of a spec has a meaning beside some values of other fields, else their defaults."""
+    defaults = {f.name: f.default for f in dataclasses.fields(spec)}
+    when: Mapping[str, Collection[object]] = option.metadata.get("when", {})
+    return all(values.get(name, defaults[name]) in wanted for name, wanted in when.items())
+
+
 def options_of(spec: type[Spec]) -> list[dataclasses.Field[Any]]:
     """Return the fields of a spec that have a flag, and do not belong to the opened files: those of its form."""
-    return [f for f in dataclasses.fields(spec) if "flag" in f.metadata and not f.metadata.get("of_file")]
+    found = (f for f in dataclasses.fields(spec) if "flag" in f.metadata and not f.metadata.get("of_file"))
+    return [f for f in found if has_meaning(f, spec, {})]
 
 
 def flag_of(name: str, spec: type) -> str:

@@ -9,6 +9,7 @@ ENGINE = Engine(
     commands={
         "hmmsearch": "search profile HMMs against sequences",
         "hmmscan": "find the profiles of a library that match each sequence",
+        "phmmer": "search protein sequences against protein sequences, each by a profile of its own",
     },
     query="profile",
     queries="profiles",

@@ -1,4 +1,4 @@
-"""``clalign hmmsearch`` and ``clalign hmmscan``."""
+"""``clalign hmmsearch``, ``clalign hmmscan`` and ``clalign phmmer``."""
 
 from __future__ import annotations
 
@@ -44,6 +44,18 @@ def has_several(spec: Spec) -> bool:
     return sum(1 for _ in islice(read_profiles(spec.paths[0]), 2)) > 1
 
 
+def has_several_sequences(spec: Spec) -> bool:
+    """Return whether there is more than one query; of standard input it is not known before it is read."""
+    from clalign.formats.blocks import Reading
+    from clalign.formats.readers import read_blocks
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import TextReader, opened
+
+    with opened(spec.paths[0]) as source:
+        blocks = read_blocks(identify(source).sequence_format(), Reading(TextReader(source), True))
+        return sum(len(block.texts) for block in islice(blocks, 2)) > 1
+
+
 _SEARCH = Command(
     description="Search profile HMMs against sequences. Names and meanings of the options are those of HMMER.",
     examples=(
@@ -75,5 +87,19 @@ COMMANDS = {
         preset={"direction": "scan"},
         found=FOUND["scan"],
         aliases={"sequence_format": "--qformat"},
+    ),
+    "phmmer": replace(
+        _SEARCH,
+        description="Search protein sequences against protein sequences: of each query a profile is made with a"
+        " substitution matrix, and searched with as hmmsearch does. Names and meanings of the options are those of"
+        " HMMER.",
+        examples=(
+            "clalign phmmer query.fasta proteins.fasta",
+            "clalign phmmer -E 1e-5 --tblout hits.tbl --noali queries.fasta proteins.fasta.gz",
+        ),
+        inputs=(Input("profiles", "SEQFILE", "queries: protein sequences; - is standard input"), _SEARCH.inputs[1]),
+        preset={"direction": "sequence"},
+        aliases={"matrix": "--mxfile"},
+        has_several=has_several_sequences,
     ),
 }

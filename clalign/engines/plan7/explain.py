@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from clalign.compute.opening import opening_of
 from clalign.databases.loading import load_database
-from clalign.databases.profile_library import load_library
 from clalign.engines.plan7.hmmer3.funnel import in_sentence
 from clalign.engines.plan7.profile_search import check_unchanged, prepare_search, with_alphabet_of_profiles
+from clalign.engines.plan7.queries import load_queries
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.steps import Step
 from clalign.engines.plan7.targets import targets_of
@@ -62,7 +62,7 @@ def explain(
     database, report = load_database(
         spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
     )
-    profiles, digest = load_library(spec.profiles, context.check)
+    profiles, digest = load_queries(spec, pick_device, context)
     if run is not None:
         check_unchanged(run, spec, report, digest)
     if not 0 <= profile < len(profiles):

@@ -12,10 +12,10 @@ from msgspec import Struct
 from clalign.compute.sessions import Session, Steps
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, reinterpreted
 from clalign.databases.loading import load_database
-from clalign.databases.profile_library import load_library
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.queries import load_queries
 from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
@@ -76,7 +76,7 @@ class ProfileWork(Struct):
         files = at_hand(run, spec, context) if is_begun else spec
         profiles, digest = task.given.get("profiles"), ""
         if profiles is None:
-            profiles, digest = load_library(files.profiles, context.check)
+            profiles, digest = load_queries(files, task.pick_device, context)
         build_ahead(task, profiles)
         database, report = load_database(
             files.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context

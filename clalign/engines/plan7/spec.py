@@ -11,10 +11,10 @@ from clalign.values.documents import SpecFields
 from clalign.values.shards import Shard, shard_option
 from clalign.values.specs import INPUT, REPORT, Spec, flag_of, option
 
-COMMANDS = {"search": "hmmsearch", "scan": "hmmscan"}
+COMMANDS = {"search": "hmmsearch", "scan": "hmmscan", "sequence": "phmmer"}
 """The command of each direction."""
 
-FOUND = {"search": "sequences", "scan": "profiles"}
+FOUND = {"search": "sequences", "scan": "profiles", "sequence": "sequences"}
 """What each direction finds and counts."""
 
 AS_MANY = "as many as there are"
@@ -28,6 +28,11 @@ keep HMMER's word, as ``included`` and, for the least score that passes, ``inclu
 MODEL = "Model cutoffs"
 FILTER = "Filters"
 ENGINE = "Scoring"
+STATISTICS = "Score statistics"
+
+OF_SEQUENCES: dict[str, tuple[str, ...]] = {"direction": ("sequence",)}
+OF_PROFILES: dict[str, tuple[str, ...]] = {"direction": ("search", "scan")}
+"""When an option has a meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +42,13 @@ class SearchSpec(Spec):
     Attributes
     ----------
     profiles, targets : str
-        Files; ``-`` is standard input.
+        Files; ``-`` is standard input. With the direction ``sequence`` the first one holds proteins, of each of which
+        a profile is made.
     device : str
         What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
     direction : str
         ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
-        sequence, its profiles, and E-values count profiles.
+        sequence, its profiles, and E-values count profiles. ``sequence``: for each protein, its sequences.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("profiles", "targets")
@@ -50,7 +56,7 @@ class SearchSpec(Spec):
     profiles: str
     targets: str
     device: str = "auto"
-    direction: Literal["search", "scan"] = "search"
+    direction: Literal["search", "scan", "sequence"] = "search"
     evalue: float = option(
         10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT, positive=True, first=True
     )
@@ -88,6 +94,7 @@ class SearchSpec(Spec):
         "Threshold",
         "use the model's own thresholds",
         MODEL,
+        when=OF_PROFILES,
         values={"ga": "gathering", "tc": "trusted", "nc": "noise"},
         first=True,
         choices={
@@ -115,6 +122,7 @@ class SearchSpec(Spec):
     compute_composition: bool = option(
         False, "--compute_compo", "Compute compositions",
         "compute the mean composition of profiles without a COMPO line for that filter (HMMER3 does without)", FILTER,
+        when=OF_PROFILES,
     )  # fmt: skip
     seed: int = option(
         42, "--seed", "Random seed", "seed of the sampling that separates close domains (HMMER3)", ENGINE
@@ -127,6 +135,37 @@ class SearchSpec(Spec):
     )
     sequence_format: str = option(
         "auto", "--tformat", "Sequence format", "format of the sequence file", INPUT, of_file=True
+    )
+    query_format: str = option(
+        "auto", "--qformat", "Query format", "format of the file of queries", INPUT, of_file=True, when=OF_SEQUENCES
+    )
+    matrix: str | None = option(
+        None, "--mx", "Matrix", "substitution matrix, by name or from a file [BLOSUM62]", ENGINE, when=OF_SEQUENCES
+    )
+    popen: float = option(0.02, "--popen", "Gap opening", "probability that a gap begins", ENGINE, when=OF_SEQUENCES)
+    pextend: float = option(0.4, "--pextend", "Gap extension", "probability that it goes on", ENGINE, when=OF_SEQUENCES)
+    msv_length: int = option(
+        200, "--EmL", "MSV length", "length of random sequences for MSV", STATISTICS, positive=True, when=OF_SEQUENCES
+    )
+    msv_n: int = option(
+        200, "--EmN", "MSV number", "random sequences for MSV", STATISTICS, positive=True, when=OF_SEQUENCES
+    )
+    viterbi_length: int = option(
+        200, "--EvL", "Viterbi length", "length of random sequences for Viterbi", STATISTICS, positive=True,
+        when=OF_SEQUENCES,
+    )  # fmt: skip
+    viterbi_n: int = option(
+        200, "--EvN", "Viterbi number", "random sequences for Viterbi", STATISTICS, positive=True, when=OF_SEQUENCES
+    )
+    forward_length: int = option(
+        100, "--EfL", "Forward length", "length of random sequences for Forward", STATISTICS, positive=True,
+        when=OF_SEQUENCES,
+    )  # fmt: skip
+    forward_n: int = option(
+        200, "--EfN", "Forward number", "random sequences for Forward", STATISTICS, positive=True, when=OF_SEQUENCES
+    )
+    tail: float = option(
+        0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS, positive=True, when=OF_SEQUENCES
     )
     skip_bad: bool = option(
         False, "--skip_bad", "Skip bad records",
@@ -163,8 +202,13 @@ class SearchSpec(Spec):
 
     @property
     def command(self) -> str:
-        """``hmmsearch`` or ``hmmscan``."""
+        """``hmmsearch``, ``hmmscan`` or ``phmmer``."""
         return COMMANDS[self.direction]
+
+    @property
+    def has_sequences(self) -> bool:
+        """Whether the queries are sequences, of each of which a profile is made."""
+        return self.direction == "sequence"
 
     @property
     def is_scan(self) -> bool:

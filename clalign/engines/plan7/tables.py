@@ -212,7 +212,7 @@ class SearchAsked(Asked, frozen=True, kw_only=True):
 class SearchFacts(BegunRun, frozen=True, kw_only=True):
     """The facts of a search or a scan that has begun."""
 
-    direction: Literal["search", "scan"]
+    direction: Literal["search", "scan", "sequence"]
     profiles_digest: str
     n_targets: Size
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
-from clalign.databases.profile_library import load_library
 from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
+from clalign.engines.plan7.queries import load_queries
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
@@ -46,7 +46,7 @@ from clalign.runs.derived import alike, unequal_cells, unequal_hits, unequal_que
 from clalign.runs.inputs import at_hand
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device
+from clalign.values.devices import REFERENCE, Device
 from clalign.values.documents import Verification
 from clalign.values.hits import Hit
 from clalign.values.profiles import IMPOSSIBLE, Hmm
@@ -84,7 +84,7 @@ def verify_run(
     Cancelled
         If it was stopped before anything was checked.
     """
-    inputs = _Inputs(run, context)
+    inputs = _Inputs(run, context, device)
     database, profiles = inputs.database, inputs.profiles
     keys, most = HitQueries(run.connection), MAX_CELLS["plan7"] if sample is None and hits is None else None
     sample = SAMPLE if sample is None else sample
@@ -119,13 +119,15 @@ def verify_run(
 class _Inputs:
     """The sequences and profiles of a run, which are those that it began with."""
 
-    def __init__(self, run: RunFile, context: JobContext) -> None:
+    def __init__(self, run: RunFile, context: JobContext, device: Device | None = None) -> None:
         self.spec = spec = at_hand(run, run.spec(SearchSpec), context)
         refuse_standard_input(run, spec.targets, spec.profiles)
         self.database, self.report = load_database(
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
-        self.profiles, digest = load_library(spec.profiles, context.check, keep=False)
+        # Files are read again. Profiles of sequences are made again by a device; the reference takes seconds for each.
+        keep = spec.has_sequences and (device is None or device.kind == "reference")
+        self.profiles, digest = load_queries(spec, lambda _: device or REFERENCE, context, keep)
         check_unchanged(run, spec, self.report, digest)
 
 

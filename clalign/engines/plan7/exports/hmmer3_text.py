@@ -48,9 +48,9 @@ class Layout(Struct, frozen=True):
         return accession if self.accessions and accession else name
 
 
-def query_lines(name: str, length: int, accession: str, description: str, is_scan: bool) -> Iterator[str]:
-    """Yield what the next part is about: a profile, or in a scan a sequence."""
-    yield f"Query:       {name}  [{'L' if is_scan else 'M'}={length}]"
+def query_lines(name: str, length: int, accession: str, description: str, is_sequence: bool) -> Iterator[str]:
+    """Yield what the next part is about: a profile or a sequence."""
+    yield f"Query:       {name}  [{'L' if is_sequence else 'M'}={length}]"
     if accession:
         yield f"Accession:   {accession}"
     if description:

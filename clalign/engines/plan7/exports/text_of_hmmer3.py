@@ -81,7 +81,8 @@ def _hits_and_domains(source: Source, query: Query) -> Iterator[str]:
     layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
     found = (sides(source, number, hit)[1] for number, hit in hits(source, query))
     both = ((source.cards[number], hit) for number, hit in hits(source, query))
-    yield from text.query_lines(query.name, query.length, query.accession, query.description, is_scan)
+    is_sequence = is_scan or source.spec.has_sequences
+    yield from text.query_lines(query.name, query.length, query.accession, query.description, is_sequence)
     yield from text.hit_lines(found, _longest_shown(source, query), layout)
     yield from ("", "")
     yield from text.domain_lines(both, layout)
