@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands
 from clalign.cli.streams import enough_read, show
+from clalign.common.plain_data import Json
 from clalign.errors import ExitCode, OptionError
 from clalign.values.typed_numbers import count
 
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.ENGINE if all(row["error"] for row in document["devices"]) else ExitCode.DONE
 
 
-def _measured(arguments: argparse.Namespace, imported: list[dict[str, Any]]) -> dict[str, Any]:
+def _measured(arguments: argparse.Namespace, imported: list[Json]) -> Json:
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
 from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import (
@@ -19,6 +18,7 @@ from clalign.cli.options import (
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
 from clalign.cli.streams import enough_read, show
+from clalign.common.plain_data import Json
 from clalign.errors import OptionError, OutputError
 from clalign.tools.specs import CalibrateSpec
 from clalign.values.typed_numbers import count, number, whole_number
@@ -109,7 +109,7 @@ def _output(arguments: argparse.Namespace) -> str:
     return target
 
 
-def fit_lines(fit: dict[str, Any]) -> list[str]:
+def fit_lines(fit: Json) -> list[str]:
     """Return a fit and its histogram as text: bars are scores, ``*`` is what the fit expects."""
     from clalign.values.evalues import gumbel_tail
 

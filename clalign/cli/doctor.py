@@ -12,7 +12,6 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -22,6 +21,7 @@ from clalign.cli.gui import has_display
 from clalign.cli.parser import Commands
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
+from clalign.common.plain_data import Json
 from clalign.errors import ClalignError, ExitCode
 from clalign.system.processes import (
     ProcessNotStarted,
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.DONE if usable else ExitCode.NO_DEVICE
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Json:
     """Return the content of the report as plain data."""
     devices, problem = _devices()
     window = _window()
@@ -177,7 +177,7 @@ def _probed(what: str, seconds: int) -> str:
         return (done.stderr.strip().splitlines() or ["it crashed"])[-1]
 
 
-def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
+def _findings(found: Json, problem: str) -> list[Finding]:
     findings = []
     if problem:
         findings.append(Finding(f"The devices could not be listed: {problem}", "Try: clalign devices --refresh"))
@@ -222,7 +222,7 @@ def _findings(found: dict[str, Any], problem: str) -> list[Finding]:
     return findings
 
 
-def _driver_hint(found: dict[str, Any]) -> str:
+def _driver_hint(found: Json) -> str:
     if found["versions"]["pocl-binary-distribution"]:
         return (
             "The driver pocl-binary-distribution is installed but shows no device. It needs a writable folder: set"
@@ -233,7 +233,7 @@ def _driver_hint(found: dict[str, Any]) -> str:
     return "Install an OpenCL driver for this machine's CPU or GPU."
 
 
-def report_lines(report: dict[str, Any]) -> list[str]:
+def report_lines(report: Json) -> list[str]:
     """Return the report as text."""
     from clalign.cli.devices import table
     from clalign.values.devices import Device

@@ -7,12 +7,13 @@ import mmap
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from clalign.common.plain_data import Json
 from clalign.formats.blocks import Block
 from clalign.formats.checksums import CheckedArray, PieceSums, checked_content, checked_json
 from clalign.formats.tally import MAX_SHOWN_LINES
@@ -356,7 +357,7 @@ class Manifest(Struct, frozen=True):
         Size of a file in bytes, by its name.
     """
 
-    facts: dict[str, Any]
+    facts: Json
     sums: dict[str, list[int]]
     sizes: dict[str, int]
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import asdict
 
 from clalign import tracing
+from clalign.common.plain_data import Json
 from clalign.databases import cache
 from clalign.databases.cache_root import WORKING, make_folder
 from clalign.databases.packed import MANIFEST
@@ -237,7 +237,7 @@ def _read(place: Path) -> Iterator[Hmm]:
     sums = checked_content((place / MANIFEST).read_text("utf-8"))
     if sums != {name: _checksum(place / name) for name in _FILES}:
         raise ValueError("the numbers are damaged")
-    models: list[dict[str, Any]] = json.loads((place / _MODELS).read_text("utf-8"))
+    models: list[Json] = json.loads((place / _MODELS).read_text("utf-8"))
     # Views of plain arrays cost a fraction of those of mapped ones; the pages stay mapped all the same.
     arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS}
     start = 0
@@ -249,7 +249,7 @@ def _read(place: Path) -> Iterator[Hmm]:
         raise ValueError("the numbers do not belong to the models")
 
 
-def _model(found: dict[str, Any], tables: dict[str, Floats], composition: npt.NDArray[np.float32]) -> Hmm:
+def _model(found: Json, tables: dict[str, Floats], composition: npt.NDArray[np.float32]) -> Hmm:
     statistics = {name: None if given is None else Calibration(**given) for name, given in found["statistics"].items()}
     settings = Hmmer3Settings(
         version=found["version"],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.errors import quoted
 from clalign.formats.blocks import WARNINGS
 from clalign.formats.tally import DIGITS, MAX_SHOWN_LINES, code_counts
@@ -134,7 +135,7 @@ class Facts(Struct, frozen=True):
     byte_counts: dict[str, int]
     byte_lines: dict[str, list[int]]
     byte_records: dict[str, str]
-    findings: dict[str, dict[str, Any]]
+    findings: dict[str, Json]
     n_sequences: int
     n_residues: int
     n_empty: int

@@ -13,6 +13,7 @@ from threading import Event as Flag
 from threading import RLock
 from typing import Any, Literal, NamedTuple, Protocol
 
+from clalign.common.plain_data import Json
 from clalign.errors import Cancelled
 
 EventKind = Literal["started", "progress", "partial", "warning", "finished", "cancelled", "failed"]
@@ -45,7 +46,7 @@ class Event(NamedTuple):
     """
 
     kind: EventKind
-    value: dict[str, Any]
+    value: Json
 
     def to_json(self) -> str:
         """Return the event as one line of JSON."""

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from clalign.common.plain_data import Json
 from clalign.errors import InputError, OptionError
 
-Row = dict[str, Any]
-Document = dict[str, Any]
+Row = Json
+Document = Json
 
 HINT = "Give a file that `clalign bench --json` or the window's device comparison has saved."
 
@@ -141,7 +142,7 @@ def line_of(row: Row) -> tuple[float, float] | None:
     return float(start), float(max(slope, 1e-15))
 
 
-def break_even(rows: list[Row]) -> list[dict[str, Any]]:
+def break_even(rows: list[Row]) -> list[Json]:
     """Return for each pair of devices the database size from which on the faster one is done first.
 
     Returns

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from clalign.common.amounts import THIN, seconds_text
+from clalign.common.plain_data import Json
 from clalign.values.charts import Chart
 from clalign.values.text_columns import Row, TextColumn, text_line, text_lines
 
-Document = dict[str, Any]
+Document = Json
 Cell = Callable[[Row], str]
 Verdict = tuple[str, str]
 """Severity (``stop``, ``caution``, ``note`` or ``good``) and sentence."""

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
 from clalign.errors import ClalignError, DeviceError, KernelBuildError, OptionError, OutOfDeviceMemory
@@ -19,14 +20,14 @@ from clalign.values.devices import Device
 STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""
 
-UNKNOWN: dict[str, Any] = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
+UNKNOWN: Json = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
 """What a driver may tell of a kernel."""
 
-NOT_MEASURED: dict[str, Any] = {
+NOT_MEASURED: Json = {
     **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
 }  # fmt: skip
 
-Row = dict[str, Any]
+Row = Json
 Entry = str | tuple[str, ...]
 
 

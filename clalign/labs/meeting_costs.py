@@ -14,12 +14,12 @@ be told from the other in one of them alone.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.compute.group_barriers import GroupBarrier
 
 COSTS = {
@@ -86,12 +86,12 @@ def fitted(measured: Iterable[Measured]) -> dict[str, float] | None:
     return {names[place]: float(max(0.0, found[place])) for place in kept}
 
 
-def predicted(costs: dict[str, Any], how: GroupBarrier) -> float:
+def predicted(costs: Json, how: GroupBarrier) -> float:
     """Return the seconds of a round by fitted times."""
     return float(steps(how) @ np.array([costs.get(name, 0.0) for name in COSTS]))
 
 
-def deviation(costs: dict[str, Any], measured: Iterable[Measured]) -> float:
+def deviation(costs: Json, measured: Iterable[Measured]) -> float:
     """Return the root of the mean square of relative deviations of a fit."""
     ratios = np.array([predicted(costs, point.how) / point.seconds - 1 for point in measured])
     return float(np.sqrt(np.mean(ratios**2)))

@@ -6,7 +6,7 @@ residues; those of the combinations are of one family. HMMER2 ran on one core of
 
 from __future__ import annotations
 
-from typing import Any
+from clalign.common.plain_data import Json
 
 from clalign.labs.publications import published_figures
 
@@ -79,7 +79,7 @@ def published_row(name: str) -> dict[str, float | None] | None:
     }
 
 
-def published_facts() -> dict[str, Any]:
+def published_facts() -> Json:
     """Return what was published beside the rungs, as plain data."""
     return {
         "device": "GeForce GTX 460",

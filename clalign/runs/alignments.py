@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.errors import DamagedRun
 from clalign.runs.connection import RunConnection
 from clalign.runs.facts import parsed
@@ -33,7 +33,7 @@ class StoredRow(Struct, frozen=True):
     text: str
 
 
-StoredAlignmentFacts = dict[str, Any]
+StoredAlignmentFacts = Json
 """What an engine says of an alignment that it stores."""
 
 

@@ -21,6 +21,7 @@ from typing import Annotated, Any, NoReturn
 import msgspec
 from msgspec import Meta
 
+from clalign.common.plain_data import Json
 from clalign.errors import ClalignError, DamagedRun, InputError, NoSuchFile, OutputError, RunBusy
 from clalign.runs.columns import SqlRow, all_fit, row_type
 from clalign.runs.declarations import Declaration, declaration_of
@@ -62,7 +63,7 @@ NO_DAMAGE = frozenset(
 MAX_QUOTE = 200
 """Characters of a message of SQLite that are quoted at most."""
 
-KINDS: dict[str, Any] = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
+KINDS: Json = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
 KINDS["note"] = Line | None
 KINDS["n_equal"] = Count | None
 """Types by the names of columns, which mean the same in every table and query."""
@@ -76,7 +77,7 @@ class RunConnection(sqlite3.Connection):
 
     path: Path
     declared: Declaration
-    declared_kinds: dict[str, Any]
+    declared_kinds: Json
     species: SpeciesRule = FROM_DESCRIPTIONS
     """The rule of SQL's ``species_of(name, accession, description)``."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clalign.common.plain_data import Json
 from clalign.errors import OptionError
 from clalign.values.devices import Device
 
@@ -32,7 +33,7 @@ class ChoicesBase(Struct, frozen=True, kw_only=True):
         """Return the choices with a work-group that a device allows."""
         return replace(self, group=min(self.group, device.max_work_group))
 
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> Json:
         """Return the choices that are not the basic ones."""
         usual, names = type(self)(), dict.fromkeys((*self.axes, *self.__struct_fields__))
         return {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import secrets
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.compute.batching import BatchCutter, residue_limit
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
@@ -56,7 +56,7 @@ class Histogram(Struct, frozen=True):
     low: int
     counts: npt.NDArray[np.int64]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return it as plain data."""
         return {"low": self.low, "width": 1, "counts": self.counts.tolist()}
 
@@ -154,7 +154,7 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     _check_output(profiles, output)
     n_nodes = float(sum(head.length for head in heads))
 
-    def fitted_on(session: Session) -> tuple[list[dict[str, Any]], _Sampler, int | None]:
+    def fitted_on(session: Session) -> tuple[list[Json], _Sampler, int | None]:
         sampler = _Sampler(spec, context, n_nodes)
         with opened(profiles) as source:
             text = TextReader(source)
@@ -174,7 +174,7 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
     }
 
 
-def _calibration(fit: dict[str, Any]) -> Calibration:
+def _calibration(fit: Json) -> Calibration:
     return Calibration("gumbel", fit["mu"], fit["lambda"])
 
 
@@ -239,7 +239,7 @@ class _Sampler(Struct):
         return values
 
 
-def fit_profile(hmm: Hmm, session: Session, sampler: _Sampler) -> dict[str, Any]:
+def fit_profile(hmm: Hmm, session: Session, sampler: _Sampler) -> Json:
     """Score the random sequences with a profile and fit the distribution of the scores.
 
     Returns

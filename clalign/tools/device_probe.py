@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
+from clalign.common.plain_data import Json
 from clalign.compute.opencl.discover import described_devices
 from clalign.compute.opencl.session import OpenCLSession
 from clalign.errors import ClalignError
@@ -21,12 +21,12 @@ SPEED_NODES, SPEED_LENGTH = 200, 350
 """Length of the profile (nodes) and of the sequences (residues) of the measurement."""
 
 
-def list_devices() -> list[dict[str, Any]]:
+def list_devices() -> list[Json]:
     """Return the descriptions of all devices as plain data."""
     return [device.to_dict() for device in described_devices()]
 
 
-def quick_test(number: str) -> dict[str, Any]:
+def quick_test(number: str) -> Json:
     """Run every kernel of a device on random cases, compare with the reference, and measure it.
 
     Returns

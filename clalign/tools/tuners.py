@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from clalign.common.plain_data import Json
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session, Stage
 from clalign.compute.tuning import Candidates, Tuning
@@ -65,7 +66,7 @@ FIRST_GCUPS = {"cpu": 4.0, "gpu": 200.0, "accelerator": 20.0}
 CROSSOVER = (4, 8, 16, 32, 64, 128)
 """Sequences per compute unit at which `item` and `lanes` are compared."""
 
-Row = dict[str, Any]
+Row = Json
 
 
 class Tuner(ABC):

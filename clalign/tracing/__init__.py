@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
+from clalign.common.plain_data import Json
+
 Category = Literal[
     "start", "reading", "building", "preparing", "launching", "kernels", "copying", "waiting", "hits", "storing",
     "writing",
@@ -48,7 +50,7 @@ class Span(NamedTuple):
     category: str
     begin: int
     end: int
-    facts: dict[str, Any]
+    facts: Json
 
 
 class Track(NamedTuple):
@@ -127,7 +129,7 @@ class _Timed:
 
     __slots__ = ("_begin", "_category", "_facts", "_name", "_recording")
 
-    def __init__(self, recording: Recording, name: str, category: str, facts: dict[str, Any]) -> None:
+    def __init__(self, recording: Recording, name: str, category: str, facts: Json) -> None:
         self._recording, self._name, self._category, self._facts = recording, name, category, facts
 
     def __enter__(self) -> None:

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from clalign.common.plain_data import Json
 from clalign.errors import InputError
 from clalign.tracing import HOST, Recording, Span, Track
 
 DEVICE_NUMBERS = 1 << 22
 """Number from which on devices are numbered, above those of processes."""
 
-Event = dict[str, Any]
-Document = dict[str, Any]
+Event = Json
+Document = Json
 
 _HEAD: Document = {"displayTimeUnit": "ms", "otherData": {"program": "clalign", "spans_left_out": 0}}
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-Card = dict[str, Any]
+from clalign.common.plain_data import Json
+
+Card = Json
 """A query: name, accession, description, length, alphabet, origin, and what its engine knows of it besides."""
 
-SpecFields = dict[str, Any]
+SpecFields = Json
 """The fields of a spec, by their names."""
 
-JobRequest = dict[str, Any]
+JobRequest = Json
 """What a worker has to do: the name of the ``job``, and its arguments."""
 
 JobResult = Mapping[str, Any]
@@ -21,10 +23,10 @@ Explanation = Mapping[str, Any]
 """How a target fares with a query, step by step; each engine shows its own, and has lines of text for it."""
 
 
-DeviceFields = dict[str, Any]
+DeviceFields = Json
 """A device as plain data; see `Device.to_dict`."""
 
-BegunFacts = dict[str, Any]
+BegunFacts = Json
 """What a run says of its input, by the names of the fields of `BegunRun`."""
 
 

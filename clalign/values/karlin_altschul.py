@@ -19,13 +19,14 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clalign.common.plain_data import Json
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
 from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
@@ -320,7 +321,7 @@ class Statistics(Struct, frozen=True):
         counts: npt.NDArray[np.float64] = np.diff(below) * n_targets
         return counts
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain data for the card of a query."""
         p = self.parameters
         return {
@@ -330,7 +331,7 @@ class Statistics(Struct, frozen=True):
         }  # fmt: skip
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Statistics:
+    def from_dict(cls, data: Json) -> Statistics:
         """Return the statistics that `to_dict` described."""
         h, alpha, beta = (None if data[name] is None else float(data[name]) for name in ("h", "alpha", "beta"))
         parameters = Parameters(float(data["lambda"]), float(data["k"]), h, alpha, beta, data["step"])

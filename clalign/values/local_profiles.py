@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from threading import Lock
-from typing import Any, ClassVar, SupportsIndex
+from typing import ClassVar, SupportsIndex
 from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.values.alphabets import N_CODES, Alphabet, code_of
 from clalign.values.local_scores import (
     BYTE_SCALE,
@@ -135,7 +136,7 @@ class ProfileShelf:
     def __len__(self) -> int:
         return len(self.hmms)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> Json:
         """Return what a copy is made of; the rest can be computed again."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from clalign.common.amounts import THIN
+from clalign.common.plain_data import Json
 
-Row = dict[str, Any]
+Row = Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog
 
+from clalign.common.plain_data import Json
 from clalign.errors import ClalignError
 from clalign.values.documents import JobRequest, JobResult
 
@@ -195,7 +196,7 @@ class LabController(Controller):
         """The folder in which results are kept automatically."""
         return self._app.settings.data / "laboratory"
 
-    def _keep(self, kind: str, document: dict[str, Any]) -> None:
+    def _keep(self, kind: str, document: Json) -> None:
         path = self.folder / f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}.json"
         try:
             write_document(document, path)

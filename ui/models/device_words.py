@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from clalign.common.plain_data import Json
 from clalign.values.devices import Device, distinct_names
 from clalign.values.documents import JobResult
 
@@ -94,7 +93,7 @@ def facts(device: Device) -> list[tuple[str, str]]:
     return [(name, value) for name, value in rows if value]
 
 
-def trial(row: dict[str, Any]) -> str:
+def trial(row: Json) -> str:
     """Return a trial of a tuning as a line."""
     from clalign.tools.tuning import WORDS
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from PySide6.QtCore import QObject, Signal
 
+from clalign.common.plain_data import Json
 from clalign.databases.alphabet_guesses import Guess
 from clalign.values.devices import REFERENCE, Device, cluster_of
 from clalign.values.documents import Card
@@ -55,7 +56,7 @@ class Source:
     path: str
     kind: SourceKind = "unknown"
     state: SourceState = "reading"
-    report: dict[str, Any] = field(default_factory=dict)
+    report: Json = field(default_factory=dict)
     cards: list[Card] = field(default_factory=list)
     alphabet: str = "auto"
     problem: str = ""

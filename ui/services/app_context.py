@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
 from PySide6.QtWidgets import QWidget
 
+from clalign.common.plain_data import Json
 from clalign.values.specs import Spec
 
 from .. import formatting, theme
@@ -159,7 +160,7 @@ class AppContext(QObject):
         """Switch between light and dark."""
         self.change_preferences({"theme": choice})
 
-    def change_preferences(self, choices: dict[str, Any]) -> None:
+    def change_preferences(self, choices: Json) -> None:
         """Save preferences and apply them at once."""
         self.settings.change(**choices)
         chosen = self.settings.preferences

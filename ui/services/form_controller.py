@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shiboken6 import isValid
 
+from clalign.common.plain_data import Json
 from clalign.engines.engine import engines
 from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
@@ -48,7 +49,7 @@ class FormController(Controller):
         super().__init__(app)
         self.jobs, self.sources, self.locating = jobs, sources, locating
         self._sheet: SpecSheet | None = None
-        self._options: dict[str, Any] = {}
+        self._options: Json = {}
 
     def new_sheet(self, options: SpecFields) -> SpecSheet:
         """Create the sheet, filled in with options."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
+from clalign.common.plain_data import Json
 from clalign.formats.profile_cards import calibration_words, format_words
 from clalign.values.documents import Card
 
@@ -45,7 +45,7 @@ class ProfileCard(ScrolledCard):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: dict[str, Any] = {}
+        self._shown: Json = {}
 
     def show_profile(self, card: Card) -> None:
         """Show a profile."""

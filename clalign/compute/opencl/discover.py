@@ -16,10 +16,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pyopencl as cl
 
+from clalign.common.plain_data import Json
 from clalign.compute.opencl import processor_target
 from clalign.compute.opencl.kernels import sources_digest
 from clalign.compute.opencl.tunings import read_tunings
@@ -59,7 +60,7 @@ FINAL = ("ready", "self-test failed")
 
 MAX_GCUPS = 1e9
 
-Verdict = dict[str, Any]
+Verdict = Json
 """``health``, ``problem`` and ``gcups`` of a device."""
 
 POCL = "Portable Computing Language"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.plain_data import Json
 from clalign.databases.sequence_rows import SequenceRow
 from clalign.engines.msa.aligning import AlignedSequences
 from clalign.engines.msa.inputs import AlignmentInput, checked_input
@@ -127,7 +128,7 @@ def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
     n_sets, n = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, len(letters)
     rounds = []
     for number, card in enumerate(run.cards(), 1):
-        outcome: dict[str, Any] | None = card.get("outcome")
+        outcome: Json | None = card.get("outcome")
         if outcome is None:
             break
         if {*map(len, (outcome["opens"], outcome["extends"]))} != {n_sets} or {

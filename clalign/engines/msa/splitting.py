@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from clalign.common.plain_data import Json
 from clalign.compute.sessions import Session, Stage
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, no_counts
@@ -56,7 +57,7 @@ def _halved(
 
 def together(parts: list[Found]) -> Found:
     """Return what was found of pairs in several batches as if it had been one."""
-    values: dict[str, Any] = {}
+    values: Json = {}
     for name in parts[0].__struct_fields__:
         arrays = [getattr(part, name) for part in parts]
         if name in OFFSETS:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from clalign.common.plain_data import Json
 from clalign.compute.group_barriers import (
     LAUNCHES_BETWEEN_CHECKS,
     BarrierKernel,
@@ -276,7 +276,7 @@ class Filled(Struct, frozen=True):
         if numbers != self.numbers.tolist() or strip != self.strip or not 0 <= n_diagonals <= self.n_diagonals:
             raise ValueError("it is of another pair, or of another kind of device")
         session = self.region.pair.session
-        buffers: dict[str, Any] = {part.name: part.written(session, state) for part in self.parts(n_diagonals)}
+        buffers: Json = {part.name: part.written(session, state) for part in self.parts(n_diagonals)}
         return replace(self, **buffers), n_diagonals
 
     def end(self) -> tuple[int, int, int]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtWidgets import QComboBox
 
+from clalign.common.plain_data import Json
 from clalign.engines.msa.estimate import MAX_OF_MEMORY, AlignmentEstimate, estimate, physical_memory
 from clalign.engines.msa.spec import AlignmentSpec
 
@@ -21,7 +20,7 @@ MANY_SEQUENCES = 1500
 """Sequences from which on comparing all pairs is slow."""
 
 
-def lengths_of(report: dict[str, Any]) -> npt.NDArray[np.int64]:
+def lengths_of(report: Json) -> npt.NDArray[np.int64]:
     """Return the lengths of sequences by the histogram of an input report."""
     parts = [np.full(n, (low + high) // 2, np.int64) for low, high, n in report.get("length_histogram") or ()]
     known = np.concatenate(parts) if parts else np.empty(0, np.int64)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.common.plain_data import Json
 from clalign.runs.run_file import open_run
 from clalign.values.karlin_altschul import Statistics
 
@@ -50,8 +50,8 @@ class PairHistogram(Histogram):
     """
 
     n_searched: float = 0.0
-    statistics: dict[str, Any] | None = None
-    fitted: dict[str, Any] | None = None
+    statistics: Json | None = None
+    fitted: Json | None = None
     expected_counts: npt.NDArray[np.float64] | None = None
     first_expected: int = 0
     scores: npt.NDArray[np.float64] | None = None
@@ -144,7 +144,7 @@ class PairHistogram(Histogram):
         return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
 
 
-def _numbers(statistics: dict[str, Any]) -> str:
+def _numbers(statistics: Json) -> str:
     return f"lambda {statistics['lambda']:.3f}, K {statistics['k']:.3g}"
 
 

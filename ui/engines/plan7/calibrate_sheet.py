@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
 
 from clalign.common.escapes import escaped
+from clalign.common.plain_data import Json
 from clalign.values.charts import FitChart
 from clalign.values.documents import JobResult
 
@@ -57,7 +57,7 @@ class CalibrateSheet(Sheet):
     def __init__(self, source: Source, workspace: Workspace, output: Path) -> None:
         super().__init__(f"Calibrate {source.name}", 680)
         self.source = source
-        self.fits: list[dict[str, Any]] = []
+        self.fits: list[Json] = []
         self.devices = NarrowBox()
         fill_devices(self.devices, workspace, workspace.device.id)
         self.number, self.seed, self.output = (
@@ -188,7 +188,7 @@ class CalibrateSheet(Sheet):
         self.problem.setText(text)
         self.problem.setVisible(bool(text))
 
-    def show_fits(self, output: str, fits: list[dict[str, Any]]) -> None:
+    def show_fits(self, output: str, fits: list[Json]) -> None:
         """Show the fits."""
         self.fits = fits
         self.names.clear()

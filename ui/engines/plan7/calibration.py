@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from clalign.common.plain_data import Json
 from clalign.values.charts import FitChart, Point
 from clalign.values.documents import JobResult
 from clalign.values.evalues import gumbel_density
@@ -15,11 +14,11 @@ from ... import formatting
 AXIS = "score (bits)"
 
 
-def _bars(histogram: dict[str, Any]) -> tuple[float, float, tuple[int, ...]]:
+def _bars(histogram: Json) -> tuple[float, float, tuple[int, ...]]:
     return float(histogram["low"]), float(histogram["width"]), tuple(int(n) for n in histogram["counts"])
 
 
-def fit_chart(fit: dict[str, Any]) -> FitChart:
+def fit_chart(fit: Json) -> FitChart:
     """Return the scores of random sequences with the fitted curve."""
     low, width, counts = _bars(fit["histogram"])
     scores = np.linspace(low, low + width * len(counts), 400)
@@ -43,7 +42,7 @@ def sample_chart(value: JobResult) -> FitChart:
     return FitChart(value["profile"], AXIS, low, width, counts, curve, None, "", (("bars", bars),))
 
 
-def fit_words(fit: dict[str, Any]) -> str:
+def fit_words(fit: Json) -> str:
     """Return a description of a fit."""
     seed = f", seed {fit['seed']}" if fit.get("seed") is not None else ""
     curve = formatting.signed(f"mu {fit['mu']:.3f}, lambda {fit['lambda']:.4f}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from clalign.common.plain_data import Json
 from clalign.values.documents import JobResult
 
 from ... import formatting
@@ -70,7 +71,7 @@ class CalibrationController(Controller):
             made, number = folder / f"{stem}-{number}.hmm", number + 1
         return made
 
-    def _start_calibration(self, facts: dict[str, Any]) -> None:
+    def _start_calibration(self, facts: Json) -> None:
         folder = Path(facts["output"]).parent
         try:
             folder.mkdir(parents=True, exist_ok=True)

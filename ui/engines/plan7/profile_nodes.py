@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clalign.common.plain_data import Json
 from clalign.errors import InputError
 from clalign.formats.profiles import read_profiles
 from clalign.jobs import JobContext, QuietContext
@@ -155,7 +156,7 @@ def emissions(profile: ShownProfile, node: int) -> list[tuple[str, float, float,
     ]
 
 
-def disfavored_residues(profile: ShownProfile, most: int = MAX_DISFAVORED) -> list[dict[str, Any]]:
+def disfavored_residues(profile: ShownProfile, most: int = MAX_DISFAVORED) -> list[Json]:
     """Return the residues with the largest loss of bits against the best one of their node."""
     logo, hmm = profile.logo, profile.hmm
     best = logo.scores.max(axis=1, keepdims=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
+from clalign.common.plain_data import Json
 from clalign.errors import InputError, quoted
 from clalign.formats.row_alignments import read_rows
 from clalign.jobs import JobContext
@@ -330,7 +330,7 @@ class RowsComparison(QObject):
             parts.append(f"over the {formatting.count(len(given.rows))} sequences that both have")
         return " · ".join(parts)
 
-    def more_words(self) -> dict[str, Any]:
+    def more_words(self) -> Json:
         """Return the measures by their names."""
         return {
             "AMA": "the share of residues that have the same partner, or none, in both",

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
+from clalign.common.plain_data import Json
 from clalign.errors import OptionError
 from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
@@ -108,7 +109,7 @@ class RowsView(QObject):
         self.dots = False
         self.scheme = "nucleotide" if self.nucleic else "clustalx"
         self.ramp = "safe"
-        self.values: dict[str, Any] = {}
+        self.values: Json = {}
         self.scores: dict[str, npt.NDArray[np.float32]] = {}
         self.own_orders: dict[str, Rows] = {}
         self.input_words = ORDERS["input"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+from clalign.common.plain_data import Json
 from clalign.errors import InputError
 from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
@@ -14,7 +14,7 @@ from ...settings import write_whole
 COMPARISON = "comparison"
 
 
-def read_document(path: str) -> dict[str, Any]:
+def read_document(path: str) -> Json:
     """Read a laboratory's result.
 
     Raises
@@ -43,7 +43,7 @@ def read_document(path: str) -> dict[str, Any]:
     return document
 
 
-def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
+def with_other_machine(document: Json, path: str) -> Json:
     """Return a comparison extended by the devices in the file of another machine.
 
     Raises
@@ -54,7 +54,7 @@ def with_other_machine(document: dict[str, Any], path: str) -> dict[str, Any]:
     return merge_comparisons([document, read_comparison(path)])
 
 
-def write_document(document: dict[str, Any], path: Path) -> None:
+def write_document(document: Json, path: Path) -> None:
     """Write a result atomically.
 
     Raises

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from clalign.common.plain_data import Json
 from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
@@ -90,7 +91,7 @@ class RunView(QObject):
         self.hits = HitsModel(path, reader, self.table, self)
         self.profile = 0
         self.cards: list[Card] = []
-        self.facts: dict[str, Any] = {}
+        self.facts: Json = {}
         self.engine: Engine | None = None
         self.spec: Spec | None = None
         self.histogram: Histogram | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import (
@@ -24,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from clalign.common.plain_data import Json
 from clalign.engines.exports import Export, NamedColumns, Shape
 from clalign.errors import OptionError
 from clalign.formats.writers import PROVENANCE_ENDING
@@ -244,7 +244,7 @@ class ExportSheet(Sheet):
         self.body.addLayout(Flow(*checks, spacing=24))
         self.body.addSpacing(8)
 
-    def shape(self) -> dict[str, Any]:
+    def shape(self) -> Json:
         """Return the other choices as fields of a `Shape`."""
         named, text = self._form.columns, self.columns.text().strip()
         chosen = {

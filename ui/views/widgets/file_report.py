@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
+
+from clalign.common.plain_data import Json
 
 from ... import formatting, theme
 from .facts import facts_grid
@@ -55,7 +55,7 @@ class LengthBars(QWidget):
         painter.drawText(below, Qt.AlignmentFlag.AlignRight, f"{self._ends[1]} residues")
 
 
-def file_words(report: dict[str, Any]) -> str:
+def file_words(report: Json) -> str:
     """Return format, compression and line ends of a file."""
     parts = [report["format"]]
     if report["compression"]:
@@ -65,7 +65,7 @@ def file_words(report: dict[str, Any]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def report_parts(report: dict[str, Any]) -> list[QWidget]:
+def report_parts(report: Json) -> list[QWidget]:
     """Return widgets that show an input report."""
     if not report:
         return [label("Nothing was read yet.", "muted")]
@@ -88,7 +88,7 @@ def report_parts(report: dict[str, Any]) -> list[QWidget]:
     return parts
 
 
-def issue_text(issue: dict[str, Any]) -> str:
+def issue_text(issue: Json) -> str:
     """Return an issue of an input report with its severity and its lines."""
     severity = {"note": "Note", "caution": "Caution"}[issue["severity"]]
     text = f"{severity}: {issue['text']}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
 
+from clalign.common.plain_data import Json
 from clalign.values.devices import Device, cluster_of
 from clalign.values.documents import DeviceFields
 
@@ -182,7 +181,7 @@ class DeviceSheet(Sheet):
             tool.setVisible(device.kind != "reference")
             tool.setEnabled(device.is_usable)
 
-    def add_trial(self, trial: dict[str, Any]) -> None:
+    def add_trial(self, trial: Json) -> None:
         """Show the last trial of a running tuning."""
         clear_layout(self._checks)
         words = device_words.trial(trial)
