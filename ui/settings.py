@@ -90,7 +90,7 @@ def write_whole(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _read(path: Path, default: Any) -> Any:
+def _read(path: Path, default: object) -> Any:
     try:
         return json.loads(read_small_file(path, follows_links=True))
     except (OSError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any
 
 from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import show
+from clalign.common.plain_data import Json
 from clalign.errors import OptionError
 
 EXAMPLES = (
@@ -113,7 +114,7 @@ class _Commands:
         return self._subparsers.add_parser(name, **{**more, "help": self._words[name]})
 
 
-def _mark(parser: argparse.ArgumentParser, files: Any, devices: Any) -> None:
+def _mark(parser: argparse.ArgumentParser, files: Json, devices: Json) -> None:
     """Mark the arguments of a parser and its sub-parsers that are files, names or files, or devices."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -135,7 +136,7 @@ def _names(place: str) -> list[str]:
         return []
 
 
-def _names_or_files(what: str, names: Sequence[str], files: dict[str, str]) -> dict[str, object]:
+def _names_or_files(what: str, names: Sequence[str], files: Json) -> dict[str, object]:
     """Return the words and functions by which shells complete an argument that is one of some names, or a file."""
     # Bash takes the output of a function with "_file" in its name for files, and escapes their blanks.
     function, listed, quoted = f"_clalign_{what}_or_file", " ".join(names), ", ".join(f"'{name}'" for name in names)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from clalign.errors import ExitCode, WorkerLost
 
@@ -38,11 +38,12 @@ class Ended(BaseException):
 @contextlib.contextmanager
 def _handled(numbers: list[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle signals while the block runs, in the main thread only; signals that nohup ignores are still ignored."""
-    before: dict[signal.Signals, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in numbers:
-            if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
-                before[number] = signal.signal(number, handler)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {
+        number: signal.signal(number, handler)
+        for number in numbers
+        if is_main and (number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN)
+    }
     try:
         yield
     finally:

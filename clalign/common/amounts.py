@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 """Units of memory; each is a thousand times the one before."""
@@ -57,6 +56,6 @@ def rate_of_run(n_cells: float, seconds: float) -> float:
     return n_cells / seconds / 1e9 if seconds > 0 else 0.0
 
 
-def rate_of_finished(done: Mapping[str, Any]) -> float:
+def rate_of_finished(done: Mapping[str, float]) -> float:
     """Return the rate of a run in GCUPS from what is stored about its end."""
     return rate_of_run(done["new_cells"], done["seconds"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,10 @@ Geometry = tuple[int, int]
 """Work-items of a launch, and of a work-group."""
 
 
-def spread(table: npt.NDArray[Any], lanes: int, per_lane: int, fill: int) -> npt.NDArray[Any]:
+Number = TypeVar("Number", bound=np.generic)
+
+
+def spread(table: npt.NDArray[Number], lanes: int, per_lane: int, fill: int) -> npt.NDArray[Number]:
     """Pad the nodes of a table (last axis) with `fill` and fold them to [lanes, per_lane]."""
     padded = np.full((*table.shape[:-1], lanes * per_lane), fill, table.dtype)
     padded[..., : table.shape[-1]] = table

@@ -6,7 +6,8 @@ import csv
 import importlib.util
 from collections.abc import Iterable
 from itertools import islice
-from typing import Any, TextIO
+from types import ModuleType
+from typing import TextIO
 
 from clalign.engines.columns import CellOf, Column, Kind, table_lines, written_cell
 from clalign.engines.export import write_lines, write_table
@@ -57,7 +58,7 @@ def check_arrow() -> None:
         raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL)
 
 
-def arrow_modules() -> tuple[Any, Any]:
+def arrow_modules() -> tuple[ModuleType, ModuleType]:
     """Return what writes Parquet.
 
     Raises

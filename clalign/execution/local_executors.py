@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from typing import Any
 
-from clalign.compute.opening import CHECK_SECONDS, Opening
+from clalign.compute.opening import CHECK_SECONDS, Opened, Opening
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.run_access import Post
 from clalign.jobs import JobContext
@@ -29,7 +28,7 @@ KEEP_SECONDS = 10.0
 DONE_SECONDS = 0.05
 """Timeout for executors when everything is stored (s): they compute what others have done sooner."""
 
-Serve = Callable[[Any, RunFile, Post], None]
+Serve = Callable[[Opened, RunFile, Post], None]
 """Computes with an opened device until everything is stored; gets a run to read, and how to call the writer."""
 
 
@@ -67,7 +66,10 @@ class LocalExecutors:
         self.check()
 
     def work(
-        self, openings: Sequence[Opening[Any]], serve: Serve, has_begun_units: Callable[[], bool] = lambda: False
+        self,
+        openings: Sequence[Opening[Opened]],
+        serve: Serve[Opened],
+        has_begun_units: Callable[[], bool] = lambda: False,
     ) -> None:
         """Compute with several devices at a time.
 
@@ -124,7 +126,7 @@ class LocalExecutors:
             while True:
                 self._calls.get(timeout=0)()
 
-    def _run_one(self, opening: Opening[Any], serve: Serve) -> None:
+    def _run_one(self, opening: Opening[Opened], serve: Serve[Opened]) -> None:
         """Compute with one device, in a thread of its own."""
         error: BaseException | None = None
         try:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from threading import Event as Flag
 from threading import RLock
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from clalign.common.plain_data import Json
 from clalign.errors import Cancelled
@@ -62,13 +62,13 @@ class Event(NamedTuple):
 class JobContext(Protocol):
     """How an algorithm reports to its caller."""
 
-    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         """Report how much of a stage is done, in `unit` (``cells`` wherever dynamic programming runs).
 
         `clalign.jobs.stages` has the words of stages.
         """
 
-    def partial(self, **facts: Any) -> None:
+    def partial(self, **facts: object) -> None:
         """Report that results were added."""
 
     def warn(self, text: str) -> None:
@@ -101,10 +101,10 @@ class BuildReports:
 class QuietContext:
     """A context for callers that do not watch."""
 
-    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         """Ignore the progress."""
 
-    def partial(self, **facts: Any) -> None:
+    def partial(self, **facts: object) -> None:
         """Ignore the results."""
 
     def warn(self, text: str) -> None:

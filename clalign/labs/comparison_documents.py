@@ -51,7 +51,7 @@ def read_comparison(path: str) -> Document:
     return {**document, "devices": [{**row, "machine": row.get("machine") or machine} for row in document["devices"]]}
 
 
-def _problem(document: Any) -> str:
+def _problem(document: object) -> str:
     """Return what keeps a JSON value from being a comparison, or nothing."""
     if not isinstance(document, dict) or document.get("kind") != "comparison":
         return "it is not a device comparison."

@@ -286,7 +286,7 @@ def measured_row(
     }
 
 
-def new_document(kind: str, spec: LadderSpec, device: Device, **facts: Any) -> Row:
+def new_document(kind: str, spec: LadderSpec, device: Device, **facts: object) -> Row:
     """Return a document without rows."""
     return {
         "kind": kind,

@@ -172,7 +172,7 @@ class Bench:
         }
         return result, known, copies
 
-    def times(self, stage: Stage[Batch, Model, Any], batch: Batch, model: Model, runs: int | None = None) -> Times:
+    def times(self, stage: Stage[Batch, Model, object], batch: Batch, model: Model, runs: int | None = None) -> Times:
         """Time a stage that has run before on this batch."""
         session = self.session
         found: list[tuple[float, float, float]] = []

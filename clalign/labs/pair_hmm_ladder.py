@@ -9,9 +9,9 @@ from __future__ import annotations
 import statistics
 import time
 from collections import defaultdict
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.common.amounts import THIN
@@ -172,7 +172,7 @@ def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> fl
     return float(np.max([part.max(initial=0) for part in (np.abs(dense[0] - dense[1]), *counts)]))
 
 
-def _entries(of: BothWays, row: int) -> tuple[Any, Any]:
+def _entries(of: BothWays, row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return the places of the posteriors of a pair as one number each, rising, and the posteriors."""
     p, span = of.posteriors, slice(of.posteriors.offsets[row], of.posteriors.offsets[row + 1])
     return p.x[span].astype(np.int64) << 32 | p.y[span], p.values[span]

@@ -6,7 +6,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 from msgspec import Struct
@@ -17,6 +16,7 @@ from clalign.runs.ownership import is_owned
 from clalign.runs.queries import named_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.runs.side_files import ENDING, remove_run, side_files
+from clalign.values.specs import Spec
 
 MAX_NAME = 120
 """Letters of the name of a run at most."""
@@ -69,7 +69,7 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def default_name(spec: Any) -> str:
+def default_name(spec: Spec) -> str:
     """Return the name of a run by its inputs."""
     return " x ".join(_stem(name) for name in spec.paths)
 

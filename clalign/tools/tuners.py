@@ -307,6 +307,6 @@ class PairTuner(Tuner):
         return values
 
 
-def _select(batch: SequenceBatch, rows: np.ndarray[Any, Any]) -> SequenceBatch:
+def _select(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch:
     codes = [batch.codes[batch.offsets[row] : batch.offsets[row + 1]] for row in rows]
     return SequenceBatch.from_texts(codes)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from clalign.common.plain_data import Json
 
@@ -178,13 +178,13 @@ def add_all(tracks: Mapping[Track, Iterable[Span]]) -> None:
                 _recording.add(track, one)
 
 
-def span(name: str, category: Category | Literal[""] = "", **facts: Any) -> AbstractContextManager[None]:
+def span(name: str, category: Category | Literal[""] = "", **facts: object) -> AbstractContextManager[None]:
     """Return a context manager that records how long its block takes, in the thread that runs it."""
     return _SILENT if _recording is None else _Timed(_recording, name, category, facts)
 
 
 def add(
-    name: str, category: Category | Literal[""], begin: int, end: int, track: Track | None = None, **facts: Any
+    name: str, category: Category | Literal[""], begin: int, end: int, track: Track | None = None, **facts: object
 ) -> None:
     """Record a span with known times: a command of a device, or work of the calling thread.
 

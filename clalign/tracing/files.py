@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from clalign.common.plain_data import Json
 from clalign.errors import InputError
@@ -72,7 +72,7 @@ def _events(recording: Recording) -> Iterator[Event]:
         yield from _complete(spans, process, place, recording.since)
 
 
-def _named(what: str, process: int, thread: int, **facts: Any) -> Event:
+def _named(what: str, process: int, thread: int, **facts: object) -> Event:
     return {"ph": "M", "name": what, "pid": process, "tid": thread, "args": facts}
 
 

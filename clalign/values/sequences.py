@@ -277,7 +277,7 @@ class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
         return int(self.offsets[-1]) * model_length
 
     @classmethod
-    def from_texts(cls, texts: Iterable[Any]) -> SequenceBatch:
+    def from_texts(cls, texts: Iterable[str | bytes | npt.NDArray[np.uint8]]) -> SequenceBatch:
         """Return a batch of sequences given as text or letter codes."""
         codes = [encode(text) if isinstance(text, str | bytes) else np.asarray(text, np.uint8) for text in texts]
         offsets = np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]).astype(np.int32)

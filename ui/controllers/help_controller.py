@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess
 from PySide6.QtWidgets import QFileDialog
@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.system.processes import own_command
 
 from .. import formatting, log
+from ..models.jobs import JobItem
 from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
@@ -35,7 +36,7 @@ class HelpController(Controller):
     def _note_message(self, severity: str, text: str) -> None:
         log.LOG.info("said (%s): %s", severity, text)
 
-    def _note_end(self, item: Any) -> None:
+    def _note_end(self, item: JobItem) -> None:
         log.LOG.info("job ended: %s %s: %s %s", item.kind, item.title, item.state, item.line())
         if item.traceback:
             log.LOG.error("%s", item.traceback)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from clalign.engines.pictures import KINDS, Asked, read_picture, write_numbers
+from clalign.engines.pictures import KINDS, Asked, HitPicture, read_picture, write_numbers
 from clalign.errors import ClalignError
 from clalign.formats.taxonomy import column_named, read_taxonomy
 from clalign.values.species import SpeciesRule, Taxonomy
@@ -99,7 +99,7 @@ class PictureController(Controller):
         if not run.is_live:  # else it is read again and again
             view.waiting.begin()
 
-        def take(answer: Any) -> None:
+        def take(answer: HitPicture | Exception) -> None:
             if not isValid(view) or view.request != request or self._asked(page, request) != asked:
                 return
             view.waiting.end()

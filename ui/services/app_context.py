@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
@@ -107,7 +107,7 @@ class AppContext(QObject):
 
     # --- messages ---
 
-    def notify(self, severity: str, text: str, *actions: Any, details: str = "") -> None:
+    def notify(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message, with a long text below it if there is one."""
         self.window.messages.notify(severity, text, *actions, details=details)
 

@@ -77,7 +77,7 @@ class FormController(Controller):
         else:
             sheet.run_button.click()
 
-    def open_sheet(self, **options: Any) -> None:
+    def open_sheet(self, **options: object) -> None:
         """Show the sheet with the options of the last run."""
         self.sources.look_again()
         self._sheet = sheet = self.new_sheet({**self.options, **options})
@@ -125,7 +125,7 @@ class FormController(Controller):
         """Open and choose the files of a run."""
         raise NotImplementedError
 
-    def edit_run(self, run: RunView, **changes: Any) -> None:
+    def edit_run(self, run: RunView, **changes: object) -> None:
         """Open the sheet with the files and options of a run, and some changes."""
         if run.spec is None:
             return

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -178,7 +177,7 @@ class JobController(Controller):
         job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {Path(run).stem}", job)
 
-    def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: Any) -> None:
+    def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: object) -> None:
         """Write hits to a file; `how` has other fields of `clalign.engines.export.Choice`."""
         job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "how": how}
         self._submit(f"Export to {Path(path).name}", job)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPlainTextEdit, QStackedWidget, QWidget
+
+from clalign.tools.library import RunEntry
 
 from .. import formatting, theme
 from ..models.results.run_view import STATE_WORDS
@@ -224,7 +225,7 @@ class RunsComparedSheet(Sheet):
         self.foot.addLayout(row(None, button("Close", self.close_sheet), save))
 
 
-def entry_row(entry: Any) -> Row:
+def entry_row(entry: RunEntry) -> Row:
     """Return an entry of the library as a row."""
     names = ("name", "kind", "state", "created", "n_bytes", "n_hits", "problem")
     tip = "\n".join([str(entry.path), *entry.inputs, entry.problem]).strip()

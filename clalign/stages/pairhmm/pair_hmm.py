@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +173,7 @@ def _lanes_room(pairs: Pairs, defines: Mapping[str, int], n_sets: int, most: Row
 
 
 def start_kernel(
-    stage: Stage[PairBatch, PairHmms, Any], session: KernelSession, pairs: Pairs, is_counts: bool, most: Rows,
+    stage: Stage[PairBatch, PairHmms, object], session: KernelSession, pairs: Pairs, is_counts: bool, most: Rows,
     *output: Argument,
 ) -> None:  # fmt: skip
     """Enqueue the kernel for some pairs, with room for so many entries each; `output` are its last arguments."""

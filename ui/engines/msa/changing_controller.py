@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from PySide6.QtWidgets import QFileDialog
 
@@ -115,5 +115,5 @@ class ChangingController(Controller):
             panel.view.select(Selection(range(panel.view.n_rows), columns))
 
 
-def _alphabet(name: str) -> Any:
-    return name if name in ("amino", "dna", "rna") else "auto"
+def _alphabet(name: str) -> Literal["auto", "amino", "dna", "rna"]:
+    return next((one for one in ("amino", "dna", "rna") if one == name), "auto")

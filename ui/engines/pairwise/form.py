@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, PairwiseSpec
 from clalign.formats.matrices import matrix_names
@@ -22,9 +21,9 @@ class PairForm(OptionForm):
         self.changed.connect(self._show_unused)
         self.offer_matrices(False)
 
-    def _put(self, name: str, value: Any) -> None:
+    def _put(self, name: str, value: object) -> None:
         if name == "matrix" and value is not None:
-            self._offer_matrix(value)
+            self._offer_matrix(str(value))
         super()._put(name, value)
 
     def _offer_matrix(self, name: str) -> None:

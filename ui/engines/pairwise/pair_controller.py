@@ -150,7 +150,7 @@ class PairController(FormController):
         files = self._app.files
         files.ask_slowly((str(path), "dots"), lambda context: read_dot_plot(path, number, hit, context), take)
 
-    def _fill_part(self, page: PairPage, card: PairCard, part: tuple[Any, Any]) -> None:
+    def _fill_part(self, page: PairPage, card: PairCard, part: tuple[tuple[int, int], tuple[int, int]]) -> None:
         """Compute smaller dots for a part of the plot."""
         plot = card.dots.canvas.plot
         closer = plot.closer if plot is not None else None

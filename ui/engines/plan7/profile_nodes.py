@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clalign.common.plain_data import Json
 from clalign.errors import InputError
@@ -36,7 +36,7 @@ class ShownProfile:
 
     hmm: Hmm
     logo: ProfileLogo
-    steps: Any
+    steps: npt.NDArray[np.float64]
 
 
 def shown_profile(hmm: Hmm) -> ShownProfile:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7 import ENGINE
@@ -97,7 +95,7 @@ def _common_cutoffs(cards: list[Card]) -> dict[str, float]:
     """Return the cutoffs that all profiles have, with the scores of the first profile."""
     found = {}
     for name in ("ga", "tc", "nc"):
-        pairs: list[Any] = [(card.get("cutoffs") or {}).get(name) for card in cards]
-        if pairs and all(pairs):
+        pairs = [pair for card in cards if (pair := (card.get("cutoffs") or {}).get(name))]
+        if pairs and len(pairs) == len(cards):
             found[name] = float(pairs[0][0])
     return found

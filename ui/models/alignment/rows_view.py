@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QObject, Signal
 
-from clalign.common.plain_data import Json
 from clalign.errors import OptionError
 from clalign.jobs import Event, JobContext
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
 
 from ... import formatting
-from ..reader import Reader
+from ..reader import Answer, Reader
 from . import row_words
 from .row_colors import (
     CODES,
     GAP,
     SCHEMES,
+    CellValues,
     Coloring,
     Composition,
     coloring,
@@ -109,7 +108,7 @@ class RowsView(QObject):
         self.dots = False
         self.scheme = "nucleotide" if self.nucleic else "clustalx"
         self.ramp = "safe"
-        self.values: Json = {}
+        self.values: dict[str, CellValues] = {}
         self.scores: dict[str, npt.NDArray[np.float32]] = {}
         self.own_orders: dict[str, Rows] = {}
         self.input_words = ORDERS["input"]
@@ -201,8 +200,8 @@ class RowsView(QObject):
         self.measured.emit()
         self.changed.emit()
 
-    def _ask(self, key: str, question: Callable[[JobContext], Any], take: Callable[[Any], None]) -> None:
-        def answer(value: Any) -> None:
+    def _ask(self, key: str, question: Callable[[JobContext], Answer], take: Callable[[Answer], None]) -> None:
+        def answer(value: Answer | Exception) -> None:
             if isinstance(value, Exception):
                 self.is_finding = False
                 said = self.input_rejected if isinstance(value, OptionError) else self.problem_found
@@ -316,7 +315,7 @@ class RowsView(QObject):
         self._values_coloring = None
         self.changed.emit()
 
-    def set_values(self, name: str, values: Any) -> None:
+    def set_values(self, name: str, values: CellValues) -> None:
         """Offer colors by values: see `CellValues`."""
         self.values[name] = values
         self._values_coloring = None

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 
@@ -136,12 +135,12 @@ class QueriesModel(TextTable):
         without = {SPARK_COLUMN} if self.is_partial else {SPARK_COLUMN, SEARCHED_COLUMN}
         return [column for column in self.columns if column.title not in without]
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role == Qt.ItemDataRole.DisplayRole and index.isValid() and index.column() == 0:
             return escaped(formatting.short_name(self.rows[index.row()]["line"].name))
         return super().data(index, role)
 
-    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if side == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.ToolTipRole:
             column = COLUMNS[section]
             more = explanation(column.title)

@@ -7,7 +7,6 @@ import sqlite3
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -398,7 +397,7 @@ class HitsModel(QAbstractTableModel):
     def columnCount(self, parent: Index = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.table.columns)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         row = self.row_at(index.row())
@@ -432,7 +431,7 @@ class HitsModel(QAbstractTableModel):
             return formatting.tip(f"{unsaved}{self.note(row)}")
         return None
 
-    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, side: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if side == Qt.Orientation.Vertical:
             return formatting.count(section + 1) if role == Qt.ItemDataRole.DisplayRole else None
         column = self.table.columns[section]

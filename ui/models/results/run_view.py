@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -472,7 +472,7 @@ class RunView(QObject):
         device = (self.facts.get("device") or {}).get("name", "")
         return f" on {device}" if device else ""
 
-    def _best(self) -> Mapping[str, Any] | None:
+    def _best(self) -> JobResult | None:
         """Return the best target of the query in view, which may be no hit."""
         return None if self.shows_all else self._asked(lambda run: run.best(self.profile), None)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
+from clalign.common.plain_data import Json
 from clalign.engines.pictures import KINDS, Asked, HitPicture
 
 from ... import formatting
@@ -34,7 +35,7 @@ MAX_LISTED = 5000
 """Species in the table; a file has all."""
 
 
-def _text(place: int) -> Any:
+def _text(place: int) -> Callable[[Json], str]:
     return lambda entry: formatting.count(entry["cells"][place])
 
 
