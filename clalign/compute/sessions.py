@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +151,9 @@ class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
     @abstractmethod
     def reference(self, batch: Batch_contra, model: Model_contra, check: Check = no_check) -> Result_co:
         """Compute the same with numpy; `check` is called often and may raise `Cancelled`."""
+
+
+AnyStage = Stage[Any, Any, Any]
 
 
 class Session(Protocol):

@@ -8,15 +8,17 @@ from __future__ import annotations
 import statistics
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, ClassVar
+from operator import attrgetter
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clalign.common.plain_data import Json
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import Session, Stage
+from clalign.compute.sessions import AnyStage, Session
 from clalign.compute.tuning import Candidates, Tuning
 from clalign.errors import ClalignError
 from clalign.formats.matrices import load_matrix
@@ -28,6 +30,8 @@ from clalign.stages.pairwise.smith_waterman_tuning import PairTuning
 from clalign.stages.plan7.viterbi import ViterbiStage
 from clalign.stages.plan7.viterbi_tuning import ViterbiTuning
 from clalign.values.devices import Device
+from clalign.values.local_profiles import LocalProfile
+from clalign.values.profiles import IntegerProfile
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
 from clalign.values.synthetic import random_local_profile, random_profile, swissprot_batch
@@ -69,6 +73,10 @@ CROSSOVER = (4, 8, 16, 32, 64, 128)
 Row = Json
 
 
+Model = IntegerProfile | LocalProfile | PairwiseQuery
+Scores = npt.NDArray[np.number]
+
+
 class Tuner(ABC):
     """The search for the fastest settings of some kernels on one device.
 
@@ -84,7 +92,9 @@ class Tuner(ABC):
     choices: ClassVar[type[Tuning]]
     family: ClassVar[str]
     """Prefix of the names of settings in trials."""
-    stage: ClassVar[type[Stage[SequenceBatch, Any, Any]]]
+    stage: ClassVar[type[AnyStage]]
+    scores_of: ClassVar[Callable[..., Scores]] = staticmethod(lambda result: result)
+    """Returns the scores in a result of the stage."""
     lengths: ClassVar[tuple[int, ...]] = NODES
     """Lengths of the models."""
     speed: ClassVar[int] = 1
@@ -106,7 +116,7 @@ class Tuner(ABC):
             n = max(n, self.least_per_unit * device.n_compute_units)
         self.batch = swissprot_batch(rng, min(max(n, MIN_SEQUENCES), self.most_sequences))
         self.models = self._models(rng)
-        self.truth: list[npt.NDArray[np.generic]] = []
+        self.truth: list[Scores] = []
 
     def find(self) -> Tuning:
         """Return the fastest settings; the trials are in `rows`."""
@@ -118,29 +128,24 @@ class Tuner(ABC):
         return self.tuning
 
     @abstractmethod
-    def _models(self, rng: np.random.Generator) -> list[Any]:
+    def _models(self, rng: np.random.Generator) -> list[Model]:
         """Return the models of trials."""
 
-    def _right_scores(self) -> list[npt.NDArray[Any]]:
+    def _right_scores(self) -> list[Scores]:
         """Return the right scores of the batch for each model."""
         stage, found = self.stage(), []
         rows = np.linspace(0, len(self.batch) - 1, N_CHECKED).astype(np.int64)
         part = _select(self.batch, rows)
         with open_session(self.device, self.context.check) as session:
             for model in self.models:
-                values = self._values(session.run(stage, self.batch, model))
-                values[rows] = self._values(stage.reference(part, model, self.context.check))
+                values = self.scores_of(session.run(stage, self.batch, model))
+                values[rows] = self.scores_of(stage.reference(part, model, self.context.check))
                 found.append(values)
         return found
 
     def _candidates(self) -> Candidates:
         """Return each setting, the shape that it is for, and the values to try."""
         return self.choices.candidates(self.device)
-
-    def _values(self, result: Any) -> npt.NDArray[Any]:
-        """Return the scores in the result of a stage."""
-        values: npt.NDArray[Any] = result
-        return values
 
     def _try_all(self) -> None:
         """Vary one setting after another."""
@@ -193,7 +198,7 @@ class Tuner(ABC):
             with open_session(self._device(tuning), self.context.check) as session:
                 for model, truth in zip(self.models, self.truth, strict=True):
                     stage = self.stage(shape)
-                    if not (self._values(session.run(stage, self.batch, model)) == truth).all():
+                    if not (self.scores_of(session.run(stage, self.batch, model)) == truth).all():
                         row["problem"] = "its scores differ"
                         break
                     rates.append(self._rate(session, stage, self.batch, model))
@@ -204,7 +209,7 @@ class Tuner(ABC):
         self._add(row)
         return float(row["gcups"])
 
-    def _rate(self, session: Session, stage: Stage[SequenceBatch, Any, Any], batch: SequenceBatch, model: Any) -> float:
+    def _rate(self, session: Session, stage: AnyStage, batch: SequenceBatch, model: Model) -> float:
         seconds = []
         for _ in range(RUNS):
             self.context.check()
@@ -228,19 +233,15 @@ class ViterbiTuner(Tuner):
     """Viterbi of HMMER2's profiles; right scores are those of the plain kernel, which takes every model."""
 
     choices, family = ViterbiTuning, ""
-    stage = ViterbiStage
+    stage, scores_of = ViterbiStage, attrgetter("values")
 
-    def _models(self, rng: np.random.Generator) -> list[Any]:
+    def _models(self, rng: np.random.Generator) -> list[Model]:
         return [random_profile(rng, nodes, local=False) for nodes in self.lengths]
 
-    def _right_scores(self) -> list[npt.NDArray[Any]]:
-        plain = ViterbiStage("vector" if self.device.kind == "cpu" else "lanes", PLAIN=1)
+    def _right_scores(self) -> list[Scores]:
+        plain: AnyStage = ViterbiStage("vector" if self.device.kind == "cpu" else "lanes", PLAIN=1)
         with open_session(self.device, self.context.check) as session:
-            return [self._values(session.run(plain, self.batch, model)) for model in self.models]
-
-    def _values(self, result: Any) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = result.values
-        return values
+            return [self.scores_of(session.run(plain, self.batch, model)) for model in self.models]
 
     @property
     def n_trials(self) -> int:
@@ -262,7 +263,7 @@ class ViterbiTuner(Tuner):
                 part = _select(self.batch, rows)
                 rates = {}
                 for shape in ("item", "lanes"):
-                    stage = ViterbiStage(shape)
+                    stage: AnyStage = ViterbiStage(shape)
                     session.run(stage, part, self.models[-1])
                     rates[shape] = self._rate(session, stage, part, self.models[-1])
                     self._add({"choice": "strip_least", "value": share, "shape": shape, "gcups": rates[shape]})
@@ -279,7 +280,7 @@ class SsvTuner(Tuner):
     stage = SsvStage
     speed = SSV_SPEED
 
-    def _models(self, rng: np.random.Generator) -> list[object]:
+    def _models(self, rng: np.random.Generator) -> list[Model]:
         lengths = SSV_CPU_NODES if self.device.kind == "cpu" else self.lengths
         return [random_local_profile(rng, nodes) for nodes in lengths]
 
@@ -291,20 +292,16 @@ class PairTuner(Tuner):
     """
 
     choices, family = PairTuning, PairTuning.prefix
-    stage = SmithWatermanStage
+    stage, scores_of = SmithWatermanStage, attrgetter("scores.values")
     lengths = QUERY_LENGTHS
     speed = PAIR_SPEED
     least_per_unit, most_sequences = 4096, 600_000
 
-    def _models(self, rng: np.random.Generator) -> list[object]:
+    def _models(self, rng: np.random.Generator) -> list[Model]:
         scoring = Scoring(load_matrix("BLOSUM62"), GapCosts(12, 1))
         begin = int(self.batch.offsets[(len(self.batch) - 1) // 2])
         parts = [self.batch.codes[begin : begin + length] for length in self.lengths]
         return [PairwiseQuery(Sequence("query", "", codes), scoring) for codes in parts]
-
-    def _values(self, result: Any) -> npt.NDArray[Any]:
-        values: npt.NDArray[Any] = result.scores.values
-        return values
 
 
 def _select(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import lane_backend
-from clalign.compute.sessions import Argument, Buffer, KernelSession, ProgramChoice, Stage
+from clalign.compute.sessions import AnyStage, Argument, Buffer, KernelSession, ProgramChoice, Stage
 from clalign.stages.hmmer3.domain_tuning import DomainTuning
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
@@ -246,7 +246,7 @@ def _source(name: str) -> str:
     return f"{name}_simd4"
 
 
-def programs_of(stage: Stage[Any, Any, Any], device: Device) -> list[ProgramChoice]:
+def programs_of(stage: AnyStage, device: Device) -> list[ProgramChoice]:
     """Return the programs that a device may need for a stage, that for few problems first."""
     if stage.shape_on(device) == "lanes":
         return [ProgramChoice.of(_source(stage.name), {**lane_backend(device), **stage.defines})]
@@ -260,9 +260,7 @@ def _widths(device: Device) -> tuple[int, ...]:
     return widest, widest // 2
 
 
-def portions(
-    stage: Stage[Any, Any, Any], device: Device, problems: Problems, scratch: Scratch
-) -> tuple[list[Portion], Whole]:
+def portions(stage: AnyStage, device: Device, problems: Problems, scratch: Scratch) -> tuple[list[Portion], Whole]:
     """Divide problems into portions whose scratch memory fits a device.
 
     Returns
