@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from clalign.values.devices import Device
 
@@ -12,7 +12,7 @@ Candidates = tuple[tuple[str, str, tuple[int, ...]], ...]
 """Name of a choice, shape of its kernel, values to try."""
 
 
-def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: int) -> Any:
+def choice(value: int, words: str, *tried: int, shape: str = "", **by_family: int) -> int:
     """Return the field of a choice.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +55,7 @@ class HitTable(Struct, frozen=True, eq=False):
     def __len__(self) -> int:
         return len(self.name)
 
-    def __getitem__(self, chosen: Any) -> HitTable:
+    def __getitem__(self, chosen: slice | npt.NDArray[np.generic]) -> HitTable:
         return HitTable(*(np.atleast_1d(column[chosen]) for column in self.to_dict().values()))
 
     def __iter__(self) -> Iterator[object]:

@@ -17,7 +17,7 @@ _VISIBLE = dict.fromkeys((*range(32), 127), "?")
 """Control characters of a header would act on terminals and break tables."""
 
 
-def longest_first(lengths: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+def longest_first(lengths: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
     """Return the order of lengths (int64[n]) from the longest on; equal ones stay in order.
 
     Of 16 bits numpy sorts by digits, ten times as fast as otherwise.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Signal
 
@@ -260,7 +260,7 @@ class AppController(AppContext):
         if form is not None and self.page is not None:
             form.edit_run(self.page.run)
 
-    def open_example(self, name: str, example: Any) -> None:
+    def open_example(self, name: str, example: object) -> None:
         """Open a bundled example and fill a sheet in with its files."""
         self.forms[name].open_example(example)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import attrgetter
 
 from msgspec.structs import replace
 
@@ -35,8 +35,8 @@ def _known(row: PairRow, value: float) -> float | None:
     return value if row.has_statistics else None
 
 
-def _share(key: str, heading: str, tip: str, **more: Any) -> Column:
-    return Column(key, heading, tip, "percent", "%", sort=key, file=key, value=lambda r: getattr(r, key), **more)
+def _share(key: str, heading: str, tip: str, words: str, short: str = "") -> Column:
+    return Column(key, heading, tip, "percent", "%", key, "", short, words, key, value=attrgetter(key))
 
 
 HITS = (
@@ -49,14 +49,14 @@ HITS = (
            file="bits", value=lambda r: _known(r, r.domain.score)),
     Column("raw", "Score", "Score in units of the matrix", "whole number", sort="raw", filter="score", file="score",
            value=lambda r: r.domain.raw),
-    _share("identity", "Identity %", "Share of the columns of the alignment with two equal residues", short="Id. %",
-           filter="id identity"),
+    _share("identity", "Identity %", "Share of the columns of the alignment with two equal residues",
+           "id identity", "Id. %"),
     _share("positives", "Positives %", "Share of the columns whose residues score above 0 in the matrix",
-           short="Pos. %", filter="pos"),
+           "pos", "Pos. %"),
     Column("gaps", "Gaps", "Gaps of whatever length", "whole number", sort="gaps", first="small", filter="gaps",
            file="gaps", value=lambda r: r.pair.n_gaps),
-    _share("query_coverage", "Query %", "Share of the query that is aligned", filter="cov"),
-    _share("target_coverage", "Target %", "Share of the target that is aligned", filter="tcov"),
+    _share("query_coverage", "Query %", "Share of the query that is aligned", "cov"),
+    _share("target_coverage", "Target %", "Share of the target that is aligned", "tcov"),
     Column("query_from_to", "Query from–to", "First and last aligned residue of the query", "places", "residues",
            sort="query_start", first="small", value=lambda r: r.query_ends),
     Column("target_from_to", "Target from–to",

@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -211,7 +210,7 @@ class _Column:
     def __len__(self) -> int:
         return int(self._starts[-1]) + self._more
 
-    def __array__(self, dtype: Any = None, /, *, copy: bool | None = None) -> npt.NDArray[Any]:
+    def __array__(self, dtype: npt.DTypeLike | None = None, /, *, copy: bool | None = None) -> npt.NDArray[np.generic]:
         return np.asarray(self[:], dtype)
 
     def __getitem__(self, key: object, /) -> object:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -14,7 +12,7 @@ from clalign.values.local_scores import MAX_WORD, NEVER_WORD, WORD_BASE, WORD_E_
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Wide = npt.NDArray[np.int64]
-Whole = npt.NDArray[np.integer[Any]]
+Whole = npt.NDArray[np.integer]
 
 MAX_RESIDUES = 100_000
 """Residues for which the skewed form is laid out; as many as HMMER takes."""

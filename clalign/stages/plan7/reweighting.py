@@ -13,8 +13,6 @@ clamping. All this is exact for the models that HMMER2 writes; `reweighted` retu
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
@@ -135,7 +133,7 @@ def reweighted(profile: IntegerProfile) -> ReweightedScores | None:
     )  # fmt: skip
 
 
-def _insert_gain(insert_to_insert: npt.NDArray[np.integer[Any]], insert: npt.NDArray[np.int64]) -> int:
+def _insert_gain(insert_to_insert: npt.NDArray[np.integer], insert: npt.NDArray[np.int64]) -> int:
     """Return the most that an insert gains with each residue after the first."""
     return max(0, int((insert_to_insert + insert.max(axis=0))[:-1].max(initial=0)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -322,7 +321,7 @@ def _layout(batch: SequenceBatch, sequences: str, halves: int, limit: int) -> _L
 
 
 Symbols = npt.NDArray[np.uint8]
-Arranged = tuple[npt.NDArray[Any], npt.NDArray[np.int32]]
+Arranged = tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]
 
 
 def _concatenated(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:

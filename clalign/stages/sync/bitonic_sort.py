@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,7 @@ MAX_KEYS = 1 << 30
 GROUP = {"cpu": 1, "gpu": 256, "accelerator": 256}
 GROUPS_PER_UNIT = {"cpu": 1, "gpu": 16, "accelerator": 4}
 
-Keys = npt.NDArray[np.unsignedinteger[Any]]
+Keys = npt.NDArray[np.unsignedinteger]
 Order = npt.NDArray[np.uint32]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 from clalign.engines.plan7.columns import FILTER_HINT, HITS, SETS, Row
 
@@ -47,7 +46,7 @@ def number(value: float | None, digits: int = 1) -> str:
 _VALUES = {column.key: column.value for column in HITS}
 
 
-def _said(key: str, write: Callable[[Any], str]) -> Cell:
+def _said(key: str, write: Callable[..., str]) -> Cell:
     """Return a cell with a value of the row, or empty if it is unknown."""
     return lambda r, m: write(_VALUES[key](row_of(r, m)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec.structs import asdict
 
@@ -44,7 +44,7 @@ class Hits(Protocol):
 Cell = Callable[[HitRow, Hits], str]
 """Returns the text of a cell for a row and its table."""
 
-RowOf = Callable[[HitRow, Hits], Any]
+RowOf = Callable[[HitRow, Hits], object]
 
 
 def no_row(hit: HitRow, hits: Hits) -> None:
@@ -136,7 +136,7 @@ def _cell(column: Column, row_of: RowOf) -> Cell:
     return text
 
 
-_WRITTEN: dict[Kind, Callable[[Any], str]] = {
+_WRITTEN: dict[Kind, Callable[..., str]] = {
     "text": str,
     "whole number": formatting.count,
     "number": formatting.score,
