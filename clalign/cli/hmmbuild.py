@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from clalign.building.specs import BuildSpec
 from clalign.cli.inputs import in_alignments, input_path
@@ -57,6 +57,12 @@ OTHER_FLAGS = {"matrix": ("--mxfile",)}
 """Further flags of a field."""
 
 
+READERS: dict[str, tuple[Callable[[str], object], str]] = {
+    "int": (whole_number, "N"), "float": (number, "X"), "str": (str, "NAME")
+}  # fmt: skip
+"""What reads a value of a type, and the word for it."""
+
+
 def add_parser(subparsers: Commands) -> None:
     """Add the sub-command."""
     parser = subparsers.add_parser(
@@ -77,7 +83,7 @@ def add_parser(subparsers: Commands) -> None:
         "-o", dest="summary", metavar="F", help="write the table of what was built to F instead of showing it"
     )
     groups["Output"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [name of the alignment]")
-    exclusive: dict[str, Any] = {}
+    exclusive = dict[str, argparse._MutuallyExclusiveGroup]()
     for title, flag, field, value, text in SWITCHES:
         if title not in groups:
             groups[title] = parser.add_argument_group(title)
@@ -98,7 +104,7 @@ def add_parser(subparsers: Commands) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_numbers(parser: CommandParser, groups: dict[str, Any]) -> None:
+def _add_numbers(parser: CommandParser, groups: dict[str, argparse._ArgumentGroup]) -> None:
     """Add the flags that take a number or a name, and those of switches with a field of their own."""
     for field in dataclasses.fields(BuildSpec):
         if "flag" not in field.metadata or field.name == "by_hand":
@@ -111,7 +117,7 @@ def _add_numbers(parser: CommandParser, groups: dict[str, Any]) -> None:
             group.add_argument(flag, dest=field.name, action="store_true", help=text)
             continue
         shown = "" if field.default is None else f" [{field.default}]"
-        read, metavar = {"int": (whole_number, "N"), "float": (number, "X"), "str": (str, "NAME")}[kind]
+        read, metavar = READERS[kind]
         flags = flag, *OTHER_FLAGS.get(field.name, ())
         group.add_argument(
             *flags, dest=field.name, type=read, default=field.default, metavar=metavar, help=f"{text}{shown}"

@@ -7,9 +7,8 @@ to be left. Events say what is expected before anything is measured; what is mea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
+from clalign.common.plain_data import Json
 from clalign.jobs import BUILD, PREPARING
 from clalign.jobs.stages import stage_words
 
@@ -83,13 +82,13 @@ class Course:
         self._bar = 0.0
         self._expected_total: float | None = None
         self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
-        self._forecast: Mapping[str, Any] = {}
+        self._forecast: Json = {}
         self._seen: set[str] = set()
         self._build_seconds = self._built_at = 0.0
         self._n_built = self._n_first = 0
         self._n_kernels, self._is_compiling = 0, False
 
-    def take(self, value: Mapping[str, Any], now: float) -> None:
+    def take(self, value: Json, now: float) -> None:
         """Take an event of progress that came at a time (s)."""
         passed = 0.0 if self._now is None else max(0.0, now - self._now)
         self._now = now
@@ -104,7 +103,7 @@ class Course:
         """Count no time until the next event: the job was paused."""
         self._now = None
 
-    def _take_build(self, value: Mapping[str, Any], passed: float) -> None:
+    def _take_build(self, value: Json, passed: float) -> None:
         done, total, is_now = int(value["done"]), int(value["total"]), bool(value.get("waits", True))
         if not self._n_kernels:
             self._n_kernels, self._n_first = total, done
@@ -117,7 +116,7 @@ class Course:
         # What was not foreseen is compiled as the last one.
         self.kernels = max(0, min(self._n_built, self._n_kernels - is_now)), self._n_kernels
 
-    def _take_work(self, value: Mapping[str, Any], passed: float) -> None:
+    def _take_work(self, value: Json, passed: float) -> None:
         done, total = float(value["done"]), float(value["total"] or 0)
         self._forecast = value.get("forecast") or self._forecast
         self.now = str(value.get("now") or "")

@@ -10,7 +10,7 @@ from typing import Any, cast
 from msgspec import Struct
 
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import KernelSession
+from clalign.compute.sessions import AnyStage, KernelSession
 from clalign.jobs import JobContext
 from clalign.labs.ladder import measurable_device
 from clalign.labs.repeating import Asked, Found, Table
@@ -55,7 +55,7 @@ class WatchedSession:
         self._session = session
         self.calls: list[Call] = []
 
-    def run(self, stage: Any, batch: Any, model: Any) -> Any:
+    def run(self, stage: AnyStage, batch: Any, model: Any) -> Any:
         """Run a stage."""
         found = stage.start(self, batch, model)()
         self._session.finish()
@@ -65,8 +65,8 @@ class WatchedSession:
         of_session = getattr(self._session, name)
         return self._timed(KINDS[name], of_session) if name in KINDS else of_session
 
-    def _timed(self, kind: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def timed(*arguments: Any, **options: Any) -> Any:
+    def _timed(self, kind: str, call: Callable[..., object]) -> Callable[..., object]:
+        def timed(*arguments: Any, **options: object) -> object:
             kernel, began = self._session.kernel_seconds, time.perf_counter()
             found = call(*arguments, **options)
             called = time.perf_counter()

@@ -7,7 +7,6 @@ residues; those of the combinations are of one family. HMMER2 ran on one core of
 from __future__ import annotations
 
 from clalign.common.plain_data import Json
-
 from clalign.labs.publications import published_figures
 
 FAMILIES = {

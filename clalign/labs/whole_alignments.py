@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.opening import open_session
-from clalign.compute.sessions import Building, Check, KernelSession, Session
+from clalign.compute.sessions import AnyStage, Building, Check, KernelSession, Session
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE
@@ -83,7 +83,7 @@ class RungSession:
     ) -> None:
         self._session.__exit__(kind, error, trace)
 
-    def run(self, stage: Any, batch: Any, model: Any) -> Any:
+    def run(self, stage: AnyStage, batch: Any, model: Any) -> Any:
         """Run a stage; those of the pair HMM as the rung does."""
         began, session, step, found = time.perf_counter(), cast("KernelSession", self._session), "merging", None
         if isinstance(stage, ExpectedCountsStage):
@@ -163,7 +163,7 @@ def difference(a: list[PosteriorBatch], b: list[PosteriorBatch]) -> float:
     return float(np.abs(dense[0] - dense[1]).max(initial=0))
 
 
-def _entries(found: list[PosteriorBatch]) -> tuple[Any, Any]:
+def _entries(found: list[PosteriorBatch]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
     """Return pair and residues of each posterior as one number, and the posteriors."""
     keys: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     first = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication
 
+from clalign.common.plain_data import Json
 from clalign.engines.export import export
 from clalign.formats.scratch import Scratch
 from clalign.runs.queries import HitQueries
@@ -50,7 +51,7 @@ def _with_queries(path: Path, which: str, hits: list[int] | None) -> tuple[str, 
         return which, HitQueries(run.connection, hits, which == "significant").n_with_hits(by_target=False)
 
 
-def _taxonomy(page: ResultsPage, shape: dict[str, Any]) -> dict[str, Any]:
+def _taxonomy(page: ResultsPage, shape: Json) -> Json:
     """Return where the species of an export are looked up, if it names them."""
     species = page.run.hits.query.species
     if not species.path or not ("species" in shape or "columns" in shape):
@@ -58,7 +59,7 @@ def _taxonomy(page: ResultsPage, shape: dict[str, Any]) -> dict[str, Any]:
     return {"taxonomy": species.path, "taxonomy_column": str(species.column + 2)}
 
 
-def _first_lines(run: Path, what: str, hits: list[int], shape: dict[str, Any]) -> str:
+def _first_lines(run: Path, what: str, hits: list[int], shape: Json) -> str:
     """Return the beginning of what an export of some hits writes; called in the reader's thread."""
     with Scratch() as folder:
         export(run, what, folder / "preview", hits, **shape)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_for
 from clalign.errors import ExitCode
 from clalign.jobs import Event
@@ -106,7 +107,7 @@ class JobItem:
         """The run file it works on."""
         return str(self.spec.get("run", ""))
 
-    def take_progress(self, value: JobResult, now: float) -> None:
+    def take_progress(self, value: Json, now: float) -> None:
         """Record a progress event at the time `now` (seconds)."""
         self.course.take(value, now)
         self.devices = value.get("devices") or self.devices
