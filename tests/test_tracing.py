@@ -101,9 +101,7 @@ def test_the_innermost_span_with_a_category_counts() -> None:
         ("a", "reading", 0, 10), ("b", "hits", 2, 6), ("c", "", 3, 5), ("d", "waiting", 5, 6), ("e", "", 12, 13)
     )
     seconds = [(category, begin // 10**9, end // 10**9) for category, begin, end in innermost(given)]
-    assert seconds == [
-        ("reading", 0, 2), ("hits", 2, 3), ("hits", 3, 5), ("waiting", 5, 6), ("reading", 6, 10),
-    ]  # fmt: skip
+    assert seconds == [("reading", 0, 2), ("hits", 2, 3), ("hits", 3, 5), ("waiting", 5, 6), ("reading", 6, 10)]
 
 
 def test_stretches_are_joined() -> None:

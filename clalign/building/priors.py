@@ -172,9 +172,7 @@ def _frequencies(counts: Counts) -> Counts:
     return Counts(normalized(counts.match), normalized(counts.insert), transitions)
 
 
-AMINO_SHARES = np.array([
-    0.178091, 0.056591, 0.0960191, 0.0781233, 0.0834977, 0.0904123, 0.114468, 0.0682132, 0.234585,
-])  # fmt: skip
+AMINO_SHARES = np.array([0.178091, 0.056591, 0.0960191, 0.0781233, 0.0834977, 0.0904123, 0.114468, 0.0682132, 0.234585])
 
 AMINO_ALPHAS = np.array([
     [0.270671, 0.039848, 0.017576, 0.016415, 0.014268, 0.131916, 0.012391, 0.022599, 0.020358, 0.030727,
@@ -206,7 +204,7 @@ AMINO_INSERTED = (
 
 NUCLEIC_SHARES = np.array([0.24, 0.26, 0.08, 0.42])
 
-NUCLEIC_ALPHAS = np.array([
-    [0.16, 0.45, 0.12, 0.39], [0.09, 0.03, 0.09, 0.04], [1.29, 0.40, 6.58, 0.51], [1.74, 1.49, 1.57, 1.95],
-])  # fmt: skip
+NUCLEIC_ALPHAS = np.array(
+    [[0.16, 0.45, 0.12, 0.39], [0.09, 0.03, 0.09, 0.04], [1.29, 0.40, 6.58, 0.51], [1.74, 1.49, 1.57, 1.95]]
+)
 """Four kinds of columns of nucleic acids."""

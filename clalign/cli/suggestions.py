@@ -47,7 +47,7 @@ OPTIONS = (
     ("chunk chunks n-chunks part parts shards split split-db", ("--shard",)),
     ("shard", IN_PARTS),
     ("d database db hmmdb hmmfile i in input queries query reference seqdb seqfile subject target targets", FILES_BARE),
-)  # fmt: skip
+)
 
 COMMANDS = (
     ("hmmsearch", "hmm2search hmmsearch2 hmmsearch3 nhmmer search"),

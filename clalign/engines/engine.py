@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-BUILT_IN = {
-    "plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise", "msa": "clalign.engines.msa",
-}  # fmt: skip
+BUILT_IN = {"plan7": "clalign.engines.plan7", "pairwise": "clalign.engines.pairwise", "msa": "clalign.engines.msa"}
 """The packages of the engines that clalign comes with; each has its `Engine` as ``ENGINE``."""
 
 ENTRY_POINTS = "clalign.engines"

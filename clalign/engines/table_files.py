@@ -25,9 +25,7 @@ _TYPES: dict[Kind, str] = {
     "text": "string", "whole number": "int64", "number": "float64", "percent": "float64", "picture": "int64",
 }  # fmt: skip
 
-_VALUES: dict[Kind, CellOf] = {
-    "text": plain, "whole number": int, "number": float, "percent": float, "picture": int,
-}  # fmt: skip
+_VALUES: dict[Kind, CellOf] = {"text": plain, "whole number": int, "number": float, "percent": float, "picture": int}
 
 
 def write_tsv(source: Source, stream: TextIO, table: str) -> int:

@@ -89,7 +89,7 @@ class LocalExecutors:
         threads = [
             threading.Thread(target=self._run_one, args=(opening, serve), name=f"executor {number}", daemon=True)
             for number, opening in enumerate(openings, 1)
-        ]  # fmt: skip
+        ]
         for thread in threads:
             thread.start()
         try:

@@ -19,9 +19,7 @@ Rows = npt.NDArray[np.int64]
 CLUSTAL_WIDTH = 60
 
 STRONG = ("STA", "NEQK", "NHQK", "NDEQ", "QHRK", "MILV", "MILF", "HY", "FYW")
-WEAK = (
-    "CSA", "ATV", "SAG", "STNK", "STPA", "SGND", "SNDEQK", "NDEQHK", "NEQHRK", "FVLIM", "HFY",
-)  # fmt: skip
+WEAK = ("CSA", "ATV", "SAG", "STNK", "STPA", "SGND", "SNDEQK", "NDEQHK", "NEQHRK", "FVLIM", "HFY")
 """Groups of residues in Clustal: columns of a strong group are marked with a colon, of a weak one with a dot."""
 
 LINES_BETWEEN_CHECKS = 512

@@ -147,9 +147,9 @@ def _device(asked: Asked, context: JobContext) -> Found:
         "largest work-group": f"{device.max_work_group:,} work-items",
         "driver": f"{device.platform}, {device.driver}",
     }
-    return Found({"rows": {
-        name: {"number": numbers.get(name), "text": texts.get(name)} for name in (*numbers, *texts)
-    }})  # fmt: skip
+    return Found(
+        {"rows": {name: {"number": numbers.get(name), "text": texts.get(name)} for name in (*numbers, *texts)}}
+    )
 
 
 Repeat = Callable[[Asked, JobContext], Found]

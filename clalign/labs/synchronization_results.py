@@ -252,11 +252,10 @@ SYNCHRONIZATION = Synchronization(
     needed=("device", "program", "methods", "group_size", "rows", "bands", "levels", "experiments", "model"),
     experiments=(
         TimesExperiment("rows", "Times", "by numbers of groups", columns_of(USUAL_WAYS), _times),
-        Experiment("bands", "Published tables", "LBS beside ILBS, published with six sets", BANDS,
-                   _ratios),
+        Experiment("bands", "Published tables", "LBS beside ILBS, published with six sets", BANDS, _ratios),
         Experiment("sets", "Sets of ILBS", "the best of all numbers of sets", SETS, _by_sets),
     ),
-)  # fmt: skip
+)
 
 
 def row_text(row: Row | None, ways: Sequence[str]) -> str:

@@ -11,9 +11,7 @@ Stretch = tuple[int, int]
 
 KERNELS = "kernels"
 
-ORDER = (
-    "building", "reading", "preparing", "hits", "storing", "writing", "launching", "copying", "waiting", "start",
-)  # fmt: skip
+ORDER = ("building", "reading", "preparing", "hits", "storing", "writing", "launching", "copying", "waiting", "start")
 """Categories of the host: while no device computes, time counts for the first of these that is going on."""
 
 WORDS = {"building": "building kernels"}

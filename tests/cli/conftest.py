@@ -27,9 +27,7 @@ def domain(number: int, states: str, rows: tuple[str, str, str], **more: Any) ->
         "score": 12.345678, "bias": 0.006, "evalue": 1.23456789e-5, "query_range": (0, 4), "target_range": (0, 4),
         "raw": 12346, **more,
     }  # fmt: skip
-    return Domain(
-        number=number, envelope=values["target_range"], states=states, text=AlignmentText(*rows), **values
-    )  # fmt: skip
+    return Domain(number=number, envelope=values["target_range"], states=states, text=AlignmentText(*rows), **values)
 
 
 def hit(row: int, name: str, domains: tuple[Domain, ...], **more: Any) -> Hit:
@@ -43,9 +41,8 @@ def hit(row: int, name: str, domains: tuple[Domain, ...], **more: Any) -> Hit:
 def hits() -> tuple[Hit, ...]:
     whole = domain(1, "MMMM", ("ACDE", "A DE", "AWDE"), target_range=(0, 4))
     inserted = domain(
-        2, "MIIMDM", ("A..CDE", "A++  E", "Ag-W-E"), query_range=(0, 4), target_range=(4, 9), score=9.0,
-        evalue=2e-3,
-    )  # fmt: skip
+        2, "MIIMDM", ("A..CDE", "A++  E", "Ag-W-E"), query_range=(0, 4), target_range=(4, 9), score=9.0, evalue=2e-3
+    )
     tail = domain(1, "MM", ("DE", "DE", "DE"), query_range=(2, 4), target_range=(1, 3), score=-3.0, evalue=5.0)
     return (
         hit(0, "seq1", (whole, inserted), accession="Q1", description="first  one\twith tab", score=21.345678),

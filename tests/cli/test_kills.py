@@ -84,10 +84,8 @@ CASES = {
         ("calibrate", "--device", "auto", "--num", "2000", "--seed", "1", "-o", "out/c.hmm", "rrm.hmm"), ("c.hmm",)
     ),
     "hmmbuild": Case(("hmmbuild", "out/b.hmm", "family.sto"), ("b.hmm",)),
-    "bench": Case(
-        ("bench", "--device", "reference", "--residues", "20000", "--json", "out/b.json"), ("b.json",)
-    ),
-}  # fmt: skip
+    "bench": Case(("bench", "--device", "reference", "--residues", "20000", "--json", "out/b.json"), ("b.json",)),
+}
 
 
 def text_of(path: Path) -> str:

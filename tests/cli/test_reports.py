@@ -279,9 +279,7 @@ def test_plain_lines_come_every_ten_seconds(
         now[0] = float(second)
         lines.show(progress(second * 2e7))
     told = capsys.readouterr().err.splitlines()
-    assert told == [
-        "Searching: 20 %, 40 s left", "Searching: 40 %, 30 s left", "Searching: 60 %, 20 s left",
-    ]  # fmt: skip
+    assert told == ["Searching: 20 %, 40 s left", "Searching: 40 %, 30 s left", "Searching: 60 %, 20 s left"]
 
 
 def test_displays(capsys: pytest.CaptureFixture[str]) -> None:

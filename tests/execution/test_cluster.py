@@ -175,9 +175,8 @@ def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
 
 
 def run_at_hand(
-    engine: str, words: str, at_hand: tuple[str, Devices], folder: Path, tmp_path: Path,
-    context: Counting,
-) -> Path:  # fmt: skip
+    engine: str, words: str, at_hand: tuple[str, Devices], folder: Path, tmp_path: Path, context: Counting
+) -> Path:
     path = tmp_path / "run.clalign"
     spec = spec_of(engine, folder).on(f"{words}@{at_hand[0]}")
     computed(spec, path, at_hand[1], (words,), context)

@@ -77,9 +77,7 @@ os._exit(0)
 def listening() -> set[int]:
     """Return the ports on which this process and all that it has started wait for others."""
     family = [psutil.Process(), *psutil.Process().children(recursive=True)]
-    return {
-        one.laddr.port for process in family for one in process.net_connections("tcp") if one.status == "LISTEN"
-    }  # fmt: skip
+    return {one.laddr.port for process in family for one in process.net_connections("tcp") if one.status == "LISTEN"}
 
 
 @pytest.fixture(scope="module")

@@ -248,9 +248,7 @@ def test_a_job_that_is_stopped_leaves_no_process(
                 raise Cancelled
 
     with pytest.raises(Cancelled):
-        computed_apart(
-            "hmmer3", folder, path, Devices(monkeypatch), ("real", "real"), Stopping(2, is_stopped.set)
-        )  # fmt: skip
+        computed_apart("hmmer3", folder, path, Devices(monkeypatch), ("real", "real"), Stopping(2, is_stopped.set))
     assert [one._process.wait(WAIT) for one in started] == [-signal.SIGKILL] * 2
     with open_run(path) as run:
         assert run.state == "stopped"

@@ -124,7 +124,7 @@ FORMATS = {
         for name, row in ROWS.items()
     )
     + "</alignment>\n</macsim>\n",
-}  # fmt: skip
+}
 
 
 def hmmer3_text(version: str = "f", name: str = "test", alphabet: str = "DNA", length: int = 3, **header: str) -> str:

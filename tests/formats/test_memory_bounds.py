@@ -83,7 +83,7 @@ BOMBS: dict[str, tuple[Read, bytes]] = {
     "Clustal rows": (read_rows, numbered(b"CLUSTAL W\n\n", b"r%d A\n")),
     "PHYLIP": (read_rows, b"2 10\n" + b"a A\n" * (TEXT_BYTES // 4)),
     "GenBank": (blocks("genbank"), b"LOCUS       a 1 bp\nDEFINITION  a\n" + b"            b\n" * (TEXT_BYTES // 14)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -72,7 +72,7 @@ OTHERS = (
     b"ID   X_HUMAN   Reviewed;   10 AA.\nAC   A1;\nDE   RecName: Full=Words {ECO:1};\nSQ   x\n     MKVLAARTEW\n//\n",
     b"; match posteriors\n(0, 0) ~ (2, 0) => 0.5\n(0, 4) ~ (2, 6) => 0.25\n\n; gaps\n(0, 0) ~ (2, -1) => 0.5\n",
     b"# a matrix\n   A  C  D  *\nA  4 -1 -2 -4\nC -1  9 -3 -4\nD -2 -3  6 -4\n* -4 -4 -4  1\n",
-)  # fmt: skip
+)
 """Small files of the formats that the examples lack."""
 
 

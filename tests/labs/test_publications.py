@@ -37,7 +37,7 @@ NUMBERED = {
         *numbers("table", c3=7, c4=3, c5=1, c7=5, c8=7, c9=5, c10=6),
         *numbers("figure", c1=3, c2=13, c3=7, c4=6, c5=9, c6=10, c7=3, c8=6, c9=13, c10=1),
     ],
-}  # fmt: skip
+}
 """Every numbered table and figure of the sources."""
 
 FORMULAS = ("memory", "memory-of-pairs", "transactions", "occupancy", "example")

@@ -209,7 +209,7 @@ def test_pairs_one_by_one(session: Session, monkeypatch: pytest.MonkeyPatch, mod
 LONG_CUTS = [
     ("vector", {}, {}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 16, "ROWS": 9}, {"LANE_BACKEND": 0, "LANES": 16, "ROWS": 9, "COLUMNS": 300}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.thorough

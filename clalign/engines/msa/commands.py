@@ -82,4 +82,4 @@ COMMANDS = {
         written=written,
         files=files,
     )
-}  # fmt: skip
+}

@@ -53,9 +53,8 @@ class Forest(Struct, frozen=True, eq=False):
 
 
 def disjoint_trees(
-    n: int, number: int, weights: Callable[[int], npt.NDArray[np.float64]], without: Integers,
-    check: Check = no_check,
-) -> Integers:  # fmt: skip
+    n: int, number: int, weights: Callable[[int], npt.NDArray[np.float64]], without: Integers, check: Check = no_check
+) -> Integers:
     """Return the pairs of smallest spanning trees that share none, as many as there are (int64, i * n + j each).
 
     Of pairs with the same weight in single precision the first ones are taken. Pairs are gone through once: one that

@@ -44,9 +44,7 @@ def plan_of_pairs(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Plan, lis
         are_long = cells > (0 if spec.long else most_cells(device.kind))
         return PairCutter(pairs, cells * n_strands, are_long, device.kind, PORTION)
 
-    plan = Plan(
-        [ALL], len(pairs), float(cells.sum()) * n_strands, lambda run, number: search, cutter_for, start=_start
-    )  # fmt: skip
+    plan = Plan([ALL], len(pairs), float(cells.sum()) * n_strands, lambda run, number: search, cutter_for, start=_start)
     return plan, repeated
 
 

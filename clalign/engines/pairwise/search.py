@@ -161,6 +161,4 @@ class PairwiseWork(Struct):
     def summary(self) -> JobResult:
         """Return what such a run counts besides."""
         in_16_bits, in_32_bits = n_wider(self.task.run)
-        return {
-            "n_queries": len(self.inputs.query_rows), "n_in_16_bits": in_16_bits, "n_in_32_bits": in_32_bits,
-        }  # fmt: skip
+        return {"n_queries": len(self.inputs.query_rows), "n_in_16_bits": in_16_bits, "n_in_32_bits": in_32_bits}

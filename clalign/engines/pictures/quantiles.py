@@ -51,9 +51,9 @@ class Quantiles(HitPicture):
         if self.expected.min(initial=1.0) < LEAST:
             n = int((self.expected < LEAST).sum())
             self.sentence += f" {n:,} with less than {LEAST:g} expected stand at the left edge."
-        self.sentence += f" The curve has {self.all.words}." if self.all else (
-            " Nothing is known of the E-values of the others."
-        )  # fmt: skip
+        self.sentence += (
+            f" The curve has {self.all.words}." if self.all else (" Nothing is known of the E-values of the others.")
+        )
         if (numbers.card or numbers.run.card(0)).get("origin") == "hmmer3":
             self.sentence += f" {self.targets.capitalize()} that a filter of HMMER3 has stopped have no point."
         self.sentence += " Where chance alone works, both follow the diagonal; true relatives lie above it on the left."

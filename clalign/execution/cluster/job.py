@@ -282,9 +282,7 @@ class ClusterJob:
             for remote in self._devices:
                 if not remote.wants_more:
                     continue
-                units = self._writer.planner.take_several(
-                    self._writer.run, remote.cutter, TASK_SECONDS, MAX_TOGETHER
-                )  # fmt: skip
+                units = self._writer.planner.take_several(self._writer.run, remote.cutter, TASK_SECONDS, MAX_TOGETHER)
                 for unit in units:
                     if unit.is_end:
                         self._finalizers.begin(unit, remote.cutter)

@@ -354,7 +354,7 @@ class RemoteDevice:
         rows = [(name, unit.query.number, unit.first, unit.last) for unit, name in zip(units, names, strict=True)]
         future = worker.submit(
             "units", tasks.compute, payloads.job, self.device.to_dict(), rows, drop, *dict.fromkeys(after)
-        )  # fmt: skip
+        )
         self.out[future] = list(zip(units, names, strict=True))
         future.add_done_callback(lambda done: payloads.answers.put((self, done)))
 

@@ -60,9 +60,7 @@ def _columns(shelf: ProfileShelf) -> tuple[Table, Table]:
     """Return seven columns of transitions (float32[7, N]) and the emissions (float32[N_CODES, N]) of all nodes."""
     odds, weights = shelf.odds, exit_weights(shelf.odds, shelf.starts)
     t = odds.transitions.astype(np.float64)
-    columns = [
-        odds.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD],
-    ]  # fmt: skip
+    columns = [odds.begin, t[MM] / weights, t[IM] * t[MI] / weights, t[II], t[DM], t[MD] / weights, t[DD]]
     emissions = np.zeros_like(odds.match)
     for code in shelf.codes:
         emissions[code] = odds.match[code] * weights

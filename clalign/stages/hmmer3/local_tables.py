@@ -37,9 +37,7 @@ REGISTER_LANES, SPLIT_COST = 16, 1.6
 TEAMS_PER_UNIT = 8
 """Teams that a compute unit of a GPU works on at the same time."""
 
-TEAM_VARIANTS: tuple[dict[str, object], ...] = (
-    {"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0},
-)  # fmt: skip
+TEAM_VARIANTS: tuple[dict[str, object], ...] = ({"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0})
 """Choices that are compiled for other vendors in the tests."""
 
 Whole = npt.NDArray[np.int32]

@@ -87,9 +87,7 @@ def start_vector(
     """Start the shape for CPUs; return what waits for the scores (int32[n])."""
     tuning = ViterbiTuning.of(session.device)
     lanes = choices.get("LANES", tuning.vector_lanes)
-    defines = {
-        "LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices,
-    }  # fmt: skip
+    defines = {"LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices}
     plain = defines.pop("PLAIN", 0)  # asks for the form that serves every model
     lengths = batch.lengths
     scores = reweighted_scores(session, model)
@@ -207,9 +205,8 @@ def _launch_lanes(
     values = session.results(4 * n)
     geometry = in_groups(session.device, group, -(-n // (group // defines["LANES"] * sequences)))
     session.launch(
-        "viterbi_lanes", entry, defines, *geometry,
-        *session.residues(batch), chosen, np.uint32(n), *tables, values,
-    )  # fmt: skip
+        "viterbi_lanes", entry, defines, *geometry, *session.residues(batch), chosen, np.uint32(n), *tables, values
+    )
     fetch = session.fetch(values, n, np.int32)
     return lambda: _possible(session, fetch())
 

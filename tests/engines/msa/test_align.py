@@ -217,7 +217,7 @@ LITTLE = ">s0\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>s1\nMKVSTGHDWQKIPNWDFYTAGK\n"
         (("--learnemit-all",), "MKV-STGHDWQKIPNWDFYTAGK---", 0.88656),
         (("--learnemit-all", "--minemitdata", "100000"), "MKV-STGHDWQKIPNWDFYTAGK---", 0.88656),
     ],
-)  # fmt: skip
+)
 def test_substitutions_are_learned_of_little_where_that_is_asked_for(
     device: Device, tmp_path: Path, words: tuple[str, ...], row: str, accuracy: float
 ) -> None:
@@ -267,9 +267,8 @@ def test_what_is_written_is_read_again(fast_device: Device, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [(">a\nMKV\n", ""), (">a\nMKV\n>a\nMKL\n", '"a"'), (">a\nMKVBBBJJ\n>b\nMKVL\n", ""), ("", "")],
-)  # fmt: skip
+    ("text", "message"), [(">a\nMKV\n", ""), (">a\nMKV\n>a\nMKL\n", '"a"'), (">a\nMKVBBBJJ\n>b\nMKVL\n", ""), ("", "")]
+)
 def test_what_cannot_be_aligned_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
