@@ -90,7 +90,6 @@ class ViterbiFilterStage(ScoringStage):
         return (terms.word_move,)
 
     def _form(self, session: KernelSession, profile: LocalProfile) -> Form:
-        """Return the form in which the shape for CPUs takes a model."""
         lanes = self.defines.get("LANES", VECTOR_LANES)
         vectors = -(-profile.length // lanes)
         plain = bool(self.defines.get("PLAIN", not merges_steps(session, profile)))

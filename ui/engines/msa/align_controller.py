@@ -66,7 +66,6 @@ class AlignController(FormController):
         self.open_sheet()
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return the actions for an opened file of sequences."""
         n = source.report.get("n_sequences", 0)
         if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []

@@ -102,7 +102,6 @@ class AlignedPage(ResultsPage):
         self.show_counts()
 
     def show_facts(self) -> None:
-        """Show the facts about the run."""
         super().show_facts()
         self.profiles.hide()
         for tool in self._tools:  # there are no hits to be verified or exported

@@ -191,7 +191,6 @@ class AlignedRunView(RunView):
         return "No alignment yet", "The run ended early. Continue it to compare the remaining pairs."
 
     def summary(self) -> str:
-        """Return the sentence at the head of the results."""
         found = (self.facts.get("database") or {}).get("n_sequences")
         parts = [formatting.plural(found, "sequence")] if found else []
         if self.stored:
@@ -222,7 +221,6 @@ class AlignedRunView(RunView):
         return "Alignment", rows, said
 
     def scoring_rows(self) -> list[tuple[str, str]]:
-        """Return names and values for the report."""
         names = {"accuracy": "Expected accuracy", "n_columns": "Columns", "n_merges": "Merges of columns",
                  "n_sweeps": "Sweeps of refinement", "gap_factor": "Gap factor"}  # fmt: skip
         known = {text: self.stored[key] for key, text in names.items() if key in self.stored}

@@ -92,16 +92,13 @@ class PairController(FormController):
             self._app.workspace.take_as_queries(path, alone="")
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return the actions for an opened file of sequences."""
         return source_offers(source)
 
     def open_inputs(self, spec: Spec) -> None:
-        """Open and choose the files of a comparison."""
         if isinstance(spec, PairwiseSpec):
             self._choose(spec.queries, spec.targets)
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher E-value limit."""
         assert isinstance(run, PairRunView)
         self.edit_run(run, evalue=run.wider_evalue(), score=None)
 

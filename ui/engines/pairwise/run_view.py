@@ -96,7 +96,6 @@ class PairRunView(RunView):
         return lambda: read_pair_histogram(path, query)
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the text on the tag of the threshold."""
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, PairHistogram) or not math.isfinite(score):
             return ""
@@ -112,7 +111,6 @@ class PairRunView(RunView):
         return "\n".join(part for part in (f"shown from {score:g} · {hits}", expected) if part)
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return heading and text in place of a histogram; None if there is one."""
         if self.is_pairs:
             return (
                 "Only pairs were aligned",
@@ -123,7 +121,6 @@ class PairRunView(RunView):
         return None
 
     def sentence(self) -> str:
-        """Return the description of the histogram."""
         data = self.histogram
         if not isinstance(data, PairHistogram):
             return super().sentence()
@@ -155,7 +152,6 @@ class PairRunView(RunView):
     # --- sentences ---
 
     def summary(self) -> str:
-        """Return the sentence at the head of the results."""
         n_all = self.hits.n_all
         if self.is_pairs:
             return f"{formatting.plural(n_all, 'pair')} aligned · {self._scope()}"
@@ -186,7 +182,6 @@ class PairRunView(RunView):
         return ", ".join(parts)
 
     def empty_words(self) -> tuple[str, str]:
-        """Return heading and text for a table without hits."""
         spec = self.spec
         if not self.is_complete or spec is None:
             return super().empty_words()
@@ -212,7 +207,6 @@ class PairRunView(RunView):
         return max(usual, 10.0 ** math.ceil(math.log10(best))) if best else float(usual)
 
     def hit_line(self, hit: Hit) -> str:
-        """Return a sentence about a hit."""
         return pair_line(self.card, hit)
 
     def query_facts(self) -> tuple[str, list[tuple[str, str]], str]:

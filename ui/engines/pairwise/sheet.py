@@ -108,7 +108,6 @@ class PairSheet(SpecSheet):
         return spec if queries and targets else None
 
     def show_spec(self) -> None:
-        """Show command, scoring, notices and estimate for the form."""
         self.scoring.setText("")
         super().show_spec()
 

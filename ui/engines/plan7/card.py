@@ -71,7 +71,6 @@ class DomainCard(HitCard):
         return tools
 
     def show_hit(self) -> None:
-        """Show the chosen hit."""
         super().show_hit()
         hit = self.run.hit if self.run is not None else None
         if hit is not None:
@@ -79,6 +78,5 @@ class DomainCard(HitCard):
             self.posterior.setVisible(hit.estimates is not None)
 
     def set_posterior(self, shown: bool) -> None:
-        """Show or hide the confidence of each column."""
         super().set_posterior(shown)
         self.posterior.setChecked(shown)

@@ -24,12 +24,10 @@ class FilterSheet(ExplainSheet):
     WAIT_WORDS = "Computing every filter for this sequence…"
 
     def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
-        """Return the widgets of an explanation, from the top."""
         steps = [part for step in value["steps"] for part in (line(), step_card(step))]
         return [label(formatting.breakable(explanation_title(value)), "muted", wrap=True), verdict, *steps]
 
     def text(self, value: Explanation) -> str:
-        """Return the whole explanation as plain text."""
         return explanation_text(value)
 
 

@@ -82,7 +82,6 @@ class SearchPage(ResultsPage):
         super().show_histogram()
 
     def set_scheme(self, scheme: str) -> None:
-        """Color residues by a scheme."""
         super().set_scheme(scheme)
         if self._profile.content is not None:
             self.profile.set_scheme(scheme)

@@ -101,7 +101,6 @@ class ProfileController(Controller):
             page.deleteLater()
 
     def forget(self, owner: str) -> None:
-        """Stop reading a file or a run."""
         for key in [key for key in self._waiting if key[0] == owner]:
             del self._waiting[key]
         self._app.forget_files(owner)

@@ -42,7 +42,6 @@ class ProfileRunView(RunView):
 
     @property
     def all_words(self) -> str:
-        """The name of the hits of all profiles together; empty where they are not offered."""
         return "All profiles" if self.is_scan or len(self.cards) > 1 else ""
 
     def way_words(self) -> str:
@@ -81,7 +80,6 @@ class ProfileRunView(RunView):
         return found
 
     def tag(self, name: str, short: bool) -> str:
-        """Return the text on the tag of a threshold."""
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, ProfileHistogram) or not math.isfinite(score):
             return ""
@@ -98,7 +96,6 @@ class ProfileRunView(RunView):
         )
 
     def sentence(self) -> str:
-        """Return the description of the histogram."""
         data = self.histogram
         if not isinstance(data, ProfileHistogram):
             return super().sentence()
@@ -136,7 +133,6 @@ class ProfileRunView(RunView):
         return f"Each filter passes likely sequences; “expected” is the number for random ones.{live}"
 
     def summary(self) -> str:
-        """Return the sentence at the head of the results."""
         n_all, significant = self.hits.n_all, self.counts["significant"]
         shown = min(significant, n_all)
         head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
@@ -160,7 +156,6 @@ class ProfileRunView(RunView):
         return str((self._best() or {}).get("name", ""))
 
     def empty_words(self) -> tuple[str, str]:
-        """Return heading and text for a table without hits."""
         if not self.is_complete:
             return super().empty_words()
         spec = self.facts.get("spec") or {}

@@ -59,7 +59,6 @@ class SearchController(FormController):
         self.profiles.forget(owner)
 
     def offers(self, source: Source) -> list[Offer]:
-        """Return the actions of profiles for an opened file."""
         return source_offers(source)
 
     def new_sheet(self, options: SpecFields) -> RunSheet:
@@ -74,7 +73,6 @@ class SearchController(FormController):
 
     @property
     def options(self) -> SpecFields:
-        """The options of the last search that differ from their defaults."""
         return self._app.settings.preferences.options
 
     def keep_options(self, options: SpecFields) -> None:
@@ -103,14 +101,12 @@ class SearchController(FormController):
         return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
 
     def open_inputs(self, spec: Spec) -> None:
-        """Open and choose the files of a search."""
         if isinstance(spec, SearchSpec):
             self.sources.open_quietly([spec.profiles, spec.targets])
             for path in (spec.profiles, spec.targets):
                 self._app.workspace.choose(path)
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run and a higher E-value limit."""
         spec = run.facts["spec"]
         self.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))

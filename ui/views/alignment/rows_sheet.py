@@ -100,7 +100,6 @@ class RowsPictureSheet(PictureSheet):
         return ""
 
     def choices(self) -> RowsChoices:
-        """Return the choices."""
         canvas = self._panel.canvas
         _, cell, height = SIZES[self.sizes.currentData()]
         on = {key: box.isChecked() for key, box in self.checks.items()}

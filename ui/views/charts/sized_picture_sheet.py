@@ -32,7 +32,6 @@ class SizedPictureSheet(PictureSheet):
         super().__init__(heading, stem, folder)
 
     def objection(self) -> str:
-        """Return why such a picture is not possible; empty if it is."""
         return self._objection(self.path.text().strip())
 
     def add_choices(self) -> None:

@@ -61,7 +61,6 @@ class ComparisonPage(LabPage):
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
-        """Return the job of the setup, and why it cannot run now; empty if it can."""
         asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
         job: JobRequest = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
         job |= {noun: whole_number(field, most) for noun, field, most in asked}

@@ -55,7 +55,6 @@ class PublicationPage(LabPage):
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
-        """Return the job of the setup, and why it cannot run now; empty if it can."""
         wanted = self.view.chosen_names()
         job = {"device": self.devices.currentData(), "variants": wanted, "is_small": self.is_small.isChecked()}
         return job, "Tick at least one table or figure first." if wanted == [] else ""

@@ -100,7 +100,6 @@ class RungPage(LabPage):
         return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
 
     def job_request(self) -> tuple[JobRequest, str]:
-        """Return the job of the setup, and why it cannot run now; empty if it can."""
         values, wanted = self.values(), self.view.chosen_names()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
         for asked in self.ladder.fields:

@@ -64,7 +64,6 @@ class SynchronizationPage(LabPage):
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
-        """Return the job of the setup, and why it cannot run now; empty if it can."""
         asked: list[tuple[str, QLineEdit, int, str]] = [
             ("group_size", self.group_size, MAX_SIZE, "work-items"),
             ("sets", self.sets, MAX_GROUPS, "sets"),

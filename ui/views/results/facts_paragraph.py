@@ -59,5 +59,4 @@ class FactsParagraph(ElidedLabel):
         return len(self.lines(width)) * QFontMetrics(self.font()).height() + 2
 
     def shown(self) -> str:
-        """Return the visible part of the text."""
         return "\n".join(self.lines(self.width()))
