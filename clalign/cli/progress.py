@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import tell
@@ -78,60 +78,50 @@ class JsonLines:
         """Do nothing."""
 
 
-class PlainLines:
+class PlainLines(WarningsAlone):
     """Shows a line every ten seconds, for log files."""
+
+    interval_seconds: ClassVar[float] = PLAIN_SECONDS
 
     def __init__(self) -> None:
         self._course = Course()
         self._shown_at = time.monotonic()
 
     def show(self, event: Event) -> None:
-        """Print a line if the interval has passed."""
-        if event.kind == "warning":
-            self.say(event.value["text"])
+        """Show progress if the interval has passed."""
+        super().show(event)
         if event.kind != "progress":
             return
         self._course.take(event.value, time.monotonic())
-        if time.monotonic() - self._shown_at >= PLAIN_SECONDS:
+        if time.monotonic() - self._shown_at >= self.interval_seconds:
             self._shown_at = time.monotonic()
-            tell(sentence(self._course))
+            self._draw(sentence(self._course))
 
-    def say(self, text: str) -> None:
-        """Print a sentence."""
-        tell(f"clalign: {text}")
-
-    def close(self) -> None:
-        """Do nothing."""
+    def _draw(self, words: str) -> None:
+        tell(words)
 
 
-class Bar:
+class Bar(PlainLines):
     """Shows a bar that stays on one line of the terminal; it uses no colors."""
 
+    interval_seconds = BAR_SECONDS
+
     def __init__(self) -> None:
-        self._course = Course()
+        super().__init__()
         self._shown_at = 0.0
         self._width = 0
 
-    def show(self, event: Event) -> None:
-        """Draw the bar if the interval has passed."""
-        if event.kind == "warning":
-            self.say(event.value["text"])
-        if event.kind != "progress":
-            return
-        self._course.take(event.value, time.monotonic())
-        if time.monotonic() - self._shown_at < BAR_SECONDS:
-            return
-        self._shown_at = time.monotonic()
+    def _draw(self, words: str) -> None:
         filled = int(BAR_WIDTH * self._course.fraction)
         columns = shutil.get_terminal_size().columns - 1
-        line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {sentence(self._course)}"[:columns]
+        line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {words}"[:columns]
         tell(f"{line:<{self._width}s}", end="", begin="\r")
         self._width = len(line)
 
     def say(self, text: str) -> None:
         """Print a sentence on a line of its own."""
         self.close()
-        tell(f"clalign: {text}")
+        super().say(text)
 
     def close(self) -> None:
         """Erase the bar."""

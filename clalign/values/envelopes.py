@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import Alphabet
+from clalign.values.hits import DomainEstimates
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 
@@ -54,16 +55,11 @@ class Envelope(Struct, frozen=True):
         return self.expected_correct / (self.last - self.first)
 
 
-class TargetDomains(Struct, frozen=True):
+class TargetDomains(DomainEstimates, frozen=True):
     """The domains of a target by its posterior probabilities.
 
     Attributes
     ----------
-    expected : float
-        Expected number of domains.
-    n_regions, n_clustered, n_overlaps, n_envelopes : int
-        Regions that hold anything, those resolved by sampling, envelopes that overlap the one
-        before, and envelopes.
     correction : float
         Sum of the null2 scores over the whole target, in nats.
     envelopes : tuple of Envelope
@@ -72,11 +68,6 @@ class TargetDomains(Struct, frozen=True):
         Forward score of the target in nats, equal to HMMER's in every bit.
     """
 
-    expected: float
-    n_regions: int
-    n_clustered: int
-    n_overlaps: int
-    n_envelopes: int
     correction: float
     envelopes: tuple[Envelope, ...]
     forward: float = math.nan
