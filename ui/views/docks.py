@@ -337,8 +337,3 @@ class DevicePicker(QWidget):
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.view.viewport().update()
-        super().changeEvent(event)

@@ -181,11 +181,6 @@ class RowsCanvas(RowsArea):
             return True
         return super().viewportEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.viewport().update()
-        super().changeEvent(event)
-
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.viewport().update()
 

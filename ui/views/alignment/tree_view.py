@@ -231,11 +231,6 @@ class TreeCanvas(QAbstractScrollArea):
             return True
         return super().viewportEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.viewport().update()
-        super().changeEvent(event)
-
 
 class TreePane(QWidget):
     """The tree with its tools."""

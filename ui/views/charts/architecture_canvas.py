@@ -162,11 +162,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
             return True
         return super().viewportEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.viewport().update()
-        super().changeEvent(event)
-
 
 def domain_words(domain: PlacedDomain) -> str:
     """Return the description of a domain."""

@@ -206,8 +206,3 @@ class DrawingView(QAbstractScrollArea):
         """Return the tooltip for a place."""
         part = self.part_at(QPointF(place))
         return "" if part is None or self.drawing is None else self.drawing.picks.tip(part)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.viewport().update()
-        super().changeEvent(event)
