@@ -298,31 +298,30 @@ def second_user() -> list[str]:
     return words
 
 
+def program(name: str, origin: str) -> str:
+    """Return the path of a program; the test is skipped where it is not installed."""
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed ({origin})")
+    return found
+
+
 @pytest.fixture(scope="session")
 def hmm2search() -> str:
     """HMMER 2.3.2's search program."""
-    program = shutil.which("hmm2search")
-    if program is None:
-        pytest.skip("hmm2search is not installed (Debian package hmmer2)")
-    return program
+    return program("hmm2search", "Debian package hmmer2")
 
 
 @pytest.fixture(scope="session")
 def fsa() -> str:
     """FSA, which aligns many sequences."""
-    program = shutil.which("fsa")
-    if program is None:
-        pytest.skip("fsa is not installed (Debian package fsa)")
-    return program
+    return program("fsa", "Debian package fsa")
 
 
 @pytest.fixture(scope="session")
 def amd_compiler() -> str:
     """A clang that compiles OpenCL C for AMD cards, together with AMD's device libraries."""
-    program = shutil.which(AMD_COMPILER)
-    if program is None:
-        pytest.skip(f"{AMD_COMPILER} is not installed")
-    return program
+    return program(AMD_COMPILER, f"Debian package {AMD_COMPILER}")
 
 
 @pytest.fixture

@@ -32,18 +32,12 @@ def files_below(folder: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def validator() -> str:
-    program = shutil.which("desktop-file-validate")
-    if program is None:
-        pytest.skip("desktop-file-validate is not installed")
-    return program
+    return shutil.which("desktop-file-validate") or pytest.skip("desktop-file-validate is not installed")
 
 
 @pytest.fixture(scope="session")
 def mime_tool() -> str:
-    program = shutil.which("update-mime-database")
-    if program is None:
-        pytest.skip("update-mime-database is not installed")
-    return program
+    return shutil.which("update-mime-database") or pytest.skip("update-mime-database is not installed")
 
 
 def test_command_line_installs_and_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
