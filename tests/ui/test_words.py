@@ -28,7 +28,7 @@ def test_options_have_the_names_of_the_window() -> None:
     told = formatting.in_window("No composition in a-b-c: filters nothing. To have it computed: --compute_compo.")
     assert told == "No composition in a-b-c: filters nothing. To have it computed: \u201cCompute compositions\u201d."
     assert formatting.in_window("Leave out --cut_ga, or use -T.") == (
-        "Leave out \u201cCutoff of the model\u201d, or use \u201cScore at least\u201d."
+        "Leave out \u201cThreshold\u201d, or use \u201cScore at least\u201d."
     )
     plan7, pairwise = engine_named("plan7"), engine_named("pairwise")
     assert formatting.in_window("--tformat", plan7) != formatting.in_window("--tformat", pairwise) != "--tformat"
