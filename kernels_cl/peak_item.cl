@@ -1,4 +1,4 @@
-/* The rate of int32 additions and maxima, the operations that Viterbi is made of.
+/* The rate of int32 additions and maxima, the operations that Viterbi is made of, or of those of floats.
 
    A work-item advances eight chains of WIDTH lanes each; a round is one addition and one maximum for
    every value. The chains hang together and the steps are known at run time only, so that no compiler
@@ -14,6 +14,7 @@
 
    Macros
      WIDTH    lanes of a work-item: 1, 2, 4, 8 or 16
+     FLOATS   1 to compute with floats, which hold all of these numbers exactly
 
    Geometry: any. */
 
@@ -24,9 +25,20 @@
 #define GLUE_(a, b) a##b
 #define GLUE(a, b) GLUE_(a, b)
 #if WIDTH == 1
-typedef int chain_t;
+#define LANES_OF(base) base
 #else
-typedef GLUE(int, WIDTH) chain_t;
+#define LANES_OF(base) GLUE(base, WIDTH)
+#endif
+typedef LANES_OF(int) result_t;
+#ifndef FLOATS
+#define FLOATS 0
+#endif
+#if FLOATS
+typedef LANES_OF(float) chain_t;
+#define RESULT(x) LANES_OF(convert_int)(x)
+#else
+typedef result_t chain_t;
+#define RESULT(x) x
 #endif
 
 /* The number of a lane is its place in the vector plus its work-item's number modulo PERIOD. */
@@ -42,7 +54,7 @@ typedef GLUE(int, WIDTH) chain_t;
 #define ADVANCE(x, step, next) x += step; x = x > next ? x : next
 
 __kernel void peak_rate(__global const int *start, __global const int *steps, const int rounds,
-                        __global chain_t *results)
+                        __global result_t *results)
 {
     const size_t item = get_global_id(0);
     const chain_t number = (chain_t)(PLACES) + (int)(item % PERIOD);
@@ -60,5 +72,5 @@ __kernel void peak_rate(__global const int *start, __global const int *steps, co
         ADVANCE(g, y, h);
         ADVANCE(h, z, a);
     }
-    results[item] = a ^ b ^ c ^ d ^ e ^ f ^ g ^ h;
+    results[item] = RESULT(a) ^ RESULT(b) ^ RESULT(c) ^ RESULT(d) ^ RESULT(e) ^ RESULT(f) ^ RESULT(g) ^ RESULT(h);
 }

@@ -75,8 +75,12 @@ def _is_row(row: Any) -> bool:
         names = [row["device"][key] for key in ("id", "name", "kind")]
         numbers = [row[key] for key in NUMBERS if row[key] is not None]
         numbers += [point[key] for point in row["curve"] for key in ("residues", "seconds")]
+        engines = row.get("engines") or []
+        numbers += [one[key] for one in engines for key in ("gcups", "operations", "bytes") if one.get(key) is not None]
+        numbers += [share for one in engines for share in one["shares"].values()]
+        names += [one[key] for one in engines for key in ("name", "limit")]
         texts = names + [row[key] for key in ("error", "scores_digest") if row[key] is not None]
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         return False
     return all(isinstance(n, int | float) for n in numbers) and all(isinstance(text, str) for text in texts)
 

@@ -10,6 +10,7 @@ from clalign.common.amounts import THIN, seconds_text
 from clalign.execution.estimate import counted
 from clalign.labs.comparison_documents import line_of, row_names
 from clalign.labs.laboratory import (
+    DONE,
     Document,
     Experiment,
     Laboratory,
@@ -20,6 +21,7 @@ from clalign.labs.laboratory import (
     seconds,
     text_of,
 )
+from clalign.labs.rung_columns import check, check_state
 from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart, Mark, Point
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
@@ -190,6 +192,35 @@ def _even(pair: Row) -> str:
     return f"Below about {_about(size)} residues {slow} is done first, because {fast} takes longer to start."
 
 
+def _engines(document: Document) -> list[Row]:
+    """Return the rows of the kernels of each device."""
+    rows = [row for row in shown_rows(document) if not row.get("error")]
+    return [
+        {**one, "device": row["name"], "kernel": one["name"], "name": f"{row['name']}: {one['name']}", "status": DONE,
+         "reason": one.get("error"), **{key: shares.get(key) for key in ("memory",)},
+         "arithmetic": next((shares[key] for key in shares if key != "memory"), None)}
+        for row in rows for one in row.get("engines") or () for shares in [one.get("shares") or {}]
+    ]  # fmt: skip
+
+
+def _engine_speeds(document: Document, rows: list[Row]) -> Chart:
+    del document
+    bars = (Bar(r["name"], r.get("gcups"), text=number("gcups")(r), note=r.get("error") or "") for r in rows)
+    return BarChart("Kernels of all engines", "GCUPS (10⁹ cells a second, logarithmic)", tuple(bars), log=True)
+
+
+ENGINES = Experiment("engines", "All engines", "rates of the kernels, and what limits them", (
+    TextColumn("Device", "", text_of("device"), width=150),
+    TextColumn("Kernel", "", text_of("kernel"), width=170),
+    TextColumn("Check", "Whether a sample equals the reference", check, width=80, mark=check_state),
+    TextColumn("GCUPS", "10⁹ cells a second, kernels alone", number("gcups"), True, 70),
+    TextColumn("Operations", "Additions, maxima and products of a cell", number("operations", "d"), True, 84),
+    TextColumn("Bytes", "Of global memory, at least, for each cell", number("bytes", ".2g"), True, 70),
+    TextColumn("Arithmetic", "Share of the measured rate of operations", percent("arithmetic"), True, 84),
+    TextColumn("Memory", "Share of the measured rate of memory", percent("memory", ".2g"), True, 76),
+    TextColumn("What limits it", "", text_of("limit"), width=420, stretch=True),
+), _engine_speeds, _engines, is_checked=False)  # fmt: skip
+
 TIMES = DeviceExperiment("devices", "Break-even", "", COLUMNS, _curves, shown_rows)
 
 COMPARISON = Comparison(
@@ -200,7 +231,7 @@ COMPARISON = Comparison(
     noun="device",
     nouns="devices",
     needed=("job", "devices"),
-    experiments=(TIMES, replace(TIMES, key="speed", title="Speed", chart=_speeds)),
+    experiments=(TIMES, replace(TIMES, key="speed", title="Speed", chart=_speeds), ENGINES),
 )
 
 
@@ -220,7 +251,8 @@ def comparison_text(document: Document) -> str:
             f"Of peak: {document['job']['operations_per_cell']} additions and maxima a cell, against the rate of int32"
             " additions and maxima measured on the device."
         )
-    return paragraphs([[COMPARISON.summary(document)], text_lines(COLUMNS, rows), times, verdicts])
+    engines = ENGINES.text(document)
+    return paragraphs([[COMPARISON.summary(document)], text_lines(COLUMNS, rows), times, engines, verdicts])
 
 
 def _time_at(place: int, size: float) -> TextColumn:

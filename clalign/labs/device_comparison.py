@@ -19,8 +19,9 @@ from clalign.compute.sessions import Session
 from clalign.errors import DeviceError, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.comparison_documents import break_even, judged
+from clalign.labs.engine_rates import KERNELS, kernel_row, memory_rate
 from clalign.labs.measuring import Row
-from clalign.stages.peak import PEAK, peak_loads
+from clalign.stages.peak import FLOAT_PEAK, PEAK, PeakStage, peak_loads
 from clalign.stages.plan7.viterbi import VITERBI
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE, Device
@@ -42,6 +43,9 @@ PEAK_REPEATS = 3
 
 SAMPLE_CELLS, SAMPLE_RESIDUES = 4e6, 20_000
 """What the reference computes again at most: about two seconds."""
+
+COPIED_WORDS = 1 << 25
+"""Words of 32 bits that are copied to measure the rate of memory, where the job is not smaller."""
 
 BATCH_SECONDS = 0.5
 FIRST_RATE = {"gpu": 2e11, "accelerator": 2e9, "cpu": 1e9}
@@ -195,23 +199,30 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
 
 
 class _Meter(Struct):
-    """Tells how far a comparison is, in cells."""
+    """Tells how far a comparison is, in cells, and what is measured."""
 
     context: JobContext
     total: float
     done: float = 0.0
     device: str = ""
+    words: str = ""
 
     def begin(self, device: str, done: float) -> None:
         """Go on with a device, when so much is done."""
-        self.device, self.done = device, done
+        self.device, self.done, self.words = device, done, ""
         self.add(0.0)
 
     def add(self, cells: float) -> None:
         """Tell that more is done; here the comparison can be stopped."""
         self.done += cells
-        self.context.progress("bench", min(self.done, self.total), self.total, "cells", device=self.device)
+        done = min(self.done, self.total)
+        self.context.progress("bench", done, self.total, "cells", device=self.device, now=self.words)
         self.context.check()
+
+    def now(self, words: str) -> None:
+        """Tell what is measured."""
+        self.words = words
+        self.add(0.0)
 
 
 def measured_row(device: Device, job: BenchJob, meter: _Meter) -> Row:
@@ -255,26 +266,38 @@ def _measure(device: Device, job: BenchJob, meter: _Meter) -> Row:
         # What the first job took longer than the next ones: opening, building kernels, first allocations.
         start_seconds = max(cold_seconds - best.wall_seconds, open_seconds)
         kernel_seconds = float(np.median([p.kernel_seconds for p in passes]))
-        peak = peak_rate(session, meter.context.check)
+        peaks = {
+            "int32": peak_rate(session, meter.context.check, PEAK),
+            "float": peak_rate(session, meter.context.check, FLOAT_PEAK),
+            "memory": memory_rate(session, min(COPIED_WORDS, job.spec.residues), meter.context.check),
+        }
         curve = [*(runner.point(stride, start_seconds) for stride in STRIDES),
                  {"residues": job.database.n_residues, "seconds": start_seconds + best.wall_seconds}]  # fmt: skip
-    return {
-        "gcups": job.cells / kernel_seconds / 1e9,
-        "gcups_with_copies": job.cells / best.wall_seconds / 1e9,
-        "kernel_seconds": kernel_seconds,
-        "copy_seconds": best.copy_seconds,
-        "wall_seconds": best.wall_seconds,
-        "start_seconds": start_seconds,
-        "peak_gops": peak / 1e9,
-        "share_of_peak": OPERATIONS_PER_CELL * job.cells / kernel_seconds / peak,
-        "scores_digest": hashlib.sha256(best.scores.astype("<i4").data).hexdigest(),
-        "sample_equal": bool(np.array_equal(best.scores[job.sample], job.expected)),
-        "curve": curve,
-    }
+        row: Row = {
+            "gcups": job.cells / kernel_seconds / 1e9,
+            "gcups_with_copies": job.cells / best.wall_seconds / 1e9,
+            "kernel_seconds": kernel_seconds,
+            "copy_seconds": best.copy_seconds,
+            "wall_seconds": best.wall_seconds,
+            "start_seconds": start_seconds,
+            "peak_gops": peaks["int32"] / 1e9,
+            "share_of_peak": OPERATIONS_PER_CELL * job.cells / kernel_seconds / peaks["int32"],
+            "scores_digest": hashlib.sha256(best.scores.astype("<i4").data).hexdigest(),
+            "sample_equal": bool(np.array_equal(best.scores[job.sample], job.expected)),
+            "curve": curve,
+            "peaks": peaks,
+            "engines": [],
+        }
+        for kernel in KERNELS:
+            meter.now(kernel.name)
+            row["engines"].append(kernel_row(kernel, session, job.spec.nodes, peaks, meter.context.check))
+            known = {"device": device.to_dict(), **dict.fromkeys(ROW_KEYS), **row, "engines": list(row["engines"])}
+            meter.context.partial(device=known)
+    return row
 
 
-def peak_rate(session: Session, check: Callable[[], None]) -> float:
-    """Return the highest rate of int32 additions and maxima that a device reaches, in operations a second.
+def peak_rate(session: Session, check: Callable[[], None], stage: PeakStage) -> float:
+    """Return the highest rate of additions and maxima that a device reaches, in operations a second.
 
     Raises
     ------
@@ -283,10 +306,10 @@ def peak_rate(session: Session, check: Callable[[], None]) -> float:
     """
     best = 0.0
     for load in peak_loads(session.device):
-        expected = PEAK.reference(load, None, check)
+        expected = stage.reference(load, None, check)
         for _ in range(PEAK_REPEATS):
             before = session.kernel_seconds
-            results = session.run(PEAK, load, None)
+            results = session.run(stage, load, None)
             best = max(best, load.operations / max(session.kernel_seconds - before, 1e-9))
         if not np.array_equal(results, expected):
             raise DeviceError(

@@ -57,6 +57,10 @@ def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext, **mor
     return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
 
 
+FAMILY_SECONDS = 0.1
+"""The basic rung gets a job of about this time for each family, since there are twenty."""
+
+
 def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
     """Run the ladder of Plan7 Viterbi with a random model of each family's length."""
     names = {name for item in asked.items for name in item.shown_quantities if item.table == "rungs"}
@@ -69,6 +73,7 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
     for place, (family, nodes) in enumerate(families):
         part = PartOf(context, family, place, 1, len(families))
         request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
+        request["seconds"] = FAMILY_SECONDS
         small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if asked.is_small else {}
         spec = VITERBI.spec.from_dict(request | small | {"variants": sorted(variants)})
         try:

@@ -1,4 +1,4 @@
-"""The rate of int32 additions and maxima, as a peak that a search can be held against."""
+"""The rate of additions and maxima of int32 and of floats, as a peak that a search can be held against."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"peak_item": ({"WIDTH": 4}, {"WIDTH": 16})}
+VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
+    "peak_item": ({"WIDTH": 4}, {"WIDTH": 16}, {"WIDTH": 4, "FLOATS": 1})
+}
 """Choices that are compiled for other vendors in the tests."""
 
 CHAINS = 8
@@ -90,10 +92,10 @@ class PeakStage(Stage[PeakLoad, object, Ints]):
         if device.kind == "cpu" or batch.n_items % group:
             group = 1
         session.launch(
-            "peak_item", "peak_rate", {"WIDTH": batch.width}, batch.n_items, group,
+            "peak_item", "peak_rate", {"WIDTH": batch.width, **self.defines}, batch.n_items, group,
             session.upload(batch.start), session.upload(batch.steps), np.int32(batch.rounds), results,
         )  # fmt: skip
         return session.fetch(results, batch.n_lanes, np.int32)
 
 
-PEAK = PeakStage()
+PEAK, FLOAT_PEAK = PeakStage(), PeakStage(FLOATS=1)

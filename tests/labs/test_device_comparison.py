@@ -23,8 +23,9 @@ from clalign.labs.comparison_documents import (
     read_comparison,
     row_names,
 )
-from clalign.labs.comparison_results import comparison_text
+from clalign.labs.comparison_results import COMPARISON, comparison_text
 from clalign.labs.device_comparison import BenchSpec, bench_job, compare_devices, random_database, thinned
+from clalign.labs.engine_rates import KERNELS, limit_of
 from clalign.stages.peak import PeakStage
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
 from clalign.values.devices import REFERENCE, Device
@@ -78,7 +79,7 @@ def test_document_of_all_devices(opencl_device: Device) -> None:
     assert [r["device"]["id"] for r in found["devices"]] == [d.id for d in devices]
     assert all(r["identical"] is True and r["error"] is None for r in found["devices"])
     told = [event.value["device"] for event in events if event.kind == "partial"]
-    assert told == found["devices"]
+    assert list({row["device"]["id"]: row for row in told}.values()) == found["devices"]
     assert "identical" in comparison_text(found)
     done = [event.value["done"] for event in events if event.kind == "progress"]
     assert done == sorted(done)
@@ -223,3 +224,26 @@ def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not a JSON file"):
         read_comparison(str(path))
+
+
+@pytest.mark.parametrize(
+    ("shares", "begin"),
+    [({"int32": 0.6, "memory": 0.1}, "Arithmetic"), ({"float": 0.2, "memory": 0.7}, "Memory"),
+     ({"bytes": 0.2, "memory": 0.1}, "Neither")],
+)  # fmt: skip
+def test_what_limits_a_kernel(shares: dict[str, float], begin: str) -> None:
+    assert limit_of(shares).startswith(begin)
+
+
+def test_kernels_of_all_engines_are_compared(opencl_device: Device) -> None:
+    told: list[dict[str, Any]] = []
+    job = Job(lambda event: told.append(event.value["device"]) if event.kind == "partial" else None)
+    found = compare_devices([opencl_device], SMALL, job)
+    (row,) = found["devices"]
+    assert [len(one["engines"]) for one in told] == [*range(1, len(KERNELS) + 1), len(KERNELS)]
+    for one, kernel in zip(row["engines"], KERNELS, strict=True):
+        assert (one["name"], one["error"], one["equal"]) == (kernel.name, None, True)
+        assert one["gcups"] > 0
+        assert set(one["shares"]) == {kernel.numbers, "memory"}
+        assert one["limit"] == limit_of(one["shares"])
+    assert COMPARISON.experiments[-1].chart(found, COMPARISON.experiments[-1].rows_of(found))

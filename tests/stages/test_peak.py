@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from clalign.compute.sessions import Session
-from clalign.stages.peak import PEAK, PeakLoad, peak_load, peak_loads
+from clalign.stages.peak import FLOAT_PEAK, PEAK, PeakLoad, peak_load, peak_loads
 
 
 def test_one_chain_by_hand() -> None:
@@ -25,7 +25,8 @@ def test_one_chain_by_hand() -> None:
 @pytest.mark.parametrize(("n_items", "rounds"), [(1, 0), (5, 1), (130, 77), (256, 1000)])
 def test_equals_reference(session: Session, width: int, n_items: int, rounds: int) -> None:
     load = peak_load(n_items, width, rounds)
-    assert np.array_equal(session.run(PEAK, load, None), PEAK.reference(load, None))
+    for stage in (PEAK, FLOAT_PEAK):
+        assert np.array_equal(session.run(stage, load, None), PEAK.reference(load, None))
 
 
 @pytest.mark.parametrize("seed", range(5))
