@@ -209,7 +209,7 @@ class _Meter(Struct):
 
     def begin(self, device: str, done: float) -> None:
         """Go on with a device, when so much is done."""
-        self.device, self.done, self.words = device, done, ""
+        self.device, self.done, self.words = device, max(self.done, done), ""
         self.add(0.0)
 
     def add(self, cells: float) -> None:
