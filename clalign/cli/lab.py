@@ -13,6 +13,7 @@ from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
 from clalign.cli.parser import CommandParser, Commands, UsageError
 from clalign.cli.streams import enough_read, show
+from clalign.common.amounts import seconds_text
 from clalign.errors import ExitCode, OptionError, OutputError
 from clalign.jobs import Event
 from clalign.values.documents import JobRequest
@@ -186,9 +187,10 @@ def _list(arguments: argparse.Namespace) -> int:
 
     for key in _sources(arguments):
         laboratory = PUBLICATIONS[key]
-        show(f"{key}: {laboratory.source.title}. {laboratory.source.about}\n")
+        show(f"{key}: {laboratory.source.title}. {laboratory.source.about} Times are those on two processor cores.\n")
         for row in laboratory.known:
-            show(f"  {row['name']}: {row['text']} ({row['kind']}; {row['by'] or row['reason'].rstrip('.')})")
+            how = f"{row['by']}, about {seconds_text(row['takes'])}" if row["by"] else row["reason"].rstrip(".")
+            show(f"  {row['name']}: {row['text']} ({row['kind']}; {how})")
         show("")
     return ExitCode.DONE
 

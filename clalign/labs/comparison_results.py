@@ -198,6 +198,7 @@ def _engines(document: Document) -> list[Row]:
     return [
         {**one, "device": row["name"], "kernel": one["name"], "name": f"{row['name']}: {one['name']}", "status": DONE,
          "reason": one.get("error"), **{key: shares.get(key) for key in ("memory",)},
+         "limit": str(one.get("limit") or ""),
          "arithmetic": next((shares[key] for key in shares if key != "memory"), None)}
         for row in rows for one in row.get("engines") or () for shares in [one.get("shares") or {}]
     ]  # fmt: skip
@@ -218,7 +219,8 @@ ENGINES = Experiment("engines", "All engines", "rates of the kernels, and what l
     TextColumn("Bytes", "Of global memory, at least, for each cell", number("bytes", ".2g"), True, 70),
     TextColumn("Arithmetic", "Share of the measured rate of operations", percent("arithmetic"), True, 84),
     TextColumn("Memory", "Share of the measured rate of memory", percent("memory", ".2g"), True, 76),
-    TextColumn("What limits it", "", text_of("limit"), width=420, stretch=True),
+    TextColumn("Limit", "Of its speed", lambda row: str(row["limit"]).split(" ")[0], width=90, in_text=False),
+    TextColumn("What limits it", "", text_of("limit"), width=700),
 ), _engine_speeds, _engines, is_checked=False)  # fmt: skip
 
 TIMES = DeviceExperiment("devices", "Break-even", "", COLUMNS, _curves, shown_rows)

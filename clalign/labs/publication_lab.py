@@ -12,7 +12,18 @@ from collections.abc import Iterable
 
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
-from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict, number, text_of, times
+from clalign.labs.laboratory import (
+    DONE,
+    NOT_YET,
+    Document,
+    Experiment,
+    Laboratory,
+    Verdict,
+    number,
+    seconds,
+    text_of,
+    times,
+)
 from clalign.labs.ladder import LadderSpec, new_document
 from clalign.labs.publications import KINDS, Item, Publication, publications
 from clalign.labs.repeating import Asked, Found, PartOf, values_of
@@ -82,9 +93,9 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         asked = Asked(tuple(group), *given)
         found = _repeated(name, asked, PartOf(context, words, before, usual[name], total))
         before += usual[name]
-        seconds = time.perf_counter() - began
+        took = time.perf_counter() - began
         if isinstance(found, Found):
-            document["measured"][name] = {"seconds": seconds, "text": found.text, "wrong": list(found.wrong)}
+            document["measured"][name] = {"seconds": took, "text": found.text, "wrong": list(found.wrong)}
         for item in group:
             row = _row(source, item, found)
             document["rows"].append(row)
@@ -141,6 +152,7 @@ def known_row(source: Publication, item: Item) -> Row:
         "text": item.title,
         "kind": KINDS[item.kind],
         "by": REPETITIONS[item.measured].text if item.measured else "",
+        "takes": REPETITIONS[item.measured].seconds[0] if item.measured else None,
         "machine": source.machine(item),
         "remark": item.remark,
         "about": "",
@@ -174,6 +186,8 @@ ITEMS = (
                True, 64),
     TextColumn("Kind", "What is measured there", text_of("kind"), width=80),
     TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
+    TextColumn("Takes", "About so long on two cores; items with the same entry before this one are measured together",
+               seconds("takes"), True, 70, in_text=False),
     TextColumn("There", "The machine of the source", text_of("machine"), width=180, in_text=False),
 )  # fmt: skip
 GAIN = "Times over the first row of the item, or over the first figure of the row"

@@ -223,7 +223,7 @@ def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> li
     kinds: list[tuple[str, int | None, LadderChoices]] = [
         ("coarse", None, BEST),
         ("coarse, rows in global memory", None, lasting),
-        *((f"medium, {r} rows", r, replace(lasting, granularity="medium", rows_per_launch=r)) for r in (16, 4)),
+        *((f"medium, {r} rows", r, replace(lasting, granularity="medium", rows_per_launch=r)) for r in (64, 16, 4)),
         ("medium, 1 row", 1, replace(lasting, granularity="medium", rows_per_launch=1)),
         ("fine, 1 node", 1, replace(lasting, granularity="fine")),
     ]

@@ -348,8 +348,10 @@ def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: C
     comparison_page.residues.setText("20,000")
     job, problem = comparison_page.job_request()
     assert (job["nodes"], job["residues"], problem) == (200, 20000, "")
-    tick = comparison_page.ticks["1:0"]
-    QTest.mouseClick(tick, LEFT, pos=QPoint(8, tick.height() // 2))
+    for tick in (comparison_page.ticks[name] for name in ("0:0", "1:0")):
+        assert not comparison_page.job_request()[1]
+        QTest.mouseClick(tick, LEFT, pos=QPoint(8, tick.height() // 2))
+    assert comparison_page.job_request()[1]
 
 
 def test_a_comparison_of_another_machine_is_added(

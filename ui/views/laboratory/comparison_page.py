@@ -23,7 +23,7 @@ class ComparisonPage(LabPage):
         super().__init__(
             view, workspace, "Compare devices", "Open a comparison; one of another machine is added to this",
             "scale-balance",
-            "Tick two or more devices and compare them, or open a comparison that was saved on another machine.",
+            "Tick devices and measure them, or open a comparison that was saved on another machine.",
         )  # fmt: skip
         workspace.devices_changed.connect(self.show_devices)
         self.show_devices()
@@ -67,4 +67,4 @@ class ComparisonPage(LabPage):
         for noun, _, most in asked:
             if not job[noun]:
                 return job, f"Give a number of {noun} from 1 to {formatting.count(most)}."
-        return job, "" if len(job["devices"]) > 1 else "Tick at least two devices first."
+        return job, "" if job["devices"] else "Tick at least one device first."

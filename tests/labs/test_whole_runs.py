@@ -1,0 +1,121 @@
+"""Whole runs of the laboratory: alignments by rungs, real families beside HMMER2, and groups in time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clalign.jobs import QuietContext
+from clalign.labs import real_families
+from clalign.labs.formulas import divergent_branches
+from clalign.labs.meeting_times import METHODS, meeting_times
+from clalign.labs.publications import Item
+from clalign.labs.real_families import families_found
+from clalign.labs.repeating import Asked, PartOf
+from clalign.labs.whole_alignments import relatives, whole_alignments
+from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage
+from clalign.values.devices import Device
+
+ALIGNMENTS = Item(name="x", title="", kind="run", published={"sequential": 2.0, "states": 1.0}, quantity="run_minutes")
+FAMILIES = Item(name="x", title="", kind="run", table="times", published={"RVP": {"HMMER2": 2.0, "basic": 1.0}})
+
+
+def asked(item: Item, device: Device, **more: Any) -> Asked:
+    return Asked((item,), device.id, 1, 1, is_small=True, reports=False, **more)
+
+
+def test_relatives_are_alike_and_the_same_again() -> None:
+    text = relatives(4, 50, 1)
+    assert text == relatives(4, 50, 1) != relatives(4, 50, 2)
+    assert text.count(">") == 4
+
+
+def test_rungs_align_alike(opencl_device: Device) -> None:
+    found = whole_alignments(asked(ALIGNMENTS, opencl_device), QuietContext())
+    assert found.wrong == ()
+    for row in found.tables["rows"].values():
+        if row["status"] == "done":
+            assert row["run_minutes"] > row["posteriors_minutes"] > 0
+            assert row["merging_minutes"] > 0
+
+
+def test_another_alignment_is_found(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, calls = OnePairStage.posteriors, list[int]()
+
+    def wrong(self: OnePairStage, *given: Any) -> Any:
+        found = right(self, *given)
+        calls.append(1)
+        if type(self).__name__ != "SequentialStage":
+            found.values[:] *= 0.5
+        return found
+
+    monkeypatch.setattr(OnePairStage, "posteriors", wrong)
+    found = whole_alignments(asked(ALIGNMENTS, opencl_device), QuietContext())
+    assert calls
+    assert found.wrong == ("the alignment of states",)
+
+
+@pytest.mark.parametrize(("names", "wrong"), [(None, 0), (["nobody"], 2)])
+def test_hits_are_compared_with_those_of_hmmer2(
+    opencl_device: Device, monkeypatch: pytest.MonkeyPatch, names: list[str] | None, wrong: int
+) -> None:
+    alone = families_found(asked(Item(name="x", title="", kind="run", table="hits"), opencl_device), QuietContext())
+    assert len(alone.tables["hits"]) == real_families.SMALL[0]
+    monkeypatch.setattr(real_families.shutil, "which", lambda name: name)
+    hits = iter([int(row["hits"]) for row in alone.tables["hits"].values()])
+
+    def peer(*given: Any) -> tuple[float, list[str]]:
+        n = next(hits)
+        return 1.0, names if names is not None else found_names.pop(0)[:n]
+
+    found_names = [list(row) for row in _names(opencl_device)]
+    monkeypatch.setattr(real_families, "_of_peer", peer)
+    found = families_found(asked(FAMILIES, opencl_device), QuietContext())
+    assert len(found.wrong) == wrong
+    for times in found.tables["times"].values():
+        assert times["HMMER2"] == 1.0
+        assert times["basic"] > 0
+
+
+def _names(device: Device) -> list[list[str]]:
+    """Return the names of the hits of the small set, family by family."""
+    from clalign.formats.scratch import Scratch
+    from clalign.labs.whole_runs import whole_run
+
+    item, names = asked(FAMILIES, device), []
+    with Scratch() as folder:
+        targets = real_families._targets(item, folder)
+        for path in real_families._models(item, folder).values():
+            with whole_run("hmmsearch", QuietContext(), profiles=path, targets=targets, device=device.id) as (run, _):
+                names.append([hit.name for hit in run.hits()])
+    return names
+
+
+def test_all_come_before_anybody_leaves(opencl_device: Device) -> None:
+    found = meeting_times(asked(ALIGNMENTS, opencl_device), QuietContext())
+    assert found.wrong == ()
+    assert set(found.tables) == set(METHODS)
+    for table in found.tables.values():
+        rows = [row for row in table.values() if "comes" in row]
+        assert not rows or min(row["leaves"] for row in rows) >= max(row["comes"] for row in rows)
+
+
+def test_branches_of_a_warp() -> None:
+    assert divergent_branches(np.full(64, 5)) == 0
+    assert divergent_branches(np.arange(64)) == 62
+    assert divergent_branches(np.array([1, 2, 2])) == 1
+
+
+def test_progress_of_a_part_is_that_of_the_whole() -> None:
+    told: list[tuple[float, float | None, str]] = []
+
+    class Context(QuietContext):
+        def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+            told.append((done, total, facts.get("now", "")))
+
+    part = PartOf(PartOf(Context(), "a", 10, 20, 40), "b", 1, 1, 2)
+    part.progress("ladder", 1, 4, "rungs", now="c")
+    part.progress("build", 1, 2, "programs")
+    assert told == [(10 + 20 * 0.625, 40, "a, b, c"), (1, 2, "")]
