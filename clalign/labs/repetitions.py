@@ -94,8 +94,8 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
     return Found(tables, "Random models of the families' lengths.", tuple(wrong))
 
 
-def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
-    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "program": program}
+def _waiting_groups(program: str, asked: Asked, context: JobContext, **more: object) -> Found:
+    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "program": program, **more}
     small = {"groups": "1-2", "size": 2 if program == "sw" else 1, "group_size": 4}
     spec = SynchronizationSpec.from_dict(request | (small if asked.is_small else {}))
     document = run_synchronization(spec, PartOf(context))
@@ -113,9 +113,13 @@ def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
                 for band in document["bands"]
                 if all(str(n) in cells for n in range(band["first"], band["last"] + 1))
             },
-            "times": {n: {way: cell["seconds"] for way, cell in row.items()} for n, row in cells.items()},
+            "times": {n: _times(row) for n, row in cells.items()},
             "levels": {str(level["n_groups"]): level for level in document["levels"]},
             "sets": {str(row["n_groups"]): row for row in document["experiments"]["sets"]},
+            "rounds": {
+                n: {way: cell["seconds"] / cell["rounds"] for way, cell in row.items() if cell["seconds"]}
+                for n, row in cells.items()
+            },
             "costs": {name: {"seconds": value} for name, value in costs.items()},
             "reasons": {way: {"text": reason} for way, reason in reasons.items()},
         },
@@ -125,6 +129,27 @@ def _waiting_groups(program: str, asked: Asked, context: JobContext) -> Found:
             *(f"sets of {row['n_groups']} groups" for row in document["experiments"]["sets"] if not row["equal"]),
         ),
     )
+
+
+def _times(cells: Row) -> Row:
+    """Return the seconds of each way; without any, why there is none."""
+    seconds = {way: cell["seconds"] for way, cell in cells.items()}
+    reason = next((cell["reason"] for cell in cells.values() if cell["reason"]), None)
+    return seconds if any(seconds.values()) else {"status": "not run", "reason": reason}
+
+
+def _few_groups(asked: Asked, context: JobContext) -> Found:
+    """Return what meetings take of a round of the sort, which are the rounds of a program that does nothing else."""
+    sort, relay = (
+        _waiting_groups(name, asked, PartOf(context, name, place, 1, 2), groups="1-6", methods=("lbs",))
+        for place, name in enumerate(("sort", "relay"))
+    )
+    table: Table = {}
+    for n, row in sort.tables["rounds"].items():
+        if "lbs" in row and "lbs" in relay.tables["rounds"][n]:
+            meeting = relay.tables["rounds"][n]["lbs"]
+            table[n] = {"round": 1e6 * row["lbs"], "meeting": 1e6 * meeting, "share": meeting / row["lbs"]}
+    return Found({"rows": table}, sort.text, sort.wrong + relay.wrong)
 
 
 def _device(asked: Asked, context: JobContext) -> Found:
@@ -203,6 +228,11 @@ REPETITIONS: dict[str, Repetition] = {
     "sorting": Repetition("sorting on the host", sorting_found),
     "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
     "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
+    "few-groups": Repetition("waiting groups, sort beside numbers passed on", _few_groups),
+    "many-groups": Repetition(
+        "waiting groups, numbers passed on",
+        partial(_waiting_groups, "relay", groups="64,128,256,512", methods=("ilbs", "ulfs")),
+    ),
     "meetings": Repetition("the device's clock in each group", meeting_times),
     "tree": Repetition("the rule of the tree", formulas.tree_found),
     "device": Repetition("what OpenCL tells of the device", _device),
