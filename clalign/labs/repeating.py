@@ -117,7 +117,9 @@ def values_of(item: Item, table: Table) -> list[Row]:
     for place, quantity in enumerate(quantities):
         unit = units[place] if len(units) == len(quantities) else item.unit
         is_known = any(
-            quantity in item.published_figures(name) or table.get(name, {}).get(quantity) is not None for name in names
+            quantity in item.published_figures(name) or row.get(quantity) is not None or row.get("reason")
+            for name in names
+            for row in [table.get(name, {})]
         )
         for name in names if is_known else ():
             row = table.get(name, {})
