@@ -64,7 +64,7 @@ void fill_node(const work_t *w, int i, uint symbol, int n_nodes, int k)
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_score(__global const RESIDUES *residues, __global const int *starts, __global const int *lengths,
                    const uint n, TRANSITIONS_GIVEN const int *transitions, __global const int *match,
-                   __global const int *insert, __global const int *special, __global int *rows, const uint stride,
+                   __global const int *insert, SPECIALS_GIVEN const int *special, __global int *rows, const uint stride,
                    const int n_nodes, const int first_row, const int last_row, const int node,
                    __global int *scores)
 {

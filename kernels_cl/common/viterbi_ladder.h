@@ -5,7 +5,7 @@
      SEQUENCES    0 one after the other, 1 residue by residue (interleaved), 2 interleaved words of 4 residues
      ROWS         0 global, one block a work-item; 1 global, interleaved over the work-items; 2 private
      TRANSITIONS  0 global, 1 constant, 2 local (one copy a work-group)
-     SPECIALS     0 global, 1 local (one copy a warp), 2 global, one copy a work-item, interleaved
+     SPECIALS     0 global, 1 local (one copy a warp), 2 global, one copy a work-item, interleaved, 3 constant
      EMISSIONS    0 global [node][symbol], 1 global [symbol][node], 2 local [symbol][node]
      NODES        nodes of the model: the size of private rows and of local tables
      SYMBOLS      different letters in the sequences
@@ -15,7 +15,7 @@
                   where it is needed and stored where it belongs; 1 fetches for several nodes first, into variables of
                   their own, so that neighboring instructions do not wait for each other, only the deletes must follow
                   one another
-     UNROLL       nodes a turn of the inner loop: 1, 2, 4 or 8
+     UNROLL       nodes a turn of the inner loop: 1, 2, 4, 8 or 16
      SABOTAGE     1: from match to match at the cost of from insert to match */
 
 #include "common/plan7.h"
@@ -101,10 +101,15 @@
 #endif
 #define TRANSITION_AT(w, k, which) (w)->transitions[(k) * N_TRANSITIONS + (which)]
 
+#if SPECIALS == 3
+#define SPECIALS_GIVEN __constant
+#else
+#define SPECIALS_GIVEN __global
+#endif
 #if SPECIALS == 1
 #define SPECIALS_FROM __local
 #else
-#define SPECIALS_FROM __global
+#define SPECIALS_FROM SPECIALS_GIVEN
 #endif
 #if SPECIALS == 2
 #define SPECIAL_AT(w, which) (w)->special[(which) * (w)->n]

@@ -23,12 +23,12 @@ SOURCE, ENTRY = "viterbi_ladder_item", "viterbi_score"
 
 AXES: dict[str, tuple[str | int, ...]] = {
     "scheduling": ("off", "on"),
-    "unroll": (1, 2, 4, 8),
+    "unroll": (1, 2, 4, 8, 16),
     "copies": ("plain", "overlapped"),
     "sequences": ("concatenated", "interleaved", "packed"),
     "rows": ("global", "interleaved", "padded", "private"),
     "transitions": ("global", "constant", "local"),
-    "specials": ("global", "local", "replicated"),
+    "specials": ("global", "local", "replicated", "constant"),
     "emissions": ("global", "transposed", "local"),
     "granularity": ("coarse", "medium", "fine"),
 }
@@ -61,6 +61,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
         {"SEQUENCES": 2, "ROWS": 2, "GROUP": 33},
         {"TRANSITIONS": 1, "SPECIALS": 1},
         {"TRANSITIONS": 2, "SPECIALS": 2},
+        {"SPECIALS": 3, "UNROLL": 16},
         {"EMISSIONS": 1, "FINE": 1},
         {"EMISSIONS": 2, "NODES": 260, "NODE_STRIDE": 264},
         {"SCHEDULING": 1, "UNROLL": 8, "SEQUENCES": 1, "ROWS": 2, "TRANSITIONS": 1, "SPECIALS": 1, "NODES": 488},
