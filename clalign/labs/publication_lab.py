@@ -30,7 +30,6 @@ from clalign.labs.repeating import Asked, Found, PartOf, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.values.charts import Bar, BarChart, Chart
-from clalign.values.devices import Device
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
 NOT_MEASURED = "not measured"
@@ -83,11 +82,12 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.measured, []).append(item)
-    usual = {name: _usual_seconds(name, device, spec.is_small) for name in groups}
+    usual = {name: _usual_seconds(name, spec.is_small) for name in groups}
     before, total = 0.0, sum(usual.values())
     for name, group in groups.items():
         words = REPETITIONS[name].text if name else ""
-        context.progress("lab", before, total, "seconds", now=words, seconds=total)
+        expected = total if device.kind == "cpu" else None
+        context.progress("lab", before, total, "seconds", now=words, seconds=expected)
         began = time.perf_counter()
         given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
         asked = Asked(tuple(group), *given)
@@ -106,9 +106,9 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     return document
 
 
-def _usual_seconds(name: str, device: Device, is_small: bool) -> float:
-    """Return about how long a repetition takes; at the smallest size all are alike."""
-    return REPETITIONS[name].seconds[device.kind == "gpu"] if name and not is_small else 0.1
+def _usual_seconds(name: str, is_small: bool) -> float:
+    """Return about how long a repetition takes on two cores; at the smallest size all are alike."""
+    return REPETITIONS[name].seconds if name and not is_small else 0.1
 
 
 def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
@@ -152,7 +152,7 @@ def known_row(source: Publication, item: Item) -> Row:
         "text": item.title,
         "kind": KINDS[item.kind],
         "by": REPETITIONS[item.measured].text if item.measured else "",
-        "takes": REPETITIONS[item.measured].seconds[0] if item.measured else None,
+        "takes": REPETITIONS[item.measured].seconds if item.measured else None,
         "machine": source.machine(item),
         "remark": item.remark,
         "about": "",

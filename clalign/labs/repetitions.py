@@ -61,16 +61,29 @@ FAMILY_SECONDS = 0.1
 """The basic rung gets a job of about this time for each family, since there are twenty."""
 
 
+SOME_FAMILIES = slice(2, None, 6)
+"""Of the families by their length, those that are measured on processors: each length and rung is a program."""
+
+
+def _chosen_families(asked: Asked) -> dict[str, int]:
+    """Return the families with their nodes that are measured."""
+    by_length = sorted(FAMILIES, key=lambda family: FAMILIES[family])
+    names = by_length[:2] if asked.is_small else by_length
+    if measurable_device(asked.device).kind == "cpu" and not (asked.is_full or asked.is_small):
+        names = by_length[SOME_FAMILIES]
+    return {name: FAMILIES[name] for name in names}
+
+
 def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
     """Run the ladder of Plan7 Viterbi with a random model of each family's length."""
     names = {name for item in asked.items for name in item.shown_quantities if item.table == "rungs"}
     variants = {name.removesuffix(WHOLE) for name in names} | {"basic"}
     if any(item.table == "divergence" for item in asked.items):
         variants.add("divergence")
-    families = list(FAMILIES.items())[: 2 if asked.is_small else None]
+    families = _chosen_families(asked)
     tables: dict[str, Table] = {"rungs": {}, "shares": {}, "divergence": {}}
     wrong = []
-    for place, (family, nodes) in enumerate(families):
+    for place, (family, nodes) in enumerate(families.items()):
         part = PartOf(context, family, place, 1, len(families))
         request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
         request["seconds"] = FAMILY_SECONDS
@@ -91,7 +104,8 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
             if row["name"] == "basic":
                 tables["shares"][family] = {"kernel": 1 - row["share"], "sequences": row["share"]}
         wrong += [f"{name} of {family}" for name in VITERBI.wrong(document)]
-    return Found(tables, "Random models of the families' lengths.", tuple(wrong))
+    text = f"Random models of the lengths of {len(families)} families" + "; of all with --full" * (len(families) < 20)
+    return Found(tables, f"{text}.", tuple(wrong))
 
 
 def _waiting_groups(program: str, asked: Asked, context: JobContext, **more: object) -> Found:
@@ -196,44 +210,47 @@ class Repetition(Struct, frozen=True):
     text : str
         What it is, in words.
     run : callable
-    seconds : tuple of float
-        What it took on two cores of a processor, and on a card.
+    seconds : float
+        What it took on two cores of a processor.
     """
 
     text: str
     run: Repeat
-    seconds: tuple[float, float] = (0.1, 0.1)
+    seconds: float = 0.1
 
 
 REPETITIONS: dict[str, Repetition] = {
-    "sw": Repetition("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16})),
-    "calls": Repetition("calls of the driver, by the host's clock", calls_found),
+    "sw": Repetition("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16}), 80),
+    "calls": Repetition("calls of the driver, by the host's clock", calls_found, 18),
     "viterbi": Repetition(
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
+        300,
     ),
     "viterbi-488": Repetition(
         "the ladder of Plan7 Viterbi, 488 nodes",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005}, nodes=FAMILIES["GP120"]),
+        150,
     ),
     "viterbi-families": Repetition(
-        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi
+        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi, 150
     ),
     "pairhmm": Repetition(
         "the ladder of the pair HMM",
         partial(_ladder, PAIR_HMM, {"x": 12, "y": 9, "pairs": 2, "sizes": [[12, 9]]}),
+        34,
     ),
-    "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments),
-    "families": Repetition("real families in real sequences, HMMER2 beside", families_found),
-    "sorting": Repetition("sorting on the host", sorting_found),
-    "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort")),
-    "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw")),
-    "few-groups": Repetition("waiting groups, sort beside numbers passed on", _few_groups),
+    "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments, 45),
+    "families": Repetition("real families in real sequences, HMMER2 beside", families_found, 140),
+    "sorting": Repetition("sorting on the host", sorting_found, 2),
+    "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort"), 5),
+    "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw"), 2),
+    "few-groups": Repetition("waiting groups, sort beside numbers passed on", _few_groups, 3),
     "many-groups": Repetition(
         "waiting groups, numbers passed on",
         partial(_waiting_groups, "relay", groups="64,128,256,512", methods=("ilbs", "ulfs")),
     ),
-    "meetings": Repetition("the device's clock in each group", meeting_times),
+    "meetings": Repetition("the device's clock in each group", meeting_times, 2),
     "tree": Repetition("the rule of the tree", formulas.tree_found),
     "device": Repetition("what OpenCL tells of the device", _device),
     "example": Repetition("the reference", formulas.example_found),
