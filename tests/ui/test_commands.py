@@ -159,7 +159,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
         assert action.toolTip()
         if not action.isEnabled():
             assert action.toolTip() == command.objection(window.controller) != ""
-        assert command.menu in (*MENUS, "")
+        assert command.menu in (*MENUS, "Alignment", "")
     assert not window.actions_.by_id["hits.export_hits"].isEnabled()
 
 
@@ -247,9 +247,37 @@ def test_no_two_commands_look_alike() -> None:
     assert len(set(keys)) == len(keys)
 
 
+def test_menus_leave_out_what_the_page_cannot_do(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+    def shown() -> set[str]:
+        found: list[str] = []
+        for action in window.menuBar().actions():
+            menu = action.menu()
+            menu.aboutToShow.emit()
+            inside = menu.actions()
+            assert not inside[0].isSeparator()
+            assert not inside[-1].isSeparator()
+            found += [one.text() for one in inside if not one.isSeparator()]
+        assert len(set(found)) == len(found) < 80
+        return set(found)
+
+    of_hits = {command.text for command in COMMANDS if command.id in ("hits.export_hits", "page.step_hit:1")}
+    of_rows = {command.text for command in COMMANDS if command.menu == "Alignment" or command.id == "alignments.save"}
+    assert not shown() & (of_hits | of_rows)
+    window.controller.sources.open_paths([str(made_run())])
+    page = window.controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
+    assert of_hits <= shown()
+    assert not shown() & of_rows
+    window.controller.set_theme("dark")
+    window.controller.set_theme("light")
+    window.actions_.update()
+    themes = [command.id for command in COMMANDS if command.choice == "theme"]
+    assert [window.actions_.by_id[name].isChecked() for name in themes] == [True, False, False]
+
+
 @pytest.mark.thorough
 def test_what_is_switched_on_is_checked_in_its_menu(qtbot: Any, window: MainWindow) -> None:
-    menu = next(action.menu() for action in window.menuBar().actions() if action.text() == "&Window")
+    menu = next(action.menu() for action in window.menuBar().actions() if action.text() == "&View")
     for tokens in (theme.DARK, theme.LIGHT):
         window.controller.set_theme(tokens.name)
         menu.popup(window.mapToGlobal(QPoint(0, 0)))

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 Reason = Callable[[AppContext], str]
 
 
+class Elsewhere(str):
+    """A reason that holds as long as the page in view is: menus leave such commands out."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Command:
     """A command.
@@ -31,6 +37,8 @@ class Command:
         The id of the command after an engine's one.
     is_on : callable, optional
         Returns whether a command with a check mark is on.
+    choice : str
+        Name of those of which one is always on.
     """
 
     id: str
@@ -43,6 +51,7 @@ class Command:
     separator: bool = False
     before: str = ""
     is_on: Callable[[AppContext], bool] | None = None
+    choice: str = ""
 
 
 def has_theme(app: AppContext, name: str) -> bool:
@@ -62,19 +71,19 @@ def shows_logarithms(app: AppContext) -> bool:
 
 def no_note_to_undo(app: AppContext) -> str:
     """Return why no change of a note can be undone."""
-    return "" if app.notes.canUndo() else "No note was changed."
+    return "" if app.notes.canUndo() else Elsewhere("No note was changed.")
 
 
 def no_note_to_redo(app: AppContext) -> str:
     """Return why no change of a note can be redone."""
-    return "" if app.notes.canRedo() else "No change of a note was undone."
+    return "" if app.notes.canRedo() else Elsewhere("No change of a note was undone.")
 
 
 def no_page(app: AppContext) -> str:
     """Return why there are no results to act on."""
     if app.page is None:
-        return "Open a run first, or search."
-    return "This run cannot be read." if app.page.run.refusal else ""
+        return Elsewhere("Open a run first, or search.")
+    return Elsewhere("This run cannot be read.") if app.page.run.refusal else ""
 
 
 def nothing_to_close(app: AppContext) -> str:
@@ -115,7 +124,7 @@ def not_partial(app: AppContext) -> str:
         return "A job is working on this run."
     if app.page is not None and app.page.run.state == "elsewhere":
         return "Another process is writing this run."
-    return _of_page(app, lambda page: not page.run.is_complete, "This run is complete.")
+    return _of_page(app, lambda page: not page.run.is_complete, Elsewhere("This run is complete."))
 
 
 def no_run_form(app: AppContext) -> str:
@@ -144,17 +153,17 @@ def no_column(app: AppContext, key: str) -> str:
 
 def no_tab(app: AppContext, name: str, reason: str) -> str:
     """Return why a part of the results cannot be shown."""
-    return _of_page(app, lambda page: page.has_tab(name), reason)
+    return _of_page(app, lambda page: page.has_tab(name), Elsewhere(reason))
 
 
 def no_rows(app: AppContext) -> str:
     """Return why there is no alignment of many rows to act on."""
     controller = app.findChild(AlignmentController)
-    return "" if controller is not None and controller.panel is not None else "Open an alignment first."
+    return "" if controller is not None and controller.panel is not None else Elsewhere("Open an alignment first.")
 
 
 def no_alignment(app: AppContext) -> str:
     """Return why there is no alignment to show or to build a profile from."""
     chosen = app.workspace.sequences
     formats = "Stockholm, Clustal, FASTA, A3M, SELEX, PHYLIP, MSF, NEXUS, BAliBASE XML"
-    return "" if chosen is not None and chosen.is_alignment else f"Open an alignment first ({formats})."
+    return "" if chosen is not None and chosen.is_alignment else Elsewhere(f"Open an alignment first ({formats}).")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
 from .. import theme
@@ -15,6 +15,7 @@ from ..engines.register import parts
 from ..models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
 from ..services.commands import (
     Command,
+    Elsewhere,
     has_theme,
     no_alignment,
     no_column,
@@ -95,7 +96,7 @@ _COMMANDS = (
                 partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART))
         for name, text in TABS.items()
     ),
-    Command("focus_data", "Opened files", "View", "F9", "file-tree-outline", separator=True),
+    Command("focus_data", "Opened files", "", "F9", "file-tree-outline", separator=True),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("page.step_hit:-1", "Previous hit", "View", "P", "arrow-up", no_hits),
@@ -104,7 +105,7 @@ _COMMANDS = (
     Command("page.hit.alignment.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit,
             separator=True),
     Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
-    Command("page.hit.alignment.zoom:0", "Normal letters", "View", "Ctrl+0", "magnify", no_hit),
+    Command("page.hit.alignment.zoom:0", "Normal letters", "", "Ctrl+0", "magnify", no_hit),
     Command("alignments.open_chosen", "Chosen alignment", "View", "Ctrl+Shift+L", "format-align-justify", no_alignment,
             "Rows, consensus and conservation of the alignment among the opened files", separator=True),
     Command("alignments.panel.dots.toggle", "Differences in the alignment only", "View", "", "dots-horizontal", no_rows,
@@ -129,11 +130,11 @@ _COMMANDS = (
     Command("explanations.explain_hit", "Explain the selected hit", "Run", "", "filter-check-outline",
             no_hit, "Shows the parts of its score: filter by filter, or for two sequences column by column",
             separator=True),
-    Command("explanations.explain_named", "Explain one sequence…", "Run", "", "filter-check-outline", no_page),
-    Command("locating.locate_for_page", "Locate files of this run…", "Run", "", "file-search-outline", no_page,
+    Command("explanations.explain_named", "Explain one sequence…", "", "", "filter-check-outline", no_page),
+    Command("locating.locate_for_page", "Locate files of this run…", "", "", "file-search-outline", no_page,
             "Finds its sequences and profiles after they were moved"),
-    Command("hits.verify_hit", "Verify the selected hit", "Run", "", "shield-check-outline", no_hit),
-    Command("jobs.record_next_run", "Record a trace of the next run", "Run", "", "chart-timeline",
+    Command("hits.verify_hit", "Verify the selected hit", "", "", "shield-check-outline", no_hit),
+    Command("jobs.record_next_run", "Record a trace of the next run", "", "", "chart-timeline",
             tip="Threads, queues and kernels on one time line, beside the run: for ui.perfetto.dev or chrome://tracing",
             separator=True),
     Command("trees.show", "Distances and tree", "Alignment", "", "family-tree", no_rows,
@@ -146,35 +147,38 @@ _COMMANDS = (
     Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
     Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
             "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
-    Command("devices.forget_tuning", "Forget the tuning of the chosen device", "Devices", "", "restore", no_tuning,
+    Command("devices.forget_tuning", "Forget the tuning of the chosen device", "", "", "restore", no_tuning,
             "Restores the built-in settings"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
-    Command("labs.open:synchronization", "Waiting groups", "Laboratory", "", "timer-sand",
-            tip="Work-groups that wait for each other, in every known way, timed and checked on your device"),
-    Command("labs.open:publication_004", "Published experiments", "Laboratory", "", "book-open-page-variant-outline",
+    Command("labs.open:synchronization", "Inter-group synchronization", "Devices", "", "timer-sand",
+            tip="Work-groups that wait for each other, in every known way, timed and checked on your device",
+            separator=True),
+    Command("labs.open:publication_004", "Published experiments", "Devices", "", "book-open-page-variant-outline",
             tip="Every table and figure of the published systems by its number, repeated on your device"),
-    Command("labs.open:comparison", "Device comparison", "Laboratory", "F8", "scale-balance",
+    Command("labs.open:comparison", "Compare devices", "Devices", "F8", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
-    Command("set_theme:light", "Light", "Window", "", "white-balance-sunny", is_on=partial(has_theme, name="light")),
-    Command("set_theme:dark", "Dark", "Window", "", "weather-night", is_on=partial(has_theme, name="dark")),
-    Command("set_theme:system", "Light or dark as the system", "Window", "", "theme-light-dark",
-            is_on=partial(has_theme, name="system")),
-    Command("window.toggle_dock:data", "Show opened files", "Window", "", "dock-left", separator=True,
+    Command("set_theme:light", "Light", "View", "", "white-balance-sunny", is_on=partial(has_theme, name="light"),
+            separator=True, choice="theme"),
+    Command("set_theme:dark", "Dark", "View", "", "weather-night", is_on=partial(has_theme, name="dark"),
+            choice="theme"),
+    Command("set_theme:system", "Light or dark as the system", "View", "", "theme-light-dark",
+            is_on=partial(has_theme, name="system"), choice="theme"),
+    Command("window.toggle_dock:data", "Show opened files", "View", "", "dock-left", separator=True,
             is_on=partial(shows_dock, name="data")),
-    Command("window.toggle_dock:device", "Show devices", "Window", "", "dock-left",
+    Command("window.toggle_dock:device", "Show devices", "View", "", "dock-left",
             is_on=partial(shows_dock, name="device")),
-    Command("window.toggle_dock:details", "Show details", "Window", "", "dock-right",
+    Command("window.toggle_dock:details", "Show details", "View", "", "dock-right",
             is_on=partial(shows_dock, name="details")),
-    Command("window.use_layout:search", "Layout for searches", "Window", "", "view-dashboard-outline",
+    Command("window.use_layout:search", "Layout for searches", "", "", "view-dashboard-outline",
             tip="Data, devices and details", separator=True),
-    Command("window.use_layout:align", "Layout for alignments", "Window", "", "view-dashboard-outline",
+    Command("window.use_layout:align", "Layout for alignments", "", "", "view-dashboard-outline",
             tip="All room for the page"),
-    Command("window.use_layout:devices", "Layout for devices", "Window", "", "view-dashboard-outline",
+    Command("window.use_layout:devices", "Layout for devices", "", "", "view-dashboard-outline",
             tip="Devices beside the page"),
-    Command("window.own_layouts", "My own layouts…", "Window", "", "view-dashboard-edit-outline",
-            tip="Saves the present docks under a name, and restores saved ones"),
-    Command("window.reset_layout", "Reset layout", "Window", "", "restore"),
-    Command("window.full_screen", "Full screen", "Window", "F11", "fullscreen", separator=True),
+    Command("window.own_layouts", "My own layouts…", "View", "", "view-dashboard-edit-outline",
+            tip="Saves the present docks under a name, and restores saved ones", separator=True),
+    Command("window.reset_layout", "Reset layout", "View", "", "restore"),
+    Command("window.full_screen", "Full screen", "View", "F11", "fullscreen", separator=True),
     Command("help.show", "Help", "Help", "F1", "help-circle-outline", tip="The documents, with search"),
     Command("window.start_tour", "Tour of five minutes", "Help", "", "map-marker-path",
             tip="Step by step through a search, on an example"),
@@ -208,7 +212,8 @@ def _with_engine_commands() -> tuple[Command, ...]:
 
 COMMANDS = _with_engine_commands()
 
-MENUS = ("File", "Edit", "View", "Run", "Alignment", "Devices", "Laboratory", "Window", "Help")
+MENUS = ("File", "Edit", "View", "Run", "Devices", "Help")
+"""Of the window. Those of the menu *Alignment* are in *Tools* above every alignment."""
 
 ROLES = {
     "window.quit": QAction.MenuRole.QuitRole,
@@ -230,6 +235,7 @@ class Actions:
         self.by_id: dict[str, QAction] = {}
         self._app = app
         self._commands = {command.id: command for command in COMMANDS}
+        groups: dict[str, QActionGroup] = {}
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
@@ -237,25 +243,40 @@ class Actions:
             action.setCheckable(command.is_on is not None)
             if command.keys:
                 action.setShortcut(QKeySequence(command.keys))
+            if command.choice:
+                group = groups.setdefault(command.choice, QActionGroup(window))
+                group.addAction(action)
             action.triggered.connect(lambda _=False, command=command: self._call(command))
             window.addAction(action)
             self.by_id[command.id] = action
 
     def fill_menus(self, window: QMainWindow) -> None:
-        """Add the commands to the menu bar."""
+        """Add the menus to the menu bar; they are filled when they are opened."""
         for title in MENUS:
             menu = window.menuBar().addMenu(f"&{title}")
             menu.setToolTipsVisible(True)
-            menu.aboutToShow.connect(self.update)
+            menu.aboutToShow.connect(partial(self.fill_menu, menu, title))
             self.fill_menu(menu, title)
 
     def fill_menu(self, menu: QMenu, title: str) -> None:
-        """Add the commands of a menu."""
+        """Fill a menu with its commands, but for those that have nothing to do with the page in view."""
+        self.update()
+        for action in [action for action in menu.actions() if action in self.by_id.values() or action.isSeparator()]:
+            menu.removeAction(action)
+        others = menu.actions()  # such as a menu of files, which stays below the first command
+        is_due = False
         for command in COMMANDS:
-            if command.menu == title:
-                if command.separator and menu.actions():
-                    menu.addSeparator()
-                menu.addAction(self.by_id[command.id])
+            if command.menu != title:
+                continue
+            is_due |= command.separator
+            if isinstance(command.objection(self._app), Elsewhere):
+                continue
+            if is_due and len(menu.actions()) > len(others):
+                menu.addSeparator()
+            is_due = False
+            menu.addAction(self.by_id[command.id])
+        for other in others:
+            menu.insertAction(menu.actions()[len(others) + 1], other)
 
     def update(self) -> None:
         """Enable the available commands; the tooltips of the others give the reason."""

@@ -41,7 +41,7 @@ class Layouts:
         stored.setValue(f"{_place(name)}/state", self._window.saveState())
         stored.setValue(f"{_place(name)}/docks", " ".join(self._window.wanted_docks))
         stored.sync()
-        self._window.messages.notify("good", f"The layout “{name}” is saved: Window > My own layouts… restores it.")
+        self._window.messages.notify("good", f"The layout “{name}” is saved: View > My own layouts… restores it.")
 
     def use(self, name: str) -> None:
         """Restore a saved arrangement."""

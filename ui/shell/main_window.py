@@ -245,7 +245,6 @@ class MainWindow(Workbench):
 
     def _offer_ways(self, menu: QMenu) -> None:
         """Fill a menu with the actions on alignments."""
-        self.actions_.update()
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
 

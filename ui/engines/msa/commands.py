@@ -47,7 +47,7 @@ COMMANDS = (
     Command("align.verify", "Verify a sample of the pairs", "Alignment", "", "shield-check-outline", no_aligned_run,
             "Compares up to 50 pairs of the run again on the reference, and its alignment with its merges",
             before="devices.focus_devices"),
-    Command("labs.open:pair_hmm_ladder", "Ladder of FSA's pair HMM", "Laboratory", "", "stairs",
+    Command("labs.open:pair_hmm_ladder", "Ladder of FSA's pair HMM", "Devices", "", "stairs",
             tip="Forward, Backward and Baum-Welch of a pair in every published way on your device, and compared",
             before="labs.open:comparison"),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...services.app_context import AppContext
-from ...services.commands import Command, no_hit
+from ...services.commands import Command, Elsewhere, no_hit
 
 
 def no_sequences(app: AppContext) -> str:
@@ -15,9 +15,9 @@ def no_sequences(app: AppContext) -> str:
 def no_pair(app: AppContext) -> str:
     """Return why there is no alignment of two sequences to save."""
     engine = app.page.run.engine if app.page is not None else None
-    return no_hit(app) or (
-        "" if engine is not None and engine.name == "pairwise" else "Only alignments of two sequences."
-    )
+    if engine is None or engine.name != "pairwise":
+        return Elsewhere("Only alignments of two sequences.")
+    return no_hit(app)
 
 
 COMMANDS = (
@@ -28,9 +28,9 @@ COMMANDS = (
     Command("pairs.run", "Compare sequences (Smith-Waterman)…", "Run", "Ctrl+Shift+R", "compare-horizontal",
             tip="Every query against every target, exactly; starts the comparison when its sheet is open",
             before="stop_job"),
-    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "Run", "", "magnify-scan", no_sequences,
+    Command("pairs.search_with_chosen", "Search with the chosen sequences…", "", "", "magnify-scan", no_sequences,
             "Compares the chosen sequences with others", before="stop_job"),
-    Command("labs.open:smith_waterman_ladder", "Ladder of Smith-Waterman", "Laboratory", "", "stairs",
+    Command("labs.open:smith_waterman_ladder", "Ladder of Smith-Waterman", "Devices", "", "stairs",
             tip="Many pairs, aligned on one core and in every published way on your device, and compared",
             before="labs.open:comparison"),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from functools import partial
 from ...services.app_context import AppContext
 from ...services.commands import (
     Command,
+    Elsewhere,
     no_alignment,
     no_devices,
     no_rows,
@@ -18,23 +19,23 @@ from .profile_controller import ProfileController
 def no_profile(app: AppContext) -> str:
     """Return why there is no logo to open."""
     profiles = app.workspace.profiles
-    return "" if profiles is not None and profiles.cards else "Open a profile file first."
+    return "" if profiles is not None and profiles.cards else Elsewhere("Open a profile file first.")
 
 
 def no_logo(app: AppContext) -> str:
     """Return why there is no logo to export."""
     controller = app.findChild(ProfileController)
     view = controller.view if controller is not None else None
-    return "" if view is not None and view.figure is not None else "Open a profile first."
+    return "" if view is not None and view.figure is not None else Elsewhere("Open a profile first.")
 
 
 def no_calibration(app: AppContext) -> str:
     """Return why nothing can be calibrated."""
     profiles = app.workspace.profiles
     if profiles is None or profiles.state != "ready":
-        return "Open a profile file first."
+        return Elsewhere("Open a profile file first.")
     if any(card["origin"] == "hmmer3" for card in profiles.cards):
-        return "Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when they are built."
+        return Elsewhere("Only HMMER2 profiles are calibrated this way; HMMER3's are calibrated when built.")
     return no_devices(app)
 
 
@@ -50,7 +51,7 @@ COMMANDS = (
     Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),
     Command("search.run", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
-    Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Laboratory", "F7", "stairs",
+    Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Devices", "F7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
             no_alignment, "Builds a HMMER3 profile from it", separator=True, before="set_theme:light"),
