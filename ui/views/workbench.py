@@ -175,13 +175,12 @@ class Workbench(QMainWindow):
         self.job_words = label("No jobs", "muted")
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
-        bar.addWidget(self.job_words)
         self.past_messages = IconButton("message-text-outline", "Messages of this session", lambda: None, "0")
-        for shown in (self.past_messages, self.device_words):
+        for shown in (self.job_words, self.past_messages, self.device_words):
             bar.addPermanentWidget(shown)
             shown.ensurePolished()
         bar.setMinimumHeight(self.device_words.sizeHint().height() + 6)
-        self.messages.lie_over(bar, self.past_messages)
+        self.messages.lie_over(bar, self.job_words)
         self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
     def reset_layout(self) -> None:

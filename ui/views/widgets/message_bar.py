@@ -11,16 +11,13 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, qVersion
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
 
 import clalign
 from clalign.common.escapes import escaped
 
 from ... import formatting, theme
-from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row
-
-MAX_UNFOLDED = 5
-"""Visible messages if all are shown; else it is the newest one."""
+from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row, stacked
 
 LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
 """Life of messages in an active window; a message that something stopped stays until it is closed."""
@@ -99,9 +96,14 @@ class MessageBar(QWidget):
         self._bar: QWidget | None = None
         self._end: QWidget | None = None
         self._more = self._line = QWidget(self)
-        self._box = QVBoxLayout(self)
+        inside, self._box = QWidget(), QVBoxLayout()
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
+        inside.setLayout(self._box)
+        scrolled = QScrollArea(widgetResizable=True)  # in a low window there is no room for all
+        scrolled.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scrolled.setWidget(inside)
+        self.setLayout(stacked(scrolled))
         self._clock = QTimer(self, interval=1000)
         self._clock.timeout.connect(self._pass_second)
         self.hide()
@@ -178,7 +180,7 @@ class MessageBar(QWidget):
         had_focus = focus is not None and self.isAncestorOf(focus)
         clear_layout(self._box)
         self._is_unfolded = self._is_unfolded and bool(self.messages)
-        rows = [self._row(message) for message in self.messages[: MAX_UNFOLDED if self._is_unfolded else 1]]
+        rows = [self._row(message) for message in self.messages[: None if self._is_unfolded else 1]]
         for made in rows:
             self._box.addWidget(made)
             made.show()  # the layout would show it in the next turn only, too late for the focus
