@@ -21,7 +21,7 @@ SourceState = Literal["reading", "ready", "refused"]
 ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus", "balibase")
 """Formats that are alignments even without gaps."""
 
-REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking. A search can take very long."
+REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking."
 
 
 def stamp_of(path: str) -> tuple[int, int]:

@@ -67,7 +67,7 @@ class Welcome:
 
 
 class ExampleCard(QPushButton):
-    """A button with a title, a sentence and a duration."""
+    """A button with a title and a sentence."""
 
     def __init__(self, name: str, example: Example | PairExample) -> None:
         super().__init__()
@@ -80,16 +80,16 @@ class ExampleCard(QPushButton):
         font = title.font()
         font.setBold(True)
         title.setFont(font)
-        time = label(f"~{example.seconds:g}{formatting.THIN}s" if example.seconds else "view only", "muted")
+        kind = label("" if example.targets else "view only", "muted")
         self._text = label(example.text, "muted", wrap=True)
-        for part in (title, time, self._text):
+        for part in (title, kind, self._text):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         box = QVBoxLayout(self)
         box.setContentsMargins(14, 8, 14, 8)
         box.setSpacing(3)
         head = row(title)
         head.setStretch(0, 1)
-        head.addWidget(time, 0, Qt.AlignmentFlag.AlignTop)
+        head.addWidget(kind, 0, Qt.AlignmentFlag.AlignTop)
         box.addLayout(head)
         box.addWidget(self._text)
 

@@ -14,7 +14,7 @@ from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
-from ...views.widgets.spec_sheet import SpecSheet
+from ...views.widgets.spec_sheet import SpecSheet, estimate_words
 
 MANY_SEQUENCES = 1500
 """Sequences from which on comparing all pairs is slow."""
@@ -56,7 +56,8 @@ class AlignSheet(SpecSheet):
         if source is None or source.state != "ready" or self.spec is None:
             return None
         device = self.workspace.device
-        return estimate(lengths_of(source.report), self.spec, [device] if device.gcups else ())
+        is_known = device.gcups or device.kind == "reference"
+        return estimate(lengths_of(source.report), self.spec, [device] if is_known else ())
 
     def _memory_notices(self) -> list[Notice]:
         found = self._estimated()
@@ -77,7 +78,7 @@ class AlignSheet(SpecSheet):
 
     def _estimate(self) -> str:
         found = self._estimated()
-        return formatting.about(found.seconds) if found is not None and found.seconds else ""
+        return estimate_words(found) if found is not None else ""
 
     def _obstacle(self) -> str:
         return reason_not_to_align(self.workspace.sequences)

@@ -9,7 +9,7 @@ from clalign.engines.pairwise.estimate import estimate
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
 
-from ... import formatting, theme
+from ... import theme
 from ...models.workspace import Notice, SourceKind, Workspace
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import FormLines, Options
@@ -20,7 +20,7 @@ from ...views.widgets.parts import (
     stacked,
 )
 from ...views.widgets.small_sheets import SequenceField
-from ...views.widgets.spec_sheet import SpecSheet
+from ...views.widgets.spec_sheet import SpecSheet, estimate_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
 
@@ -119,10 +119,10 @@ class PairSheet(SpecSheet):
 
     def _estimate(self) -> str:
         space = self.workspace
-        queries, targets, gcups = space.queries, space.sequences, space.device.gcups
-        if not gcups or not queries or not targets or not queries.report or not targets.report:
+        queries, targets = space.queries, space.sequences
+        if not queries or not targets or not queries.report or not targets.report:
             return ""
         strands = 2 if self._is_nucleic and self.spec and self.spec.strand in ("auto", "both") else 1
         cells = strands * float(queries.report["n_residues"]) * targets.report["n_residues"]
         n, n_residues = queries.report["n_sequences"], queries.report["n_residues"]
-        return formatting.about(estimate(n, n_residues, cells, [space.device]).seconds or 0)
+        return estimate_words(estimate(n, n_residues, cells, [space.device]))

@@ -64,7 +64,8 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
         return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
     kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
     ways = ("open", "Open other files…"), (f"take_as_{kind}", f"Read as {word}")
-    return [Notice("stop", found.text, True, ways)]
+    text = found.text if kind == "dna" else f"{found.text} A search does not translate: open the translated sequences."
+    return [Notice("stop", text, True, ways)]
 
 
 def reason_not_to_run(space: Workspace) -> str:

@@ -15,7 +15,7 @@ from ...models.workspace import Notice, Workspace
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import Options
 from ...views.widgets.parts import button, notice_row
-from ...views.widgets.spec_sheet import SpecSheet
+from ...views.widgets.spec_sheet import SpecSheet, estimate_words
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run
 
@@ -81,14 +81,13 @@ class RunSheet(SpecSheet):
 
     def _estimate(self) -> str:
         space = self.workspace
-        device = space.device
-        if not device.gcups or not space.profiles or not space.sequences or not space.sequences.report:
+        if not space.profiles or not space.sequences or not space.sequences.report:
             return ""
         if not isinstance(self.spec, SearchSpec):
             return ""
         models = [(card["origin"], card["length"]) for card in space.profiles.cards]
         cells = float(sum(length for _, length in models)) * space.sequences.report["n_residues"]
-        return formatting.about(estimate(models, cells, self.spec, [device]).seconds or 0)
+        return estimate_words(estimate(models, cells, self.spec, [space.device]))
 
 
 def _common_cutoffs(cards: list[Card]) -> dict[str, float]:

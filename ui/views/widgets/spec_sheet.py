@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
 
 from clalign.errors import ClalignError
+from clalign.execution.estimate import Estimate
 from clalign.values.documents import JobResult
 from clalign.values.specs import Spec
 
@@ -272,6 +273,11 @@ class SpecSheet(Sheet):
         """Copy the same as a Python program."""
         if self.spec:
             QGuiApplication.clipboard().setText(as_python(self.spec))
+
+
+def estimate_words(found: Estimate) -> str:
+    """Return the expected time of a run; empty if it is unknown."""
+    return formatting.about(found.seconds) if found.seconds else ""
 
 
 def building_words(found: JobResult) -> str:
