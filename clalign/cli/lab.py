@@ -117,7 +117,7 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def _add_waiting_groups(parser: CommandParser) -> None:
-    group = parser.add_argument_group("Waiting groups (sync)")
+    group = parser.add_argument_group("Inter-group synchronization (sync)")
     group.add_argument(
         "--program",
         metavar="P",

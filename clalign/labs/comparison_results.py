@@ -126,7 +126,7 @@ COLUMNS = (
     TextColumn("Of peak", "Share of the integer rate that was measured on the device",
                percent("share_of_peak", ".1f"), True, 76),
     TextColumn("Start-up", "Opening the device and building the kernels", seconds("start_seconds"), True, 80),
-    TextColumn("Kernel", "Time of the kernels alone; ≈ foretold by the rate of a sample", _kernel, True, 86),
+    TextColumn("Kernel", "Time of the kernels alone; ≈ estimated from the rate of a sample", _kernel, True, 86),
     TextColumn("Copies", "Time of the copies to and from the device", seconds("copy_seconds"), True, 86),
     TextColumn("Peak (Gop/s)", "Integer operations a second, measured", number("peak_gops", ",.0f"), True, 100),
 )  # fmt: skip
@@ -180,7 +180,7 @@ class Comparison(Laboratory, frozen=True, kw_only=True):
             found.append(("note", " ".join([words, *map(_even, pairs)])))
         return found + [
             ("note", f"{row['name']} is slow and did a sample of {counted(row['residues'], 'residue')} only; its time"
-                     " for all of them is foretold by that.")
+                     " for all of them is estimated from it.")
             for row in rows if row.get("residues")
         ]  # fmt: skip
 

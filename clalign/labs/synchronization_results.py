@@ -245,7 +245,7 @@ def _costs(document: Document) -> list[str]:
 SYNCHRONIZATION = Synchronization(
     kind="synchronization",
     job="synchronization",
-    title="Waiting groups",
+    title="Inter-group synchronization",
     promise="Every way in which work-groups can wait for each other, for each number of groups, on your device",
     noun="number of groups",
     nouns="numbers of groups",

@@ -61,7 +61,7 @@ def shown(fake: ModuleType) -> LabView:
 def test_groups_are_measured_and_rows_arrive_live(
     qtbot: Any, window: MainWindow, page: SynchronizationPage, manners: Callable[..., None], press: Press
 ) -> None:
-    assert "Waiting groups" in window.windowTitle()
+    assert "Inter-group synchronization" in window.windowTitle()
     manners(pause=0.2)
     type_into(page.groups, "7-12")
     page.ways["discovered"].setChecked(False)

@@ -201,7 +201,7 @@ class LabController(Controller):
         try:
             write_document(document, path)
         except OSError as error:
-            text = f"The result could not be kept in {self.folder} because: {error.strerror}. Save it elsewhere."
+            text = f"The result could not be saved in {self.folder} because: {error.strerror}. Save it elsewhere."
             self._app.notify("caution", text)
             return
         self._sources.add_recent(str(path), kind)

@@ -25,7 +25,7 @@ NO_DEVICE = (
 )
 
 
-NOT_SOUGHT = "Devices were not searched for (safe mode). Look again finds them; until then the slow reference computes."
+NOT_SOUGHT = "Devices were not looked for (safe mode). “Look again” finds them; until then the slow reference computes."
 
 CLUSTER = "cluster"
 """The cluster in the list of devices before its address is known."""
@@ -121,7 +121,7 @@ def summary(devices: list[Device], sought: bool = True) -> str:
     """Return the number of ready devices, for the status bar."""
     real = [d for d in devices if d.kind != "reference"]
     if not real:
-        return "No OpenCL device found" if sought else "Devices were not searched for"
+        return "No OpenCL device found" if sought else "Devices were not looked for"
     ready = sum(d.is_usable for d in real)
     text = f"{formatting.plural(ready, 'OpenCL device')} ready"
     other = len(real) - ready

@@ -163,7 +163,7 @@ def _device_line(name: str, devices: list[DeviceFields]) -> tuple[str, ...]:
 
 
 def _waiting(item: JobItem) -> str:
-    return "Waiting for the job before it"
+    return "Waiting for the previous job"
 
 
 def _running(item: JobItem) -> str:

@@ -109,7 +109,7 @@ class FormController(Controller):
             self.jobs.search(spec)
         except OSError as error:
             folder, why = self._app.settings.runs, error.strerror
-            self._app.notify("stop", f"The folder for runs, {folder}, could not be made because: {why}.")
+            self._app.notify("stop", f"The folder for runs, {folder}, could not be created because: {why}.")
             return
         self._app.window.sheets.close_sheet()
 

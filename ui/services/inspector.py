@@ -175,7 +175,7 @@ class Inspector(QObject):
 
     def _miss_devices(self, message: str, hint: str) -> None:
         self._workspace.set_devices([])
-        self.problem_found.emit(f"Devices could not be looked for. {message} {hint}".strip())
+        self.problem_found.emit(f"Looking for devices failed. {message} {hint}".strip())
 
     def _take_test(self, device: str, value: JobResult) -> None:
         checks, problem = value["checks"], value.get("problem") or ""

@@ -126,7 +126,7 @@ class JobController(Controller):
         if device != REFERENCE.id:
             self.resume(run, device)
             return
-        text = "Only the reference is ready, which may take an hour for what others do in seconds."
+        text = "Only the reference is ready: what other devices do in seconds may take it an hour."
         self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
     def resume(self, run: str, device: str = "", title: str = "") -> None:
@@ -164,7 +164,7 @@ class JobController(Controller):
         try:
             path = self.new_run(f"{stem or 'parts'}-merged")
         except OSError as error:
-            text = f"The folder for runs, {folder}, could not be made because: {error.strerror}."
+            text = f"The folder for runs, {folder}, could not be created because: {error.strerror}."
             self._app.notify("stop", text)
             return
         self._begin()
@@ -247,7 +247,7 @@ class JobController(Controller):
         self._clear_stall()
         page = self._app.pages.get(item.run)
         if page is not None and item.is_search and item.is_active and not page.run.cards:
-            page.waiting.show_text(item.line() or "Preparing the search", "Results appear here as soon as they arrive.")
+            page.waiting.show_text(item.line() or "Preparing the search", "Results appear here as they arrive.")
 
     def _warn(self, item: JobItem, text: str) -> None:
         self._app.notify("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))

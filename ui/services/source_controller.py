@@ -187,7 +187,7 @@ class SourceController(Controller):
         try:
             write_whole(path, text)
         except OSError as error:
-            self._app.notify("stop", f"The sequences could not be kept in {folder} ({error.strerror}).")
+            self._app.notify("stop", f"The sequences could not be saved in {folder} ({error.strerror}).")
             return ""
         return str(path)
 

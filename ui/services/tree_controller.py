@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILES = {
     "Newick (*.nwk)": ".nwk",
-    "Distances with tabulators (*.tsv)": ".tsv",
+    "Distances, tab-separated (*.tsv)": ".tsv",
     "Distances for PHYLIP (*.phy)": ".phy",
 }
 """File types of an exported tree, and their endings."""

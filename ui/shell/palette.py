@@ -114,7 +114,7 @@ class CommandPalette(QFrame):
         self.view.setCurrentIndex(self._filter.index(0, 0))
         self._explain(self._filter.index(0, 0))
         if not self._filter.rowCount():
-            self.note.setText("No command has this name.")
+            self.note.setText("No command found.")
 
     def _explain(self, index: Index) -> None:
         action = index.data(ACTION_ROLE)

@@ -31,7 +31,7 @@ from .widgets.text_table_view import TextTableView
 MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 
 COLUMNS = (
-    TextColumn("Name", "Its own name, or that of its inputs", lambda r: r["name"], width=260, stretch=True,
+    TextColumn("Name", "Its name, or those of its inputs", lambda r: r["name"], width=260, stretch=True,
                mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
     TextColumn("Command", "Command that made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
     TextColumn("State", "State of the run", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
@@ -207,7 +207,7 @@ class RunsComparedSheet(Sheet):
     save_requested = Signal()
 
     def __init__(self, names: tuple[str, str], counts: dict[str, int], lines: list[str]) -> None:
-        super().__init__("Two runs compared", 860)
+        super().__init__("Comparison of two runs", 860)
         both = formatting.plural(counts["both"], "hit")
         first, second = formatting.count(counts["first"]), formatting.count(counts["second"])
         facts = f"{both} in both · {first} only in the first · {second} only in the second"

@@ -136,7 +136,7 @@ class SourceCard(ScrolledCard):
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)
-        self.box.addLayout(Flow(label("Treat as", "muted"), box))
+        self.box.addLayout(Flow(label("Read as", "muted"), box))
 
     def _show_profiles(self, source: Source) -> None:
         self._add_offers(source)

@@ -204,7 +204,7 @@ class StartPage(QScrollArea):
         ladder = button("Run the ladder", lambda: self.lab_requested.emit("ladder"))
         ladder.setToolTip("Every step of a published optimization, run and checked on your device")
         published = button("Repeat published tables", lambda: self.lab_requested.emit("publication_004"))
-        published.setToolTip("Every table and figure of the published systems by its number, on your device")
+        published.setToolTip("Every numbered table and figure of the published systems, on your device")
         return Flow(label("What can my device do?", "heading"), compare, ladder, published)
 
     def _examples(self) -> QVBoxLayout:
@@ -224,7 +224,7 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        self.tour = button("New here? Take the tour of five minutes", self.tour_requested.emit, "link")
+        self.tour = button("New here? Take the five-minute tour", self.tour_requested.emit, "link")
         keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
         return Flow(self.tour, keys, self.show_start, spacing=16)
 

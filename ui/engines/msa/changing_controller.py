@@ -79,7 +79,7 @@ class ChangingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("alignments", name, ".sto", taken)
         except OSError as error:
-            self._app.notify("stop", f"The folder for alignments could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for alignments could not be created because: {error.strerror}.")
             return
         choice = dataclasses.asdict(self.choice())
         more = {"of": ENGINE.job, "output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}

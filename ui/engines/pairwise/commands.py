@@ -31,6 +31,6 @@ COMMANDS = (
     Command("pairs.search_with_chosen", "Search with the chosen sequences…", "", "", "magnify-scan", no_sequences,
             "Compares the chosen sequences with others", before="stop_job"),
     Command("labs.open:smith_waterman_ladder", "Ladder of Smith-Waterman", "Devices", "", "stairs",
-            tip="Many pairs, aligned on one core and in every published way on your device, and compared",
+            tip="Many pairs, aligned on one core and in every published way on your device",
             before="labs.open:comparison"),
 )  # fmt: skip

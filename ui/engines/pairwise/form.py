@@ -44,10 +44,10 @@ class PairForm(OptionForm):
             "strand": "" if self._is_nucleic else "Proteins have one strand.",
             "matrix": "Match and mismatch are given." if has_match else "",
             "in_step": "The list defines the pairs." if is_listed else "",
-            "pair_list": "The pairs are in step." if is_in_step and not is_listed else "",
+            "pair_list": "Sequences are paired in order." if is_in_step and not is_listed else "",
             **dict.fromkeys(("gap_first", "gap_next"), "There are no gaps." if is_ungapped else ""),
             **dict.fromkeys(OF_SEARCHES, ALL_REPORTED if is_pairs else ""),
-            "composition": "Given pairs have no E-values." if is_pairs else no_composition,
+            "composition": "Chosen pairs have no E-values." if is_pairs else no_composition,
         }
         for name, reason in reasons.items():
             self._allow(name, reason)

@@ -114,7 +114,7 @@ class PairRunView(RunView):
         if self.is_pairs:
             return (
                 "Only pairs were aligned",
-                "Given pairs are no sample of scores, so there is neither a histogram nor an E-value.",
+                "Chosen pairs are no sample of scores, so there is neither a histogram nor an E-value.",
             )
         if (self.facts.get("database") or {}).get("n_sequences") == 1:
             return "Only one target", "One score makes no histogram; the table of hits has its E-value."

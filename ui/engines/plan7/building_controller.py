@@ -59,7 +59,7 @@ class BuildingController(Controller):
             taken = {str(item.spec.get("output")) for item in self._app.queue.items}
             output = self._app.settings.new_file("profiles", stem, ".hmm", taken)
         except OSError as error:
-            self._app.notify("stop", f"The folder for profiles could not be made because: {error.strerror}.")
+            self._app.notify("stop", f"The folder for profiles could not be created because: {error.strerror}.")
             return
         if then_search:
             self._searches.add(output)

@@ -97,7 +97,7 @@ class CalibrateSheet(Sheet):
 
     def _result(self) -> QWidget:
         made = QWidget()
-        self.names.setAccessibleName("Profile of the fit")
+        self.names.setAccessibleName("Profile whose fit is shown")
         self.names.activated.connect(self.show_fit)
         self.figure.setMinimumHeight(300)
         box = QGridLayout(made)

@@ -77,7 +77,7 @@ class CalibrationController(Controller):
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             if self._sheet is not None:
-                self._sheet.show_problem(f"The folder {folder} could not be made because: {error.strerror}.")
+                self._sheet.show_problem(f"The folder {folder} could not be created because: {error.strerror}.")
             return
         self._app.window.messages.clear_passed()
         self._app.queue.submit("Calibrate", {"job": "calibrate", **facts})

@@ -51,7 +51,7 @@ HMMER3_COLUMNS = (
                lambda r: _evalue(r, "evalue"), True, 74),
     _MODEL,
     _TARGET,
-    TextColumn("Envelope", "Most probable range of the domain", lambda r: _places(r, "envelope"), True, 82),
+    TextColumn("Envelope", "Most probable extent of the domain", lambda r: _places(r, "envelope"), True, 82),
     TextColumn("Accuracy", "Expected share of correctly aligned residues",
                lambda r: f"{r['domain'].accuracy or 0:.2f}", True, 68),
 )  # fmt: skip

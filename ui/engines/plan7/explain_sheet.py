@@ -20,7 +20,7 @@ from .explanation import explanation_text, explanation_title, step_mark, step_no
 class FilterSheet(ExplainSheet):
     """Shows every step with its numbers."""
 
-    ASK_WORDS = "Sends the sequence through every filter, also those it would not reach, with scores and thresholds."
+    ASK_WORDS = "Runs the sequence through every filter, even those it would not reach, with scores and thresholds."
     WAIT_WORDS = "Computing every filter for this sequence…"
 
     def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:

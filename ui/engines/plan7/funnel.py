@@ -137,7 +137,7 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
             return "far more than chance and hits explain: biased composition?", "caution"
         return "more than by chance: a large family, or bias", "note"
     if passed < expected - spread and MIN_RATIO * passed < expected:
-        few = "fewer than by chance: unusual sequences, or another composition"
+        few = "fewer than expected by chance: unusual sequences or composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
     return "as expected by chance", "good"
 

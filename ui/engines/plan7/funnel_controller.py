@@ -41,7 +41,7 @@ class FunnelController(Controller):
         """Show how many sequences have passed each filter so far."""
         run, view = page.run, page.funnel
         if not run.cards:
-            view.show_text("No filters yet", "They appear here as soon as the search begins.")
+            view.show_text("No filters yet", "They appear here when the search begins.")
         elif run.shows_all:
             view.show_text(
                 "One profile at a time", "Choose a profile to see how many sequences passed its filters.", run

@@ -222,7 +222,7 @@ class FunnelView(QWidget):
         legend.show_entries(LEGEND)
         explain = IconButton(
             "filter-check-outline",
-            "Send one sequence of your choice through every filter",
+            "Run one sequence of your choice through every filter",
             lambda: self.explain_requested.emit(None),
             "Explain one sequence…",
         )
@@ -235,7 +235,7 @@ class FunnelView(QWidget):
         made = QWidget()
         self.title = ElidedLabel("Click a number to see its sequences", "muted")
         self.explain_button = IconButton(
-            "filter-check-outline", "Send the selected sequence through every filter", self._explain, "Explain"
+            "filter-check-outline", "Run the selected sequence through every filter", self._explain, "Explain"
         )
         copy = IconButton(
             "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"

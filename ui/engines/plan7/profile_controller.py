@@ -146,7 +146,7 @@ class ProfileController(Controller):
             _whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else ""
         )
         if not run.cards:
-            page.profile.show_text("No profile yet", "It appears here as soon as the search begins.")
+            page.profile.show_text("No profile yet", "It appears here when the search begins.")
         elif path == "-":
             page.profile.show_text(
                 "The profile is not available", "It came from standard input. Open it as a file to see it."

@@ -113,7 +113,7 @@ def node_facts(profile: ShownProfile, node: int) -> list[tuple[str, str]]:
     return [
         ("Information", f"{logo.information[row]:.2f} bits"),
         ("Occupancy", f"{_percent(logo.occupancy[row])} of the sequences have a residue here"),
-        ("Most favored", ", ".join(most) or "no residue much"),
+        ("Most favored", ", ".join(most) or "none in particular"),
         ("Least favored", ", ".join(least) + " bits"),
     ]
 

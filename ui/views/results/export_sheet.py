@@ -224,15 +224,15 @@ class ExportSheet(Sheet):
         self._columns_line = QWidget()
         self._columns_line.setLayout(row(label("Columns", "muted"), self.columns, add))
         self.body.addWidget(self._columns_line)
-        self.is_safe = QCheckBox("For a spreadsheet: names are never formulas")
+        self.is_safe = QCheckBox("Safe for spreadsheets: no name becomes a formula")
         self.flank = QSpinBox()
         self.flank.setRange(0, 1_000_000)
         self.flank.setAccessibleName("Residues on either side of the parts")
         self._flank_line = QWidget()
-        self._flank_line.setLayout(row(label("Residues more on either side", "muted"), self.flank, None))
+        self._flank_line.setLayout(row(label("Extra residues on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
-        self.with_species = QCheckBox("A column with the species")
-        self.with_origin = QCheckBox("A file beside it with its origin")
+        self.with_species = QCheckBox("Add a column of species")
+        self.with_origin = QCheckBox("Also write a file that tells its origin")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
         species_tip = "The last column: OS= or OX= of descriptions, or the table of taxonomy chosen on Pictures"
         self._tips: dict[QWidget, str] = {
@@ -315,7 +315,7 @@ class ExportSheet(Sheet):
             (
                 self.is_safe,
                 self._form.separator == "\t",
-                "Only for tables with tabs (TSV); CSV is always for a spreadsheet",
+                "Only for TSV; CSV is always safe",
             ),
             (self.with_species, self._heeds("species"), "Only for tables of hits and of domains"),
             (self._flank_line, self._heeds("flank"), "Only for parts of sequences (FASTA)"),
@@ -355,7 +355,7 @@ class ExportSheet(Sheet):
         """Have the first lines written, unless they are no text, or there is a problem."""
         self._later.stop()
         if self._form.ending.endswith((".parquet", ".html")):
-            self.preview.setPlainText(f"{self._form.words}: nothing that could be shown as lines here.")
+            self.preview.setPlainText(f"{self._form.words}: no preview.")
         elif not problem:
             self._later.start()
 

@@ -87,7 +87,7 @@ class ResultsPage(QWidget):
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
         self._retry.hide()
         self.waiting = EmptyPanel(
-            "timer-sand", "Preparing the search", "Results appear here as soon as they arrive.", self._retry
+            "timer-sand", "Preparing the search", "Results appear here as they arrive.", self._retry
         )
         self._hits, self._hit = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
         self._overview = LazyWidget(_overview_view, lambda view: self.overview_made.emit(view))

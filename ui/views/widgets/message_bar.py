@@ -196,7 +196,7 @@ class MessageBar(QWidget):
         """Show the number of other messages in the first row, or that there is more of the only one."""
         others = len(self.messages) - 1
         text = "Less" if self._is_unfolded else f"{formatting.count(others)} more" if others else "More"
-        self._more = button(text, self._fold, "flat", "Show the open messages whole, or one line of the newest")
+        self._more = button(text, self._fold, "flat", "Show all open messages in full, or only the newest in one line")
         box.addWidget(self._more)
         if others:
             box.addWidget(button("Close all", self.close_all, "flat"))

@@ -247,7 +247,7 @@ class OptionForm(QWidget):
         if str(field.type).startswith("int"):
             signed = field.metadata.get("signed", False)
             if value != int(value) or (value < 0 and not signed):
-                least = "" if signed else " from 0 on"
+                least = "" if signed else " of at least 0"
                 return usual, f"{field.metadata['label']}: a whole number{least} is needed."
             return int(value), ""
         if value <= 0 and field.metadata.get("positive"):

@@ -22,7 +22,7 @@ class WaitSign(QWidget):
     turned = Signal()
     """It was shown or hidden."""
 
-    def __init__(self, words: str, tip: str = "Keep the present view", keeps_room: bool = True) -> None:
+    def __init__(self, words: str, tip: str = "Keep the current view", keeps_room: bool = True) -> None:
         super().__init__()
         self._bar = QProgressBar()
         self._bar.setRange(0, 0)
