@@ -33,6 +33,10 @@ class Preferences:
         ``system``, ``light`` or ``dark``.
     scheme : str
         Colors of residues: ``clustal``, ``safe`` or ``none``.
+    contrast : bool
+        Strong contrasts, whatever the system prefers.
+    still : bool
+        Nothing moves by itself, whatever the system prefers.
     device : str
         Id of the device to search on, or ``auto``.
     show_start : bool
@@ -52,7 +56,9 @@ class Preferences:
     """
 
     theme: str = "system"
-    scheme: str = "clustal"
+    scheme: str = "safe"
+    contrast: bool = False
+    still: bool = False
     device: str = "auto"
     show_start: bool = True
     run_examples: bool = False

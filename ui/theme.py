@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -271,20 +272,48 @@ class PlainTextStyle(QProxyStyle):
         return super().polish(what)
 
 
-def apply(choice: str) -> Tokens:
+def system_wants_contrast() -> bool:
+    """Return whether the desktop is set to high contrast; older versions of Qt do not know."""
+    hints = QGuiApplication.styleHints()
+    return hasattr(hints, "accessibility") and (
+        hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast
+    )
+
+
+def contrasting(tokens: Tokens) -> Tokens:
+    """Return a theme with strong contrasts: gray words and lines have the color of text, and surfaces are plain."""
+    plain = "#000000" if tokens is DARK else "#FFFFFF"
+    text = "#FFFFFF" if tokens is DARK else "#000000"
+    line = "#B4B4B4" if tokens is DARK else "#595959"
+    return replace(tokens, text=text, muted=text, border=line, window=plain, surface=plain)
+
+
+def is_still() -> bool:
+    """Return whether nothing is to move by itself: because the user, or on Windows the system, wants it so."""
+    is_moving = sys.platform != "win32" or QApplication.isEffectEnabled(Qt.UIEffect.UI_General)
+    application = QGuiApplication.instance()
+    return not is_moving or (application is not None and bool(application.property("is_still")))
+
+
+def apply(choice: str, contrast: bool = False, still: bool = False) -> Tokens:
     """Apply a theme to the whole application.
 
     Parameters
     ----------
     choice : str
         ``light``, ``dark`` or ``system``.
+    contrast, still : bool
+        Strong contrasts, and nothing that moves by itself, whatever the system prefers.
     """
     global _current
     dark = choice == "dark" or (choice == "system" and system_is_dark())
     _current = DARK if dark else LIGHT
+    if contrast or system_wants_contrast():
+        _current = contrasting(_current)
     icon.cache_clear()
     app = QApplication.instance()
     assert isinstance(app, QApplication)
+    app.setProperty("is_still", still)
     if not app.property("shows_plain_text"):
         app.setStyle(PlainTextStyle(QStyleFactory.create("Fusion")))
         app.setProperty("shows_plain_text", True)

@@ -413,7 +413,7 @@ def test_the_annealing_is_watched_while_it_goes_on(
     qtbot.waitUntil(lambda: bool(page.run.cards))
     window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), told[0])
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
-    assert page.rows_panel.view.scheme == "clustalx"
+    assert page.rows_panel.view.scheme == "safe"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Merging: {len(half)} merges" in page.bar.words.text()
     assert not page.bar.isEnabled()

@@ -277,7 +277,7 @@ def test_tips_say_residue_column_color_and_track(panel: RowsPanel) -> None:
     assert f"row2: W {view.alignment.position(2, 10)}" in tip
     assert "column 11 of 300" in tip
     assert "W 100 %" in tip
-    assert "hydrophobic" in tip
+    assert "aromatic" in tip
     assert "SS_cons of column 11: H" in canvas.tip_at(QPointF(at(panel, 0, 10).x(), canvas.room.top() - 8))
     below = canvas.room.bottom()
     tips = [canvas.tip_at(QPointF(at(panel, 0, 10).x(), below + y)) for y in range(2, int(canvas.foot) - 2, 6)]

@@ -144,7 +144,7 @@ def test_it_is_closed_without_a_trace(panel: RowsPanel, pane: ComparisonPane) ->
     assert panel.panes.comparison is None
     assert AGREEMENT not in panel.view.values
     assert AGREEMENT not in panel.view.column_notes()
-    assert panel.view.scheme == "clustalx"
+    assert panel.view.scheme == "safe"
     assert panel.schemes.findData(AGREEMENT) < 0
     assert len(panel.canvas.tracks) > 1
 

@@ -87,3 +87,15 @@ def test_another_theme_looks_at_each_widget_few_times(unwatched_window: MainWind
     app.removeEventFilter(looks)
     assert 0 < looks.n <= 3 * len(app.allWidgets())
     assert unwatched_window.palette().window().color().name() == theme.DARK.window.lower()
+
+
+def test_high_contrast_and_reduced_motion_are_heeded(window: MainWindow) -> None:
+    for look in ("light", "dark"):
+        window.controller.change_preferences({"theme": look, "contrast": True, "still": True})
+        shown = theme.current()
+        assert min(theme.contrast(color, shown.surface) for color in (shown.text, shown.muted)) > 15
+        assert theme.contrast(shown.border, shown.surface) >= 7
+        assert theme.is_still()
+    window.controller.change_preferences({"theme": "light", "contrast": False, "still": False})
+    assert theme.current() is theme.LIGHT
+    assert not theme.is_still()

@@ -164,8 +164,8 @@ class AppContext(QObject):
         """Save preferences and apply them at once."""
         self.settings.change(**choices)
         chosen = self.settings.preferences
-        if "theme" in choices:
-            theme.apply(chosen.theme)
+        if choices.keys() & {"theme", "contrast", "still"}:
+            theme.apply(chosen.theme, chosen.contrast, chosen.still)
         for page in self.pages.values():
             page.set_log(chosen.log_counts)
             page.set_scheme(chosen.scheme)

@@ -85,7 +85,8 @@ def make_application(arguments: list[str], refuse: Callable[[str], None] = end_w
 
 def open_window(settings: Settings, worker: list[str], files: list[str], safe_mode: bool = False) -> MainWindow:
     """Create and show the window, and only then search for devices, except in safe mode, and open files."""
-    theme.apply("system" if safe_mode else settings.preferences.theme)
+    chosen = settings.preferences
+    theme.apply("system" if safe_mode else chosen.theme, chosen.contrast, chosen.still)
     window = MainWindow(settings, worker, safe_mode)
     QGuiApplication.styleHints().colorSchemeChanged.connect(lambda _: _follow_system(settings, window))
     controller = window.controller
@@ -127,8 +128,9 @@ def _warm_laboratory(window: MainWindow) -> None:
 
 
 def _follow_system(settings: Settings, window: MainWindow) -> None:
-    if settings.preferences.theme == "system":
-        theme.apply("system")
+    chosen = settings.preferences
+    if chosen.theme == "system":
+        theme.apply("system", chosen.contrast, chosen.still)
         window.dress()
 
 

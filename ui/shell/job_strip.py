@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from .. import theme
 from ..models.jobs import JobItem, JobQueue
 from ..views.widgets.parts import (
     ElidedLabel,
@@ -116,7 +117,7 @@ class JobRow(QWidget):
         self.words.setText(item.line())
         self._devices.show_lines(item.device_lines())
         set_role(self._bar, "state", item.state)
-        busy = item.state == "running" and not item.course.is_known
+        busy = item.state == "running" and not item.course.is_known and not theme.is_still()
         if busy != (self._bar.maximum() == 0):
             self._bar.setRange(0, 0 if busy else 1000)
         if not busy:

@@ -169,7 +169,9 @@ class MainWindow(Workbench):
         self.tour.show_requested.connect(self._show_step)
         self.device_words.clicked.connect(controller.devices.focus_devices)
         controller.actions_outdated.connect(self.actions_.update)
-        controller.preferences_changed.connect(lambda choices: self.dress() if "theme" in choices else None)
+        controller.preferences_changed.connect(
+            lambda choices: self.dress() if {"theme", "contrast"} & choices.keys() else None
+        )
         controller.hit_menu_requested.connect(self._offer_hit_menu)
         controller.alignments.ways_requested.connect(self._offer_ways)
         self._connect_changes()
@@ -247,6 +249,10 @@ class MainWindow(Workbench):
         """Fill a menu with the actions on alignments."""
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
+
+    def _dress_anew(self, choices: dict[str, object]) -> None:
+        if choices.keys() & {"theme", "contrast"}:
+            self.dress()
 
     def use_layout(self, name: str) -> None:
         """Arrange the docks for a kind of work."""

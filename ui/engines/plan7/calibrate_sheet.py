@@ -12,7 +12,7 @@ from clalign.common.plain_data import Json
 from clalign.values.charts import FitChart
 from clalign.values.documents import JobResult
 
-from ... import formatting
+from ... import formatting, theme
 from ...models.workspace import Source, Workspace
 from ...views.charts.figure_view import FigureView
 from ...views.laboratory.lab_page import fill_devices
@@ -159,7 +159,7 @@ class CalibrateSheet(Sheet):
         if problem or not self.run_button.isEnabled():
             return
         self.problem.hide()
-        self.bar.setRange(0, 0)
+        self.bar.setRange(0, theme.is_still())
         self.words.setText("Starting")
         self._show_state("running")
         job = {"profiles": self.source.path, "output": str(Path(self.output.text().strip()).absolute()),

@@ -68,6 +68,12 @@ ZAPPO = (
     ("C", "#FFFF00", "cysteine"),
 )  # fmt: skip
 
+SAFE_GROUPS = (
+    ("AVILMC", "hydrophobic"), ("FWY", "aromatic"), ("KRH", "positive"), ("DE", "negative"), ("STNQ", "hydrophilic"),
+    ("GP", "special conformation"),
+)  # fmt: skip
+SAFE_BASES = (("A", "A"), ("C", "C"), ("G", "G"), ("TU", "TU"))
+
 _TAYLOR = {
     "A": "#CCFF00", "V": "#99FF00", "I": "#66FF00", "L": "#33FF00", "M": "#00FF00", "F": "#00FF66", "Y": "#00FFCC",
     "W": "#00CCFF", "H": "#0066FF", "R": "#0000FF", "K": "#6600FF", "N": "#CC00FF", "Q": "#FF00CC", "E": "#FF0066",
@@ -286,13 +292,9 @@ def _hydrophobicity() -> Coloring:
 
 
 def _safe(nucleic: bool) -> Coloring:
-    groups: dict[str, str] = {}
-    for letter in "ACGTU" if nucleic else "AVILMCFWYKRHDESTNQGP":
-        color = background_of(letter, "safe", nucleic)
-        assert color is not None
-        groups[color] = groups.get(color, "") + letter
-    colors = {letter: color for color, letters in groups.items() for letter in letters}
-    return _by_residue(SCHEMES["safe"], colors, list(groups.items()))
+    groups = SAFE_BASES if nucleic else SAFE_GROUPS
+    return _by_group(SCHEMES["safe"], [(letters, background_of(letters[0], "safe", nucleic) or "", words)
+                                       for letters, words in groups])  # fmt: skip
 
 
 @cache

@@ -106,7 +106,7 @@ class RowsView(QObject):
         self.order_key = "input"
         self.reference = CONSENSUS
         self.dots = False
-        self.scheme = "nucleotide" if self.nucleic else "clustalx"
+        self.scheme = "nucleotide" if self.nucleic else "safe"
         self.ramp = "safe"
         self.values: dict[str, CellValues] = {}
         self.scores: dict[str, npt.NDArray[np.float32]] = {}

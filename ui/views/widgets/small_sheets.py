@@ -122,6 +122,8 @@ class PreferencesSheet(Sheet):
         super().__init__("Preferences", 480)
         self.theme = self._choice("Look", THEMES, preferences.theme, "theme")
         self.scheme = self._choice("Residue colors", tuple(SCHEMES.items()), preferences.scheme, "scheme")
+        self._tick("High contrast, also if the system does not ask for it", preferences.contrast, "contrast")
+        self._tick("Reduce motion", preferences.still, "still")
         self._tick("Show the start page when clalign opens", preferences.show_start, "show_start")
         self._tick("Run an example at once when it is opened", preferences.run_examples, "run_examples")
         self._tick("Histogram with a logarithmic scale", preferences.log_counts, "log_counts")

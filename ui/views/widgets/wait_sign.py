@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QProgressBar, QWidget
 
+from ... import theme
 from .parts import ElidedLabel, button, row
 
 BUSY_MS = 60
@@ -25,7 +26,7 @@ class WaitSign(QWidget):
     def __init__(self, words: str, tip: str = "Keep the current view", keeps_room: bool = True) -> None:
         super().__init__()
         self._bar = QProgressBar()
-        self._bar.setRange(0, 0)
+        self._bar.setRange(0, theme.is_still())
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(64, 6)
         self._bar.setAccessibleName(words)
