@@ -49,6 +49,8 @@ class Preferences:
         Alignments have a line with the confidence of each column.
     options : dict
         Thresholds of the last search.
+    keys : dict
+        Keys of commands, by their ids, that are not the usual ones.
     export_folder : str
         Where hits were written last; empty for the home folder.
     export_form : str
@@ -65,6 +67,7 @@ class Preferences:
     log_counts: bool = True
     posterior: bool = True
     options: SpecFields = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
     export_folder: str = ""
     export_form: str = ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QStyleOptionViewItem, QWidget
 
@@ -15,6 +15,7 @@ from clalign.ui import theme
 from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.actions import COMMANDS, MENUS
+from clalign.ui.shell.help import KeyFields
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.docks import ID_ROLE
 from clalign.ui.views.results.results_page import ResultsPage
@@ -331,3 +332,21 @@ def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str])
 def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
     loaded.controller.search.open_sheet()
     assert len([s for s in loaded.sheets.findChildren(RunSheet) if s.isVisible()]) == 1
+
+
+def test_keys_can_be_changed_and_are_kept(window: MainWindow) -> None:
+    window.show_keys()
+    (fields,) = window.sheets.sheet.findChildren(KeyFields)
+    library, devices = fields.fields["library.show"], window.actions_.by_id["labs.open:comparison"]
+    before = library.keySequence()
+    library.setKeySequence(devices.shortcut())
+    library.editingFinished.emit()
+    assert devices.text() in fields.note.text()
+    assert library.keySequence() == before
+    library.setKeySequence(QKeySequence("Ctrl+Alt+L"))
+    library.editingFinished.emit()
+    assert window.actions_.by_id["library.show"].shortcut() == QKeySequence("Ctrl+Alt+L")
+    assert window.settings.preferences.keys == {"library.show": "Ctrl+Alt+L"}
+    fields._restore()
+    assert library.keySequence() == before
+    assert window.settings.preferences.keys == {}

@@ -222,10 +222,9 @@ ROLES = {
 }
 
 
-def _tooltip(command: Command, reason: str) -> str:
-    text = command.tip or command.text.rstrip("…")
-    keys = f" ({QKeySequence(command.keys).toString(QKeySequence.SequenceFormat.NativeText)})" if command.keys else ""
-    return reason or text + keys
+def _tip(command: Command, action: QAction) -> str:
+    keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    return (command.tip or command.text.rstrip("…")) + (f" ({keys})" if keys else "")
 
 
 class Actions:
@@ -236,13 +235,13 @@ class Actions:
         self._app = app
         self._commands = {command.id: command for command in COMMANDS}
         groups: dict[str, QActionGroup] = {}
+        own = app.settings.preferences.keys
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
             action.setWhatsThis(command.tip)
             action.setCheckable(command.is_on is not None)
-            if command.keys:
-                action.setShortcut(QKeySequence(command.keys))
+            action.setShortcut(QKeySequence(str(own.get(command.id, command.keys))))
             if command.choice:
                 group = groups.setdefault(command.choice, QActionGroup(window))
                 group.addAction(action)
@@ -286,7 +285,24 @@ class Actions:
             is_on = self._commands[name].is_on
             if is_on is not None:
                 action.setChecked(is_on(self._app))
-            action.setToolTip(_tooltip(self._commands[name], reason))
+            action.setToolTip(reason or _tip(self._commands[name], action))
+
+    def set_keys(self, name: str, keys: QKeySequence) -> str:
+        """Give a command other keys, from now on; return the command that has them already, and change nothing then."""
+        other = next((one for one, action in self.by_id.items() if one != name and action.shortcut() == keys), None)
+        if other is not None and not keys.isEmpty():
+            return self._commands[other].text
+        self.by_id[name].setShortcut(keys)
+        own = {**self._app.settings.preferences.keys, name: keys.toString()}
+        usual = QKeySequence(self._commands[name].keys)
+        self._app.settings.change(keys={one: text for one, text in own.items() if one != name or keys != usual})
+        return ""
+
+    def restore_keys(self) -> None:
+        """Give all commands their usual keys."""
+        self._app.settings.change(keys={})
+        for name, action in self.by_id.items():
+            action.setShortcut(QKeySequence(self._commands[name].keys))
 
     def dress(self) -> None:
         """Color the icons by the theme; checkable commands have none."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import qVersion
-from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QGridLayout, QKeySequenceEdit, QWidget
 
 import clalign
 
+from ..views.widgets.parts import button, label, row, stacked
 from ..views.widgets.small_sheets import TextSheet
-from .actions import COMMANDS
+from .actions import COMMANDS, Actions
 
 FILTER_ROWS = [
     ("kinase", "Hits with this text in name, accession or description"),
@@ -30,15 +33,49 @@ HISTOGRAM_ROWS = [
 ]
 
 
-def keys_sheet() -> TextSheet:
+class KeyFields(QWidget):
+    """A field with the keys of each command of the menus, which can be changed."""
+
+    def __init__(self, actions: Actions) -> None:
+        super().__init__()
+        self._actions, self.fields = actions, dict[str, QKeySequenceEdit]()
+        self.note = label("Click a field and press other keys. Esc closes the sheet in front.", "muted", wrap=True)
+        grid = QGridLayout()
+        grid.setColumnStretch(1, 1)
+        shown = [command for command in COMMANDS if command.menu or command.keys]
+        for place, command in enumerate(sorted(shown, key=lambda command: not command.keys)):
+            field = self.fields[command.id] = QKeySequenceEdit()
+            field.setMaximumSequenceLength(1)
+            field.setClearButtonEnabled(True)
+            field.setAccessibleName(f"Keys of {command.text}")
+            field.editingFinished.connect(partial(self._take, command.id))
+            grid.addWidget(field, place, 0)
+            grid.addWidget(label(command.text.rstrip("…")), place, 1)
+        restore = button("Restore the usual keys", self._restore, "flat")
+        self.setLayout(stacked(row((self.note, 1), restore), grid))
+        self._show()
+
+    def _show(self) -> None:
+        for name, field in self.fields.items():
+            field.setKeySequence(self._actions.by_id[name].shortcut())
+
+    def _take(self, name: str) -> None:
+        other = self._actions.set_keys(name, self.fields[name].keySequence())
+        if other:
+            self.note.setText(f"“{other}” has these keys. Change them there first.")
+        self._show()
+
+    def _restore(self) -> None:
+        self._actions.restore_keys()
+        self._show()
+
+
+def keys_sheet(actions: Actions) -> TextSheet:
     """Return the sheet of keys and of the filter language."""
-    keys = [
-        (QKeySequence(command.keys).toString(QKeySequence.SequenceFormat.NativeText), command.text.rstrip("…"))
-        for command in COMMANDS
-        if command.keys
-    ]
-    keys.append(("Esc", "Close the sheet in front"))
-    return TextSheet("Keys", [("Everywhere", keys), ("Histogram", HISTOGRAM_ROWS), ("Filter box", FILTER_ROWS)])
+    made = TextSheet("Keys", [("Histogram", HISTOGRAM_ROWS), ("Filter box", FILTER_ROWS)])
+    made.body.insertWidget(made.body.count() - 1, label("Commands", "heading"))
+    made.body.insertWidget(made.body.count() - 1, KeyFields(actions))
+    return made
 
 
 def about_sheet() -> TextSheet:

@@ -300,7 +300,7 @@ class MainWindow(Workbench):
         """Show keys and the filter language."""
         from .help import keys_sheet
 
-        self.sheets.open_sheet(keys_sheet())
+        self.sheets.open_sheet(keys_sheet(self.actions_))
 
     def about(self) -> None:
         """Show the sheet about the program."""
