@@ -160,7 +160,7 @@ def duration(seconds: float) -> str:
 def about(seconds: float) -> str:
     """Return a time that is only estimated, in whole seconds below 10 s."""
     whole = math.ceil(seconds)
-    return f"about {whole}{THIN}s" if whole < 10 else f"about {duration(whole)}"
+    return f"about {whole}{THIN}s" if whole < 10 else f"about {duration(whole)}".removesuffix(f" 0{THIN}s")
 
 
 def size(n_bytes: float) -> str:

@@ -39,6 +39,9 @@ CALM_SECONDS = 3.0
 BELIEVED_SHARE, BELIEVED_SECONDS = 0.05, 2.0
 """The time left is told from this part of the bar on, and after this time (s)."""
 
+STEPS = ((60.0, 1.0), (600.0, 10.0), (math.inf, 60.0))
+"""The time left is told in such steps, if it is below a limit (s)."""
+
 AT_LEAST = 0.15
 """Part of the expected time of a stage that is left at least, while its end cannot be seen."""
 
@@ -257,7 +260,9 @@ class Course:
             return None
         if self._work_seconds < BELIEVED_SECONDS or not self._is_believed:
             return None
-        return max(self._expected_total - self._spent, 0.0) or None
+        left = max(self._expected_total - self._spent, 0.0)
+        step = next((step for most, step in STEPS if left < most), STEPS[-1][1])
+        return step * math.ceil(left / step) or None
 
     @property
     def rate(self) -> float:

@@ -49,11 +49,6 @@ class SessionController(Controller):
                 ways.insert(0, ("Restore", self.restore))
             self._app.notify("caution", f"{CRASHED} Nothing was sent.", *ways)
 
-    @property
-    def n_files(self) -> int:
-        """Number of files that can be restored."""
-        return len(self.session.last.files)
-
     def restore(self) -> None:
         """Open the files of the last session."""
         last = self.session.last

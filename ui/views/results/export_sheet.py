@@ -166,9 +166,7 @@ class ExportSheet(Sheet):
         self.body.addWidget(self._pages)
         wanted = [form for form in forms if form.name == self._choices.form]
         wanted += [form for form in forms if form.separator == "\t"]  # before anything was exported
-        first = (wanted or list(forms))[0]
-        self._last[first.group] = forms.index(first)
-        self.groups.button(list(GROUPS).index(first.group)).setChecked(True)
+        self.choose_form((wanted or list(forms))[0].name)
         self.body.addSpacing(8)
 
     def _page_of(self, group: str) -> QWidget:
