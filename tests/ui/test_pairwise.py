@@ -328,7 +328,7 @@ def test_the_form_has_every_option_and_asks_for_whole_numbers(qtbot: Any) -> Non
     assert PairwiseSpec("a", "b", **values) == PairwiseSpec("a", "b")
     assert not values.keys() & {"alphabet", "query_format", "sequence_format"}
     form.editors["gap_first"].setText("1.5")
-    assert "whole number from 0" in form.values()[1]
+    assert "whole number of at least 0" in form.values()[1]
     form.editors["gap_first"].setText("")
     form.editors["mismatch"].setText("-4")
     assert form.values()[0]["mismatch"] == -4

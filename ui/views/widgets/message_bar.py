@@ -198,7 +198,7 @@ class MessageBar(QWidget):
         text = "Less" if self._is_unfolded else f"{formatting.count(others)} more" if others else "More"
         self._more = button(text, self._fold, "flat", "Show all open messages in full, or only the newest in one line")
         box.addWidget(self._more)
-        if others:
+        if others and self._is_unfolded:
             box.addWidget(button("Close all", self.close_all, "flat"))
 
     def _fold(self) -> None:
