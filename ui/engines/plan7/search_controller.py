@@ -10,6 +10,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
+from ...models.results.scripts import as_command
 from ...models.workspace import Offer, Source
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
@@ -106,8 +107,17 @@ class SearchController(FormController):
             for path in (spec.profiles, spec.targets):
                 self._app.workspace.choose(path)
 
+    def edit_run(self, run: RunView, **changes: object) -> None:
+        if isinstance(run.spec, SearchSpec) and run.spec.has_sequences:  # the sheet has only profiles to choose from
+            self._app.notify("note", f"A search with sequences is started on the command line: {as_command(run.spec)}")
+        else:
+            super().edit_run(run, **changes)
+
     def search_wider(self, run: RunView) -> None:
         spec = run.facts["spec"]
+        if spec.get("direction") == "sequence":
+            self.edit_run(run)
+            return
         self.sources.open_quietly([spec["profiles"], spec["targets"]])
         self.open_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))
 
