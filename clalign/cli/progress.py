@@ -40,8 +40,8 @@ def progress_display(mode: ProgressMode) -> Progress:
     return displays[mode]()
 
 
-class WarningsAlone:
-    """Shows warnings and nothing else."""
+class _Sentences:
+    """Shows warnings, and sentences about the job."""
 
     def show(self, event: Event) -> None:
         """Print a warning."""
@@ -54,6 +54,10 @@ class WarningsAlone:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+class WarningsAlone(_Sentences):
+    """Shows no progress."""
 
 
 class Silence(WarningsAlone):
@@ -78,7 +82,7 @@ class JsonLines:
         """Do nothing."""
 
 
-class PlainLines(WarningsAlone):
+class PlainLines(_Sentences):
     """Shows a line every ten seconds, for log files."""
 
     interval_seconds: ClassVar[float] = PLAIN_SECONDS

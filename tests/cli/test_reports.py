@@ -22,6 +22,7 @@ from clalign.compute.opencl.discover import discover_devices
 from clalign.databases.cache_root import cache_root
 from clalign.errors import ExitCode
 from clalign.jobs import Event
+from clalign.jobs.course import Course
 from clalign.runs.run_file import open_run
 from clalign.system.processes import own_command
 from clalign.values.devices import REFERENCE, Device
@@ -245,41 +246,52 @@ def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: p
     assert "apt-get install -y libegl1 libgl1" in told
 
 
-def progress(done: float, **facts: Any) -> Event:
-    return Event("progress", {"stage": "search", "done": done, "total": 1e9, "unit": "cells", **facts})
+def progress(done: float) -> Event:
+    return Event("progress", {"stage": "search", "done": done, "total": 1e9, "unit": "cells"})
 
 
 def test_progress_in_words() -> None:
-    assert sentence(progress(7.1e8, gcups=94.21), 12.4) == "Searching: 71 %, 94.2 GCUPS, 12 s left"
-    assert sentence(Event("progress", {"stage": "read", "done": 1234567, "total": None, "unit": "bytes"}), None) == (
-        "Reading: 1,234,567 bytes"
-    )
+    course = Course()
+    for second in range(11):
+        course.take(progress(second * 5e7).value, float(second))
+    assert sentence(course) == "Searching: 50 %, 0.0500 GCUPS, about 10 s left"
+    reading = Course()
+    reading.take({"stage": "read", "done": 1234567, "total": None, "unit": "bytes"}, 0.0)
+    assert sentence(reading) == "Reading"
     assert [duration(s) for s in (0.02, 0.34, 9.97, 59, 200, 7500)] == [
         "0.1 s", "0.3 s", "10 s", "59 s", "3 min 20 s", "2 h 5 min",
     ]  # fmt: skip
 
 
-def test_bar_wipes_itself(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time of the displays of progress (s)."""
+    time = [0.0]
+    monkeypatch.setattr("clalign.cli.progress.time.monotonic", lambda: time[0])
+    return time
+
+
+def test_bar_wipes_itself(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     bar = Bar()
-    bar.show(progress(5e8, gcups=2.0))
+    for second in range(11):
+        now[0] = float(second)
+        bar.show(progress(second * 5e7))
     bar.say("Something to know.")
     bar.close()
     text = capsys.readouterr().err
-    assert "[===============               ] Searching: 50 %, 2.00 GCUPS" in text
+    assert "[===============               ] Searching: 50 %, 0.0500 GCUPS" in text
     assert text.endswith("\rclalign: Something to know.\n")
 
 
-def test_plain_lines_come_every_ten_seconds(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("clalign.cli.progress.time.monotonic", lambda: now[0])
+def test_plain_lines_come_every_ten_seconds(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
     lines = PlainLines()
     for second in range(31):
         now[0] = float(second)
         lines.show(progress(second * 2e7))
     told = capsys.readouterr().err.splitlines()
-    assert told == ["Searching: 20 %, 40 s left", "Searching: 40 %, 30 s left", "Searching: 60 %, 20 s left"]
+    left = [int(line.rpartition("about ")[2].removesuffix(" s left")) for line in told]
+    assert [abs(seconds - expected) <= 1 for seconds, expected in zip(left, (40, 30, 20), strict=True)] == [True] * 3
+    assert [line.partition(",")[0] for line in told] == [f"Searching: {share} %" for share in (20, 40, 60)]
 
 
 def test_displays(capsys: pytest.CaptureFixture[str]) -> None:
