@@ -143,10 +143,9 @@ def photograph(window: MainWindow, shots: Photographer, folder: Path) -> None:
     shots.take("hits")
     controller.show_tab("histogram")
     shots.take("histogram")
-    controller.show_tab("alignment")
-    shots.take("alignment")
-    controller.show_tab("report")
+    controller.show_report()
     shots.take("report")
+    window.sheets.close_sheet()
     controller.show_tab("hits")
     controller.hits.export_hits()
     shots.take("export")
@@ -194,9 +193,7 @@ def photograph_hmmer3(window: MainWindow, shots: Photographer, folder: Path) -> 
     shots.take("hits-hmmer3")
     page.show_tab("histogram")
     shots.take("histogram-hmmer3")
-    page.show_tab("alignment")
-    shots.take("confidence")
-    page.show_tab("profile")
+    page.show_tab("query")
     wait_until(lambda: page.profile.figure is not None, "The logo")
     page.profile.choose_node(5)
     shots.take("profile")
@@ -233,7 +230,6 @@ def photograph_pairs(window: MainWindow, shots: Photographer, folder: Path) -> N
     wait_until(lambda: not page.run.hits.is_busy and page.run.histogram is not None, "The hits of the last query")
     page.hits.table.choose_row(5)
     shots.take("hits-pairs")
-    page.show_tab("alignment")
     assert isinstance(page.hit, PairCard)
     canvas = page.hit.dots.canvas
     wait_until(lambda: canvas.plot is not None and canvas.plot.dots is not None, "The dot plot")
@@ -309,16 +305,15 @@ def photograph_page(window: MainWindow, shots: Photographer, stem: str) -> None:
     assert page is not None
     wait_until(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy, "The run")
     settled(window)
-    for place, name in enumerate(page.TABS):
-        if page.tabs.isTabVisible(place):
-            page.show_tab(name)
-            settled(window)
-            wait_until(lambda: is_filled(page), name)
-            shots.take(f"{stem}-{name}", 0.2)
+    for name in page.shown_parts:
+        page.show_tab(name)
+        settled(window)
+        wait_until(lambda: is_filled(page), name)
+        shots.take(f"{stem}-{name}", 0.2)
     if page.run.all_words and not page.run.shows_all:
         page.run.set_profile(ALL_QUERIES)
         settled(window)
-        for name in (name for name in ("hits", "histogram", "pictures", "aligned", "profile") if name in page.TABS):
+        for name in (name for name in ("hits", "histogram", "pictures", "aligned", "query") if page.has_tab(name)):
             page.show_tab(name)
             settled(window)
             wait_until(lambda: window.controller.files.is_idle, name)
@@ -378,10 +373,9 @@ def photograph_live(window: MainWindow, shots: Photographer, folder: Path, files
     wait_until(lambda: controller.page is not None and controller.page.run.hits.n_all > 0, "The first hits", 5)
     page = controller.page
     assert page is not None
-    for place, name in enumerate(page.TABS):
-        if page.tabs.isTabVisible(place):
-            page.show_tab(name)
-            shots.take(f"live-{name}", 1)
+    for name in page.shown_parts:
+        page.show_tab(name)
+        shots.take(f"live-{name}", 1)
     page.run.set_profile(ALL_QUERIES)
     for name in ("hits", "histogram"):
         page.show_tab(name)

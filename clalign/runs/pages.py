@@ -18,7 +18,7 @@ from clalign.jobs import JobContext
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
-from clalign.runs.queries import BestOf, best_sql, read_numbers, significant_sql
+from clalign.runs.queries import BestOf, HitQueries, best_sql, read_numbers, significant_sql
 from clalign.runs.run_file import open_connection, open_run
 from clalign.runs.schema import ORDER
 from clalign.values.hits import Hit
@@ -310,10 +310,38 @@ def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, in
         return n_shown, _count(run.connection, [*of_one, significant_sql(significant_from, number)])
 
 
-def hits_by_query(path: Path) -> dict[int, int]:
-    """Return how many hits each query has, by its number; those without any are left out."""
+class QueryFound(NamedTuple):
+    """What one query has found: its number of hits, the E-value of the best, the scores of up to `BEST` of them, best
+    first, and the share of the targets that it was compared with (see `HitQueries.shares_searched`).
+    """
+
+    n_hits: int
+    best_evalue: float | None
+    scores: tuple[float, ...]
+    searched: float
+
+
+BEST = 24
+"""Scores of the best hits of each query."""
+
+
+def found_by_query(path: Path) -> dict[int, QueryFound]:
+    """Return what each query has found so far, by its number; an index tells all of it, however many hits there are."""
+    best = f"FROM hits WHERE query = counted.query ORDER BY {ORDER} LIMIT"
+    question = (
+        f"SELECT query, n, (SELECT evalue {best} 1) AS best_evalue,"
+        f" (SELECT group_concat(score) FROM (SELECT score {best} {BEST}))"
+        " FROM (SELECT query, count(*) AS n FROM hits GROUP BY query) AS counted"
+    )
     with open_run(path) as run:
-        return dict(run.connection.execute("SELECT query, count(*) FROM hits GROUP BY query").fetchall())
+        hits = {query: found for query, *found in run.connection.execute(question)}
+        searched = HitQueries(run.connection).shares_searched()
+    made = {}
+    for query in searched.keys() | hits.keys():
+        n, evalue, scores = hits.get(query, (0, None, None))
+        falling = tuple(map(float, scores.split(","))) if scores else ()
+        made[query] = QueryFound(n, evalue, falling, searched.get(query, 0.0))
+    return made
 
 
 def first_query(connection: RunConnection) -> int | None:

@@ -25,12 +25,12 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     page.show_tab("overview")
     view: Any = page.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
-    assert [line.name for line in view.model.lines] == ["one", "two"]
-    assert not any(part.isEnabled() for part in (view.with_hits, *view.map_tools))
-    page.show_tab("alignment")
-    qtbot.waitUntil(lambda: page.hit.empty.heading.text() == "No hits at E ≤ 1e-200")
-    tools = [found for found in page.hit.findChildren(IconButton) if found.text().startswith(("Copy", "Save"))]
-    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 3
+    assert not any(part.isEnabled() for part in view.map_tools)
+    page.show_tab("hits")
+    qtbot.waitUntil(lambda: page.empty.heading.text() == "No hits at E ≤ 1e-200")
+    assert not page.hit.empty.heading.text(), "it is said once"
+    tools = page.hit.findChildren(IconButton)
+    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 5
     assert set(page.hit._of_hit) <= set(tools)
     page.show_tab("domains")
     domains: Any = page.places["domains"].content

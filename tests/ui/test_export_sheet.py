@@ -133,7 +133,7 @@ def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, wind
         assert sheet.export_button.isEnabled() != is_refused
         assert (words in sheet.problem.text()) == is_refused
 
-    for number, words in ((ALL_QUERIES, "choose one in the box"), (0, "in the table")):
+    for number, words in ((ALL_QUERIES, "choose one in the list"), (0, "in the table")):
         page.run.set_profile(number)
         qtbot.waitUntil(lambda: not page.run.hits.is_busy and page.run.hits.n_shown == page.run.hits.n_all)
         page.hits.table.selectAll()

@@ -171,7 +171,7 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 
 def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> None:
     page.hits.table.choose_row(1)
-    page.show_tab("alignment")
+    page.show_alignment()
     table = page.hit.tables.table()
     assert table.model().rowCount() == 3
     assert page.hit.explain.isVisible()
@@ -185,19 +185,18 @@ def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> No
 @pytest.mark.thorough
 def test_confidence_is_switched_off_and_stays_off(qtbot: Any, page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     assert "confidence" in page.hit.alignment.as_text()
     QTest.mouseClick(page.hit.posterior, LEFT, pos=QPoint(6, page.hit.posterior.height() // 2))
     assert "confidence" not in page.hit.alignment.as_text()
     window = page.window()
-    assert not window.details.hit.alignment.with_posterior
     assert not window.settings.preferences.posterior
 
 
 @pytest.mark.thorough
 def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     seen: list[int] = []
     view = page.hit.alignment
     view.node_chosen.connect(seen.append)
@@ -213,7 +212,7 @@ def test_a_click_in_the_alignment_chooses_the_node(qtbot: Any, page: ResultsPage
 @pytest.mark.parametrize("text_font", [("Subset Noto Sans", 12)], indirect=True)
 def test_titles_in_large_letters_have_lines_of_their_own(page: ResultsPage) -> None:
     page.hits.table.choose_row(0)
-    view = page.window().details.hit.alignment
+    view = page.hit.alignment
     kinds = [line.kind for line in view.shown_lines]
     n_titles = kinds.index("space")
     assert n_titles > 2

@@ -44,10 +44,9 @@ def look_through(qtbot: Any, window: MainWindow, path: str) -> Any:
     controller.sources.open_paths([path])
     page: Any = controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)
-    for place, name in enumerate(page.TABS):
-        if page.tabs.isTabVisible(place):
-            page.show_tab(name)
-            qtbot.waitUntil(lambda: controller.reader.is_idle and controller.files.is_idle)
+    for name in page.shown_parts:
+        page.show_tab(name)
+        qtbot.waitUntil(lambda: controller.reader.is_idle and controller.files.is_idle)
     return weakref.ref(page), weakref.ref(page.run)
 
 

@@ -120,7 +120,7 @@ def test_a_long_alignment_opens_in_the_window(
     wait: Callable[..., None] = qtbot.waitUntil
     wait(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     card = page.hit
     assert isinstance(card, PairCard)
     wait(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None)
@@ -145,7 +145,7 @@ def test_a_picture_of_a_million_columns_is_refused_and_said_why(
     assert isinstance(page, PairPage)
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     qtbot.waitUntil(lambda: page.run.hit is not None and isinstance(page.hit, PairCard))
     page.hit.alignment_picture_requested.emit()
     sheet = window.findChild(SizedPictureSheet)

@@ -59,7 +59,7 @@ def test_closing_does_not_wait_for_a_checksum(
     monkeypatch.setattr("clalign.runs.inputs.digest_of", endless)
     page = opened("proteins")
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     assert started.wait(60)
     if closes_window:
         window.close()
@@ -121,7 +121,7 @@ def test_a_dot_plot_comes_when_its_file_is_located(
     page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and bool(page.run.hits.n_all) and not page.run.hits.is_busy)
     page.hits.table.choose_row(0)
-    page.show_tab("alignment")
+    page.show_alignment()
     dots = page.hit.dots
     qtbot.waitUntil(lambda: dots.locate_button.isVisible())
     assert "gone.fasta" in dots.problem.text()
@@ -156,7 +156,7 @@ def test_a_profile_of_a_run_is_read_where_it_lies_now_and_only_if_it_is_the_same
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)
-    page.show_tab("profile")
+    page.show_tab("query")
     qtbot.waitUntil(lambda: page.profile.locate_button.isVisible())
     assert "have changed since this run began" in page.profile.empty.words.text()
     chosen[:] = [str(new)]

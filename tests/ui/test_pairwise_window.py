@@ -44,8 +44,8 @@ def test_a_run_file_opens_with_its_own_columns(qtbot: Any, opened: Callable[[str
     page = opened("proteins")
     table = page.hits.table
     shown = [PAIR_TABLE.columns[place].heading for place in table.visible_columns()]
-    assert shown[:8] == ["Target", "Description", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
-    assert page.tabs.count() == 8
+    assert shown[:7] == ["Target", "E-value", "Bits", "Score", "Identity %", "Gaps", "Query %"]
+    assert [page.tabs.tabText(place) for place in range(page.tabs.count())] == ["Hits", "Families", "Aligned", "Plots"]
     assert not page.statistics.text(), "what is usual stands in the report and below the histogram"
     assert "published for BLOSUM62" in page.run.sentence()
     page.run.set_profile(ALL_QUERIES)
@@ -69,16 +69,12 @@ def test_the_description_has_room_in_a_small_window(
     place = table.kind.place("description")
     for width in (1280, 1920, 900):
         window.resize(width, 800)
-        qtbot.waitUntil(lambda: table.columnWidth(place) >= 100)
-        if width > 1000:
-            assert table.horizontalHeader().length() == table.viewport().width()
+        qtbot.waitUntil(lambda: table.isColumnHidden(place) or table.columnWidth(place) >= 100)
     window.resize(1280, 800)
     name = table.kind.place("name")
     needed = table.fontMetrics().horizontalAdvance("like2_0")  # the longest one
     qtbot.waitUntil(lambda: needed < table.columnWidth(name) < needed + 40)
-    narrow = table.columnWidth(name)
     window.resize(1920, 800)
-    qtbot.waitUntil(lambda: table.columnWidth(name) > narrow + 50)
     table.setColumnWidth(name, 300)
     window.resize(1280, 800)
     qtbot.wait(50)
@@ -164,13 +160,12 @@ def test_relatives_out_of_view_are_told_and_shown(qtbot: Any, opened: Callable[[
 
 
 def test_alignments_use_the_width_they_have(qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]) -> None:
-    window.resize(1280, 800)
     page = opened("proteins")
     card = dots_of(qtbot, page, 0)
-    narrow, wide = window.details.hit.alignment, card.alignment
-    for view, least in ((narrow, 30), (wide, 60)):
-        assert view.n_columns >= least
-    assert card.dots.canvas.height() >= 200
+    for width, least in ((1280, 30), (1920, 40)):
+        window.resize(width, 800)
+        qtbot.waitUntil(lambda least=least: card.alignment.n_columns >= least)
+        assert card.dots.canvas.height() >= 150
 
 
 def test_few_scores_have_whole_numbers_and_the_line_in_view(
@@ -214,7 +209,7 @@ def test_an_empty_result_offers_a_higher_limit(qtbot: Any, window: MainWindow, o
 
 def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
     page.hits.table.choose_row(row)
-    page.show_tab("alignment")
+    page.show_alignment()
     card = page.hit
     assert isinstance(card, PairCard)
     qtbot.waitUntil(lambda: card.dots.canvas.plot is not None and card.dots.canvas.plot.dots is not None)
@@ -230,7 +225,7 @@ def test_the_alignment_has_room_in_a_small_window(
         window.messages.notify("caution", text)
     page.hits.table.choose_row(0)
     qtbot.waitUntil(lambda: page.run.hit is not None)
-    page.show_tab("alignment")
+    page.show_alignment()
     card = page.hit
     qtbot.waitUntil(lambda: card.dots.canvas.width() > 300)
     view = card.alignment
@@ -358,8 +353,7 @@ def test_commands_that_make_no_sense_say_why(window: MainWindow, opened: Callabl
     page.hits.table.choose_row(0)
     window.actions_.update()
     for name, reason in (
-        ("show_tab:profile", "no filters"), ("show_tab:funnel", "no filters"),
-        ("hits.sort_hits:bias", "no such column"),
+        ("show_tab:query", "no such results"), ("hits.sort_hits:bias", "no such column"),
     ):  # fmt: skip
         action = window.actions_.by_id[name]
         assert not action.isEnabled()
@@ -381,8 +375,8 @@ def test_a_hit_and_a_named_target_are_explained(
     monkeypatch.setattr(window.controller.inspector, "ask", ask)
     page.hits.table.choose_row(0)
     qtbot.waitUntil(lambda: page.run.hit is not None)
-    assert page.hits.explain.isVisible()
-    page.hits.explain.click()
+    qtbot.waitUntil(page.hit.explain.isVisible)
+    page.hit.explain.click()
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     hit = page.run.hit
@@ -403,8 +397,9 @@ def test_a_hit_and_a_named_target_are_explained(
 
 def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
-    page.show_tab("report")
-    texts = [label.text() for label in page.report.findChildren(type(page.waiting.heading))]
+    page.about.click()
+    sheet = page.window().sheets.sheet
+    texts = [label.text() for label in sheet.findChildren(type(page.waiting.heading))]
     assert any("12 for the first residue" in text for text in texts)
     assert "fasta, not compressed, LF" in texts
     statistics, n_residues = page.run.card["statistics"], page.run.facts["database"]["n_residues"]

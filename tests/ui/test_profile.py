@@ -240,7 +240,7 @@ def test_a_folder_that_cannot_be_written_is_said(qtbot: Any, opened: ProfileView
 def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> None:
     window = page.window()
     QTest.keyClick(window, Qt.Key.Key_8, CTRL)
-    assert page.tab == "profile"
+    assert page.tab == "query"
     qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty.heading.text())
     assert page.profile.figure is None
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
+from clalign.runs.pages import found_by_query
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
@@ -35,8 +36,8 @@ from clalign.ui.models.charts.family_colors import (
 )
 from clalign.ui.models.charts.heat_map import HeatMap
 from clalign.ui.models.charts.histogram import HitHistogram
-from clalign.ui.models.charts.overview import COLUMNS, QueriesModel
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
+from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.models.widgets import long_list
 from clalign.ui.models.widgets.long_list import LongList
 from clalign.ui.shell.main_window import MainWindow
@@ -46,10 +47,16 @@ from clalign.ui.views.charts.heat_map_view import HeatMapPicture
 from clalign.ui.views.charts.pictures import save_picture
 from clalign.ui.views.results import dragged_hits
 from clalign.ui.views.results.results_page import ResultsPage
-from clalign.ui.views.widgets.choices import COUNT_ROLE, ChoiceList
 from clalign.values.row_alignments import RowAlignment
 
 LEFT, TIP = Qt.MouseButton.LeftButton, Qt.ItemDataRole.ToolTipRole
+
+
+def choose_query(page: ResultsPage, name: str) -> None:
+    """Click on a query in the list."""
+    table, model = page.queries.table, page.queries.model
+    place = next(place for place, row in enumerate(model.rows) if row["name"] == name)
+    QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(model.index(place, 0)).center())
 
 
 @pytest.fixture
@@ -86,17 +93,29 @@ def test_frequent_families_get_the_colors_that_differ_most() -> None:
     assert {letters_on(color) for color in ("#FFFFFF", "#000000")} == {"#1A1E23", "#FFFFFF"}
 
 
-def test_queries_are_sorted_and_filtered(families: Path) -> None:
-    model = QueriesModel()
-    lines = read_overview(families).lines
-    model.show_lines(lines[::-1])
-    assert [(line.name, line.n_hits) for line in model.lines] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
-    place = next(place for place, column in enumerate(COLUMNS) if column.title == "Hits")
-    model.sort(place)
-    assert [line.n_hits for line in model.lines] == [0, 1, 5]
-    model.show_lines(lines, "pf00002", hide_empty=True)
-    assert [line.name for line in model.lines] == ["Other"]
-    assert model.tsv().splitlines()[1].startswith("Other\t1\t1\t")
+def test_queries_are_sorted_and_searched(families: Path) -> None:
+    with open_run(families) as run:
+        cards = run.cards()
+    model = QueriesModel("Profile")
+    model.show_queries(cards)
+    model.show_found(found_by_query(families))
+    assert [(row["name"], row["found"].n_hits) for row in model.rows] == [("Made-3", 5), ("Other", 1), ("None-3", 0)]
+    assert model.headerData(0, Qt.Orientation.Horizontal) == "Profile"
+    assert model.tsv().startswith("Profile\tHits\tBest E\nMade-3\t5\t")
+    model.sort(1)
+    assert [row["found"].n_hits for row in model.rows] == [0, 1, 5]
+    model.show_found({})
+    model.show_found(found_by_query(families))
+    assert [row["found"].n_hits for row in model.rows] == [0, 1, 5], "the order that was chosen"
+    for typed, found in (("oth", ["Other"]), ("pf00002", ["Other"]), ("family pf00002", ["Other"]), ("xyz", [])):
+        model.narrow(typed)
+        assert [row["name"] for row in model.rows] == found
+    best = found_by_query(families)[0]
+    with open_run(families) as run:
+        hits = list(run.hits(0))
+    assert best.best_evalue == min(hit.evalue for hit in hits)
+    assert best.scores == tuple(sorted((hit.score for hit in hits), reverse=True))
+    assert best.searched == 1.0
 
 
 def test_a_heat_map_shows_every_hit_at_every_zoom(families: Path) -> None:
@@ -118,19 +137,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     view: Any = together.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text() == "2 of 3 profiles have hits"
-    assert view.model.headerData(0, Qt.Orientation.Horizontal) == "Profile"
-    assert view.model.tsv().startswith("Profile\tHits\t")
-    assert "of the profile" in view.model.headerData(len(COLUMNS) - 1, Qt.Orientation.Horizontal, TIP)
-    assert [line.name for line in view.model.lines] == ["Made-3", "Other"]
-    for words, chosen in (("made-3", "Made-3"), ("other", None)):  # one row each
-        view.table.selectRow(0)
-        view.filter_box.setText(words)
-        qtbot.waitUntil(lambda: len(view.model.lines) == 1)
-        assert view.table.currentIndex().data() == chosen
-        view.filter_box.clear()
-        qtbot.waitUntil(lambda: len(view.model.lines) == 2)
-    QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
-    assert [line.name for line in view.model.lines] == ["Made-3", "Other", "None-3"]
+    assert together.queries.isHidden(), "the map is of all queries"
     cell = view.map.heat.matrix.places[-1]
     frame, area = view.map.frame, view.map.area
     place = area.topLeft() + QPointF((cell[1] + 0.5) * frame.cell_x, (cell[0] + 0.5) * frame.cell_y)
@@ -145,9 +152,8 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     QTest.mouseClick(view.map, LEFT, pos=place.toPoint())
     wanted = view.map.heat.matrix.hits[-1]
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.id == wanted)
-    view.table.query_chosen.emit(1)
-    qtbot.waitUntil(lambda: together.run.profile == 1 and together.run.hits.n_all == 1)
     assert together.tab == "hits"
+    assert together.run.profile == together.run.hit.profile
 
 
 @pytest.mark.thorough
@@ -172,7 +178,7 @@ def test_many_sequences_are_looked_through_beside_the_window(
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "overview_question"),
+@pytest.mark.parametrize(("tab", "reads"), [("domains", "question"), ("overview", "read_overview"),
                                             ("aligned", "read_hit_alignment")])  # fmt: skip
 def test_what_takes_long_can_be_given_up_and_asked_for_again(
     qtbot: Any, together: ResultsPage, monkeypatch: pytest.MonkeyPatch, tab: str, reads: str
@@ -245,7 +251,7 @@ def test_a_long_list_empties_itself_beside_the_window() -> None:
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
-    assert together.places["alignment"].content is None, "other parts are made when they are looked at"
+    assert together.places["query"].content is None, "other parts are made when they are looked at"
     view: Any = together.places["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     place = next(place for place, one in enumerate(view.canvas.shown) if one.name == "SEQ_0014")
@@ -255,6 +261,10 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
     QTest.mouseClick(view.canvas.viewport(), LEFT, pos=QPoint(round(x), round(top + 15)))
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
     assert (together.run.hit.name, together.run.hit.query) == ("SEQ_0014", "Other")
+    assert (together.tab, together.run.profile) == ("hits", 1)
+    qtbot.waitUntil(lambda: not together.run.hits.is_busy)
+    assert (together.run.hit.name, together.run.hit.query) == ("SEQ_0014", "Other")
+    together.show_tab("domains")
     view.filter_box.setText("nothing like it")
     qtbot.waitUntil(lambda: not view.canvas.shown)
     view.filter_box.clear()
@@ -284,11 +294,7 @@ def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: Result
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.run.profile == 0
     together.run.set_profile(ALL_QUERIES)
-    offered = view.empty.list
-    qtbot.waitUntil(offered.isVisible)
-    items = [offered.item(place) for place in range(offered.count())]
-    assert [(item.text(), item.data(COUNT_ROLE)) for item in items] == [("Made-3", 5), ("Other", 1)]
-    QTest.mouseClick(offered.viewport(), LEFT, pos=offered.visualItemRect(items[1]).center())
+    choose_query(together, "Other")
     assert together.run.profile == 1
     qtbot.waitUntil(lambda: view.panel is not None and view.words.text().startswith("Other: "))
     together.run.set_profile(2)
@@ -330,14 +336,15 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
     table.setColumnWidth(table.kind.place("name"), 230)
     for width, is_hidden in ((900, True), (2400, False)):
         window.resize(width, 800)
-        qtbot.waitUntil(lambda width=width: (table.viewport().width() > 1200) == (width > 2000))
+        qtbot.waitUntil(lambda width=width: (table.viewport().width() > 900) == (width > 2000))
         together.run.set_profile(ALL_QUERIES)
         qtbot.waitUntil(lambda: not table.isColumnHidden(table.kind.place("profile")))
         assert table.isColumnHidden(place) == is_hidden
-        qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
+        if not is_hidden:
+            qtbot.waitUntil(lambda: table.horizontalHeader().length() == table.viewport().width())
         together.run.set_profile(0)
         qtbot.waitUntil(lambda: table.isColumnHidden(table.kind.place("profile")))
-        assert not table.isColumnHidden(place)
+        assert not table.isColumnHidden(place) or width < 2000
 
 
 @pytest.mark.thorough
@@ -398,7 +405,7 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
     qtbot.waitUntil(lambda: together.run.hit is not None)
     together.hits.table.choose_row(place)
     qtbot.waitUntil(lambda: together.run.hit is not None and together.run.hit.profile == 1)
-    together.show_tab("profile")
+    together.show_tab("query")
     assert together.profile.whose.text().startswith(f"{together.run.cards[1]['name']}, of the chosen hit")
     together.run.set_profile(0)
     qtbot.waitUntil(lambda: not together.profile.whose.text())
@@ -410,8 +417,8 @@ def test_one_query_has_no_tabs_of_several(qtbot: Any, window: MainWindow, hmmer3
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5)
     shown = [page.tabs.tabText(place) for place in range(page.tabs.count()) if page.tabs.isTabVisible(place)]
-    assert "All aligned" in shown
-    assert not {"Domains", "Overview"} & set(shown)
+    assert shown == ["Hits", "Aligned", "Plots", "Query"]
+    assert page.queries.isHidden()
 
 
 def test_selected_hits_can_be_dragged_out(qtbot: Any, together: ResultsPage) -> None:
@@ -484,28 +491,29 @@ def test_hits_on_their_way_out_are_not_taken_by_their_own_window(
     assert other.isAccepted()
 
 
-def test_the_list_of_queries_tells_counts_and_is_searched(qtbot: Any, together: ResultsPage) -> None:
-    box = together.profiles
+def test_the_list_of_queries_is_the_scope_of_the_page(qtbot: Any, together: ResultsPage, press: Any) -> None:
+    queries = together.queries
     qtbot.waitUntil(lambda: bool(together.run.query_hits))
-    counts = {box.itemText(place): box.itemData(place, COUNT_ROLE) for place in range(box.count())}
-    with open_run(together.run.path) as run:
-        expected = {card["name"]: run.n_hits(number) for number, card in enumerate(run.cards())}
-    assert counts == {**expected, "All profiles": sum(expected.values())}
-    opened = ChoiceList(box)
-    for typed, found in (
-        ("oth", ["Other"]), ("pf00002", ["Other"]), ("family pf00002", ["Other"]), ("xyz", []), ("oth", ["Other"]),
-    ):  # fmt: skip
-        opened.field.setText(typed)
-        assert [opened.found.index(place, 0).data() for place in range(opened.found.rowCount())] == found
-        assert opened.nothing.isHidden() == bool(found)
-    opened.field.setText("x[y")
-    assert opened.nothing.text() == f"None of {box.count()} has “x[y”."
-    opened.field.setText("oth")
-    chosen = []
-    together.run.facts_changed.connect(lambda: chosen.append(together.run.profile))
-    QTest.keyClick(opened.field, Qt.Key.Key_Return)
-    assert together.run.profile == box.itemData(box.findText("Other")) == 1
-    assert chosen
+    model = queries.model
+    assert [model.index(row, 1).data() for row in range(3)] == ["5", "1", "0"]
+    assert queries.table.currentIndex().row() == 0
+    assert "6 hits of 2 of 3 profiles" in together.summary.text(), "of the whole run"
+    assert together.scope.text() == together.run.summary() != together.summary.text()
+    choose_query(together, "Other")
+    qtbot.waitUntil(lambda: together.run.hits.counted == (1, 1) and together.run.hit is not None)
+    assert together.run.hit.query == "Other"
+    assert together.hit.name_label.text().startswith("SEQ_"), "its alignment is shown without a click"
+    press(queries, "All")
+    assert together.run.shows_all
+    assert not queries.table.currentIndex().isValid()
+    queries.field.setText("pf00002")
+    qtbot.waitUntil(lambda: len(model.rows) == 1)
+    assert together.run.shows_all, "a filter chooses nothing"
+    QTest.keyClick(queries.table, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: together.run.profile == 1)
+    for tab, is_beside in (("domains", False), ("aligned", True), ("histogram", True), ("query", True), ("hits", True)):
+        together.show_tab(tab)
+        assert queries.isVisible() == is_beside, tab
 
 
 @pytest.mark.thorough

@@ -33,7 +33,8 @@ def rows_of(page: ResultsPage) -> list[Any]:
 
 
 def test_a_scan_shows_the_profiles_of_each_sequence(scan: ResultsPage) -> None:
-    assert scan.profiles.currentText() == "All profiles"
+    assert scan.run.shows_all
+    assert scan.queries.all.isChecked()
     rows = rows_of(scan)
     assert len(rows) == 600
     assert [row.name for row in rows] == sorted(row.name for row in rows)
@@ -63,12 +64,11 @@ def test_all_profiles_of_a_scan_have_a_histogram_and_each_its_own(qtbot: Any, sc
     qtbot.waitUntil(lambda: scan.histogram.plot.data is not None)
     assert isinstance(scan.histogram.plot.data, HitHistogram)
     assert scan.histogram.plot.data.counts.sum() == 600
-    scan.profiles.setFocus()
-    QTest.keyClick(scan.profiles, Qt.Key.Key_Down)
+    QTest.keyClick(scan.queries.table, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: scan.run.hits.n_all == 200 and scan.run.histogram is not None)
     assert not isinstance(scan.histogram.plot.data, HitHistogram)
     assert scan.hits.table.isColumnHidden(PROFILE)
-    QTest.keyClick(scan.profiles, Qt.Key.Key_Up)
+    QTest.mouseClick(scan.queries.all, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: scan.run.hits.n_all == 600)
     qtbot.waitUntil(lambda: isinstance(scan.run.histogram, HitHistogram))
 

@@ -7,17 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtTest import QTest
+from PySide6.QtCore import Qt
 
 from clalign.engines.overview import read_overview
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.page import SearchPage
-from clalign.ui.models.charts.overview import COLUMNS, SEARCHED_COLUMN
 from clalign.ui.shell.main_window import MainWindow
-
-LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
@@ -63,13 +59,14 @@ def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -
     page.show_tab("overview")
     view: Any = page.places["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
-    assert view.words.text() == "2 of 3 profiles have hits; 1 not searched yet, 1 only in part"
-    QTest.mouseClick(view.with_hits, LEFT, pos=QPoint(8, view.with_hits.height() // 2))
-    place = next(place for place, column in enumerate(COLUMNS) if column.title == SEARCHED_COLUMN)
-    assert not view.table.isColumnHidden(place)
-    assert [view.model.index(row, place).data() for row in range(3)] == ["100", "50", "0"]
-    assert [view.model.index(row, place + 1).data() for row in range(3)] == ["5", "1", "—"]
-    assert view.model.tsv().splitlines()[3].startswith("None-3\t0\t—\t—\t")
+    assert view.words.text() == "2 of 3 profiles have hits · 1 not searched yet · 1 only in part"
+    qtbot.waitUntil(lambda: len(page.run.found) == 3)
+    model = page.queries.model
+    assert [model.index(row, 1).data() for row in range(3)] == ["5", "1", "—"]
+    tips = [str(model.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)) for row in range(3)]
+    assert "50\u202f% of the targets searched" in tips[1]
+    assert tips[2].endswith("Not searched yet")
+    assert "2 of 3 profiles so far · 1 of 3 searched" in page.summary.text()
 
 
 def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: SearchPage) -> None:

@@ -42,36 +42,29 @@ def test_no_page_makes_the_window_larger(
         window.controller.sources.open_paths([str(path)])
         page = window.controller.page
         qtbot.waitUntil(lambda page=page: bool(page.run.cards))
-        for name in page.TABS:
+        for name in page.shown_parts:
             page.show_tab(name)
             qtbot.waitUntil(page.places[name].isVisible)
             assert (window.width(), window.height()) == (900, 600), name
             assert window.minimumSizeHint().width() <= 900
 
 
-def test_details_open_when_there_is_something_to_say(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
-    """The first hit of a finished search is chosen, and shown."""
-    assert window.docks["data"].isVisible()
-    qtbot.waitUntil(lambda: page.run.hit is not None)
+def test_the_first_hit_is_chosen_and_shown(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    qtbot.waitUntil(lambda: page.run.hit is not None and page.hit.isVisible())
     assert page.hits.table.chosen_rows() == [0]
-    assert window.docks["details"].isVisible()
-    window.docks["details"].close()
-    page.hits.table.choose_row(1)
-    assert not window.docks["details"].isVisible(), "who has closed it does not want it"
-    window.toggle_dock("details")
-    assert window.docks["details"].isVisible()
-    window.controller.show_start()
-    window.controller.close_source(str(page.run.path))
-    assert not window.docks["details"].isVisible()
+    assert page.hit.name_label.text().startswith(page.run.hit.name)
+    assert page.hit.alignment.shown_lines
+    assert not window.docks["details"].isVisible(), "the page shows the hit"
 
 
 @pytest.mark.thorough
 def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     docks = window.docks
-    qtbot.waitUntil(docks["details"].isVisible)
+    window.resize(1500, 700)
+    qtbot.waitUntil(docks["data"].isVisible)
     docks["device"].close()
     assert not window.dock_bar.isVisible()
-    window.resize(1000, 700)
+    window.resize(1280, 700)
     assert not any(dock.isVisible() for dock in docks.values())
     data = next(b for b in window.dock_bar.findChildren(IconButton) if b.toolTip() == "Data")
     for is_open in (True, False):
@@ -79,8 +72,10 @@ def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow,
         assert docks["data"].isVisible() == is_open
     window.controller.focus_data()
     assert window.data.tree.hasFocus()
-    window.resize(1300, 700)
-    assert [name for name, dock in docks.items() if dock.isVisible()] == ["data", "details"]
+    window.controller.show_start()
+    assert docks["data"].isVisible(), "the start page needs less room"
+    window.resize(1500, 700)
+    assert [name for name, dock in docks.items() if dock.isVisible()] == ["data"]
 
 
 @pytest.mark.thorough
@@ -323,7 +318,7 @@ def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, fam
     window.controller.open_run_page(str(families))
     together = window.controller.page
     qtbot.waitUntil(lambda: together.run.hit is not None)  # Details have something to say
-    bar = together.tabs.tabBar()
+    bar = together.tabs
     for width in (1000, 1199, 1200, 1260, 1280):
         window.resize(width, 700)
         qtbot.waitUntil(lambda width=width: window.width() == width and together.tabs.width() < width)

@@ -21,7 +21,7 @@ from clalign.ui.services import job_controller
 from clalign.ui.settings import Settings
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.source_card import profile_facts
+from clalign.ui.views.widgets.profile_facts import profile_facts
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 

@@ -468,13 +468,13 @@ def look_at_results(qtbot: Any, walk: Walk, path: Path) -> Any:
     controller.open_run_page(str(path))
     page: Any = controller.page
     qtbot.waitUntil(lambda: bool(page.run.cards) and not page.run.is_due and not page.run.hits.is_busy)
-    for place, (name, text) in enumerate(page.TABS.items()):
-        if page.tabs.isTabVisible(place):
-            page.show_tab(name)
-            for _ in range(2):  # what is read may ask for more
-                qtbot.waitUntil(lambda: controller.reader.is_idle and controller.files.is_idle)
-                turn()
-            walk.look(f"{page.run.engine.name}: {text}")
+    for name in page.shown_parts:
+        page.show_tab(name)
+        for _ in range(2):  # what is read may ask for more
+            qtbot.waitUntil(lambda: controller.reader.is_idle and controller.files.is_idle)
+            turn()
+        walk.look(f"{page.run.engine.name}: {name}")
+    walk.look_at_sheet("report", controller.show_report)
     return page
 
 

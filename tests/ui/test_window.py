@@ -24,7 +24,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.histogram_plot import ScorePlot
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
-from clalign.ui.views.source_card import profile_facts
+from clalign.ui.views.widgets.profile_facts import profile_facts
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -268,18 +268,12 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(page.run.hits.index(2, 1)).center())
     assert page.run.hit.name == page.run.hits.row_at(2).name
     window = page.window()
-    card = window.details.hit
-    assert card.name_label.text().startswith(page.run.hit.name)
-    assert (card.upper_label.text(), card.lower_label.text()) == (
-        "Upper row: profile Made-up-1",
-        f"Lower row: sequence {page.run.hit.name}",
-    )
-    QTest.keyClick(window, Qt.Key.Key_4, CTRL)
+    assert page.hit.name_label.text().startswith(page.run.hit.name)
     assert page.hit.alignment.isVisible()
     assert page.hit.alignment.shown_lines
-    press(page.hit, "Copy as text")
+    press(page.hit, "Text")
     assert "MKVLAAGIVL" in QGuiApplication.clipboard().text()
-    press(page.hit, "Copy as FASTA")
+    press(page.hit, "FASTA")
     assert QGuiApplication.clipboard().text().startswith(">SEQ_")
     before = page.hit.alignment.n_columns
     QTest.keyClick(window, Qt.Key.Key_Plus, CTRL)
@@ -328,7 +322,7 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
 
 @pytest.mark.thorough
 def test_keys_move_the_lines_and_a_number_can_be_typed(qtbot: Any, page: ResultsPage) -> None:
-    QTest.keyClick(page.window(), Qt.Key.Key_2, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
     plot = page.histogram.plot
     assert plot.hasFocus()
     before = page.run.thresholds["significant"]
@@ -370,7 +364,7 @@ def test_an_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_
 
 def test_verify_says_all_equal(qtbot: Any, page: ResultsPage, press: Press) -> None:
     page.hits.table.choose_row(0)
-    press(page.window().details, "Verify")
+    press(page.hit, "Verify")
     qtbot.waitUntil(lambda: any("all equal" in m.text for m in page.window().messages.messages))
     press(page, "Verify")
     qtbot.waitUntil(lambda: any("Checked 50 of 50" in m.text for m in page.window().messages.messages))
@@ -383,8 +377,8 @@ def test_opening_a_run_shows_it_again(
     drop(window, [str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
-    assert page.profiles.isVisible()
-    QTest.keyClick(page.profiles, Qt.Key.Key_Down)
+    assert page.queries.isVisible()
+    QTest.keyClick(page.queries.table, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: page.run.profile == 1)
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.controller.page is None

@@ -113,7 +113,7 @@ class AppController(AppContext):
         self.window.center.setCurrentWidget(page)
         page.setFocus()
         self.window.data.select(path)
-        self._show_details(page)
+        self.window.details.show_source(None)
         self.window.setWindowTitle(f"{page.run.title} – clalign")
         self.update_actions()
 
@@ -214,25 +214,20 @@ class AppController(AppContext):
         self.pictures.connect_page(page)
         page.hit_menu_requested.connect(self.hit_menu_requested)
         page.run.hit_changed.connect(self.update_actions)
-        page.run.hit_changed.connect(lambda: self._show_details(page))
-        page.tabs.currentChanged.connect(lambda _: self._show_details(page))
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.hits.note_changed.connect(lambda *change: self.hits.note_change(page, *change))
         page.run.facts_changed.connect(lambda: self._note_state(page.run))
         page.run.refused.connect(self.update_actions)
-        page.run.refused.connect(lambda: self._show_details(page))
         page.run.problem_found.connect(lambda text: self.notify("stop", text))
 
-    def _show_details(self, page: ResultsPage) -> None:
-        """Show the hit in the dock, or the profile if the page shows the hit itself."""
-        if self.page is not page:
-            return
-        if page.run.refusal:
-            self.window.details.show_run(None)
-        elif page.shows_hit and page.run.card:
-            self.window.details.show_query(page.run)
-        else:
-            self.window.details.show_run(page.run)
+    def show_report(self) -> None:
+        """Show inputs, messages, versions and command of the run in view."""
+        from ..views.results.run_report import ReportSheet
+
+        if self.page is not None:
+            sheet = ReportSheet(self.page.run)
+            sheet.copy_requested.connect(lambda command: attrgetter(command)(self)())
+            self.window.sheets.open_sheet(sheet)
 
     def _note_state(self, run: RunView) -> None:
         path, state = str(run.path), STATE_WORDS.get(run.state, run.state)

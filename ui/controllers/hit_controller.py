@@ -34,8 +34,8 @@ def _words_of_one(run: RunView) -> str:
     if len(run.query_hits) < 2:
         return ""
     if run.shows_all:
-        return f"This format holds the hits of one {noun}: choose one in the box above the hits first."
-    return f"This format holds the hits of one {noun}: choose those in the table, or save All aligned (Ctrl+S)."
+        return f"This format holds the hits of one {noun}: choose one in the list first."
+    return f"This format holds the hits of one {noun}: choose those in the table, or save its Aligned hits (Ctrl+S)."
 
 
 def _ids(page: ResultsPage, which: str) -> list[int] | None:
@@ -157,7 +157,7 @@ class HitController(Controller):
     def filter_hits(self) -> None:
         """Focus the filter box."""
         if self._app.page is not None:
-            self._app.page.tabs.setCurrentIndex(0)
+            self._app.page.show_tab("hits")
             self._app.page.hits.filter_box.setFocus()
             self._app.page.hits.filter_box.selectAll()
 
@@ -213,8 +213,3 @@ class HitController(Controller):
         if self._app.page is not None:
             header = self._app.page.hits.table.horizontalHeader()
             self._app.page.hits.table.column_menu().popup(header.mapToGlobal(header.rect().bottomLeft()))
-
-    def choose_node(self, node: int) -> None:
-        """Show a node of the alignment beside the results."""
-        if self._app.page is not None:
-            self._app.page.node_chosen.emit(node)

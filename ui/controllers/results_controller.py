@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from clalign.engines.exports import ARCHITECTURE, ARCHITECTURE_GFF3, MATRIX, QUERIES, Export
 from clalign.engines.hit_alignments import read_hit_alignment
-from clalign.engines.overview import Overview
+from clalign.engines.overview import Overview, read_overview
 from clalign.formats.traced_rows import Scores
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
@@ -32,7 +32,6 @@ from ..models.charts.architectures import (
     question,
 )
 from ..models.charts.heat_map import HeatMap
-from ..models.charts.overview import question as overview_question
 from ..models.results.hit_pages import HitRow
 from ..services.alignment_controller import AlignmentController
 from ..services.app_context import AppContext, Controller
@@ -90,6 +89,7 @@ class ResultsController(Controller):
 
     def connect_page(self, page: ResultsPage) -> None:
         """Connect the parts of a page as soon as it has them."""
+        page.queries.table_requested.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
         page.overview_made.connect(lambda view: self._connect_overview(page, view))
         page.domains_made.connect(lambda view: self._connect_domains(page, view))
         page.aligned_made.connect(lambda view: self._connect_aligned(page, view))
@@ -104,9 +104,7 @@ class ResultsController(Controller):
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
         view.requested.connect(lambda _: self.read_overview(page, view))
-        view.query_chosen.connect(lambda number: self.show_query(page, number))
         view.hit_chosen.connect(lambda key: self.show_hit(page, key))
-        view.table_requested.connect(lambda: self._save(page, QUERIES, "Save the table of queries as"))
         view.matrix_requested.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
         view.picture_requested.connect(lambda: self.draw_map(page, view))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
@@ -127,14 +125,15 @@ class ResultsController(Controller):
             else:
                 content, heat = answer
                 nouns = page.run.noun.lower(), page.run.nouns.lower()
-                view.show_content(content, heat, *nouns, _judges(page), page.run.empty_words()[0])
+                view.show_content(content, heat, *nouns, page.run.empty_words()[0])
 
-        self._app.files.ask_slowly((str(page.run.path), "overview"), overview_question(page.run.path), take)
+        path = page.run.path
 
-    def show_query(self, page: ResultsPage, number: int) -> None:
-        """Show the hits of a query."""
-        page.run.set_profile(number)
-        page.show_tab("hits")
+        def read(context: JobContext) -> tuple[Overview, HeatMap]:
+            found = read_overview(path, context)
+            return found, HeatMap(found.matrix).prepared()
+
+        self._app.files.ask_slowly((str(path), "overview"), read, take)
 
     def _save(self, page: ResultsPage, what: Export, heading: str) -> None:
         proposed = str(self._app.export_folder / f"{self._stem(page)}{what.ending}")
@@ -225,11 +224,11 @@ class ResultsController(Controller):
         export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
 
     def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
-        """Show the hit of a domain beside the results."""
+        """Show the hit of a domain."""
         self.show_hit(page, domain.hit)
 
     def show_hit(self, page: ResultsPage, key: int) -> None:
-        """Show a hit by its id in the run file beside the results."""
+        """Show a hit by its id in the run file, among the hits of its query."""
         path = page.run.path
 
         def read() -> HitRow:
@@ -239,7 +238,7 @@ class ResultsController(Controller):
 
         def take(answer: HitRow | Exception) -> None:
             if isValid(page) and not isinstance(answer, Exception):
-                page.run.choose(answer)
+                page.show_hit(answer)
 
         self._app.reader.ask((id(page), "hit"), read, take)
 
@@ -262,7 +261,7 @@ class ResultsController(Controller):
         if run.shows_all:
             view.waiting.end()
             view.close_view()
-            view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them. Choose one:", run)
+            view.show_text(f"One {noun} at a time", f"Hits are aligned by the {noun} that found them.", run)
             return
         if view.panel is None:
             view.show_text("Aligning the hits", f"Each as the search aligned it to the {noun}.")

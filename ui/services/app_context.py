@@ -87,7 +87,7 @@ class AppContext(QObject):
         """Show the start page."""
         self.window.center.setCurrentWidget(self.window.start)
         self.window.start.setFocus()
-        self.window.details.show_run(None)
+        self.window.details.show_source(None)
         self.window.setWindowTitle("clalign")
         self.update_actions()
 
@@ -170,8 +170,6 @@ class AppContext(QObject):
             page.set_log(chosen.log_counts)
             page.set_scheme(chosen.scheme)
             page.set_posterior(chosen.posterior)
-        self.window.details.hit.set_scheme(chosen.scheme)
-        self.window.details.hit.set_posterior(chosen.posterior)
         self.preferences_changed.emit(choices)
 
 

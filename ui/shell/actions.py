@@ -46,9 +46,8 @@ SORTED = {
 """Columns that a table can be sorted by, and their titles."""
 
 TAB_ICONS = {
-    "hits": "table", "histogram": "chart-histogram", "pictures": "image-outline", "alignment": "format-align-center",
-    "aligned": "format-align-justify", "overview": "grid", "domains": "view-stream-outline",
-    "report": "file-document-outline",
+    "hits": "table", "families": "grid", "aligned": "format-align-justify", "plots": "chart-histogram",
+    "query": "chart-timeline-variant",
 }  # fmt: skip
 
 NO_QUERIES, NO_PART = "This run has only one query.", "This run has no such results."
@@ -92,10 +91,12 @@ _COMMANDS = (
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
     *(
-        Command(f"show_tab:{name}", text, "View", "Ctrl+I" if name == "report" else "", TAB_ICONS[name],
+        Command(f"show_tab:{name}", text, "View", "", TAB_ICONS[name],
                 partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART))
         for name, text in TABS.items()
     ),
+    Command("show_report", "Report", "View", "Ctrl+I", "information-outline", no_page,
+            "Inputs, messages, device, versions and command of the run in view"),
     Command("focus_data", "Opened files", "", "F9", "file-tree-outline", separator=True),
     Command("show_start", "Start page", "View", "Alt+Home", "home-outline"),
     Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
@@ -205,7 +206,7 @@ def _with_engine_commands() -> tuple[Command, ...]:
             commands.insert(place, command)
     # The keys of the parts of the results are counted as their tabs stand.
     tabs = [place for place, command in enumerate(commands) if command.id.startswith("show_tab:")]
-    for number, place in enumerate(tabs[:9], 1):
+    for number, place in enumerate(tabs[: len(TABS)], 1):
         commands[place] = replace(commands[place], keys=f"Ctrl+{number}")
     return tuple(commands)
 

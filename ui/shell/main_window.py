@@ -36,7 +36,7 @@ from .leaving import Leaving
 from .palette import CommandPalette
 
 HIT_MENU = (
-    "show_tab:alignment", "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
+    "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
     "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
 """Commands in the menu of a row of hits."""
@@ -161,10 +161,6 @@ class MainWindow(Workbench):
         start.lab_requested.connect(controller.labs.open)
         start.tour_requested.connect(self.start_tour)
         self.past_messages.clicked.connect(controller.help.messages)
-        details.hit.verify_requested.connect(lambda _: controller.hits.verify_hit())
-        details.hit.explain_requested.connect(controller.explanations.explain_hit)
-        details.hit.node_chosen.connect(controller.hits.choose_node)
-        details.hit.set_posterior(self.settings.preferences.posterior)
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
         self.device_words.clicked.connect(controller.devices.focus_devices)

@@ -1,14 +1,12 @@
-"""The right dock: the card of the selected hit or file."""
+"""The right dock: the card of the selected file, or of a row of a laboratory."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from ..models.results.run_view import RunView
 from ..models.workspace import Source, Workspace
-from .results.hit_card import HitCard
-from .source_card import ProfileCard, SourceCard
+from .source_card import SourceCard
 from .widgets.facts import facts_grid, heading
 from .widgets.parts import (
     ScrolledCard,
@@ -42,11 +40,7 @@ class Details(QStackedWidget):
     def __init__(self) -> None:
         super().__init__()
         self.source = SourceCard()
-        self.hit = HitCard(tools=False)
         self.addWidget(self.source)
-        self.profile = ProfileCard()
-        self.addWidget(self.hit)
-        self.addWidget(self.profile)
         self.facts = FactsCard()
         self.addWidget(self.facts)
         self.setMinimumWidth(MIN_WIDTH)
@@ -72,27 +66,6 @@ class Details(QStackedWidget):
     def shows_facts(self) -> bool:
         """Whether the facts of `show_facts` are in view."""
         return self.currentWidget() is self.facts
-
-    def show_run(self, run: RunView | None) -> None:
-        """Show the chosen hit of a run."""
-        if run is not self.hit.run:
-            self.hit.show_run(run)
-        if run is None:
-            if self.currentWidget() is not self.source:
-                self.show_source(None)
-        elif run.hit is not None:
-            self._show_card(self.hit)
-        else:  # before there is one the room belongs to the page
-            self.setCurrentWidget(self.hit)
-
-    def show_query(self, run: RunView) -> None:
-        """Show the query of a run, beside a page that shows the hit itself."""
-        facts = run.query_facts()
-        if facts is not None:
-            self.show_facts(*facts)
-            return
-        self.profile.show_profile(run.card)
-        self._show_card(self.profile)
 
     def renew(self, workspace: Workspace) -> None:
         """Update the facts about the file in view."""

@@ -6,15 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton
 
-from clalign.common.plain_data import Json
-from clalign.formats.profile_cards import calibration_words, format_words
-from clalign.values.documents import Card
-
-from .. import formatting, theme
+from .. import formatting
 from ..models.workspace import Offer, Source
-from .widgets.facts import facts_grid, heading
+from .widgets.facts import heading
 from .widgets.file_report import report_parts
 from .widgets.flow import Flow
 from .widgets.parts import (
@@ -26,37 +22,9 @@ from .widgets.parts import (
     notice_row,
     row,
 )
+from .widgets.profile_facts import profile_parts
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
-
-CUTOFFS = {"ga": "Gathering (GA)", "tc": "Trusted (TC)", "nc": "Noise (NC)"}
-
-
-def profile_parts(card: Card) -> list[QWidget]:
-    """Return widgets that show a profile."""
-    consensus = label(_wrapped(card["consensus"]), selectable=True)
-    consensus.setFont(theme.mono_font(8))
-    consensus.setToolTip("Most probable residue of each node; upper case where it dominates")
-    return [facts_grid(profile_facts(card)), consensus]
-
-
-class ProfileCard(ScrolledCard):
-    """The profile of a run."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._shown: Json = {}
-
-    def show_profile(self, card: Card) -> None:
-        """Show a profile."""
-        if not card or card == self._shown:
-            return
-        self._shown = card
-        clear_layout(self.box)
-        self.box.addWidget(heading(f"Profile {card['name']}"))
-        for part in profile_parts(card):
-            self.box.addWidget(part)
-        self.box.addStretch(1)
 
 
 class SourceCard(ScrolledCard):
@@ -81,7 +49,7 @@ class SourceCard(ScrolledCard):
         self.alphabets = None
         clear_layout(self.box)
         if source is None:
-            self.box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file or a hit."))
+            self.box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file."))
             return
         title = heading(source.name)
         title.setToolTip(source.path)
@@ -149,28 +117,3 @@ class SourceCard(ScrolledCard):
                 self.box.addLayout(row(self._button(source, offer, number), None))
         if len(source.cards) > 50:
             self.box.addWidget(label(f"and {formatting.count(len(source.cards) - 50)} more", "muted"))
-
-
-def _wrapped(text: str, width: int = 36, lines: int = 12) -> str:
-    cut = [text[i : i + width] for i in range(0, len(text), width)]
-    return "\n".join(cut[:lines] + (["…"] if len(cut) > lines else []))
-
-
-def profile_facts(card: Card) -> list[tuple[str, str]]:
-    """Return names and values of a profile."""
-    n_built = card.get("facts", {}).get("sequences", "")
-    rows = [
-        ("Name", card["name"]),
-        ("Accession", card["accession"]),
-        ("Description", card["description"]),
-        ("Nodes", formatting.count(card["length"])),
-        ("Alphabet", formatting.alphabet(card["alphabet"])),
-        ("Built from", formatting.plural(int(n_built), "sequence") if n_built.isdecimal() else ""),
-        ("Format", format_words(card)),
-        ("Calibration", calibration_words(card)),
-    ]
-    for name, title in CUTOFFS.items():
-        pair = (card.get("cutoffs") or {}).get(name)
-        if pair:
-            rows.append((title, f"{pair[0]:g} bits; domain {pair[1]:g}"))
-    return [(name, value) for name, value in rows if value and value != "-"]

@@ -31,7 +31,7 @@ DOCKS = {
 """Title, icon and place of each dock."""
 
 NARROW = 1270
-"""Pixels of the window below which docks are hidden: the tabs of results would not fit."""
+"""Pixels of the window below which docks are hidden; more for pages with a property `room`."""
 
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
@@ -132,10 +132,12 @@ class Workbench(QMainWindow):
         self._fitting: set[str] = set()
         self._wanted = set(DOCKS)
         self.details.selection_changed.connect(self._fit_docks)
+        self.center.currentChanged.connect(lambda _: self._fit_docks())
 
     def _fit_docks(self) -> None:
         """Show the wanted docks if the pages keep enough room; Details only with a selection."""
-        is_wide = self.width() >= NARROW
+        page = self.center.currentWidget()
+        is_wide = self.width() >= ((page.property("room") if page is not None else 0) or NARROW)
         self.dock_bar.setVisible(not is_wide)
         fitting = {name for name in DOCKS if is_wide and (name != "details" or self.details.has_selection)}
         before, self._fitting = self._fitting, fitting

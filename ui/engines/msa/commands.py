@@ -32,7 +32,7 @@ def no_aligned_run(app: AppContext) -> str:
 COMMANDS = (
     Command("show_tab:pairs", "Pairs of sequences", "View", "", "grid",
             partial(no_tab, name="pairs", reason="Only alignments of many sequences have them."),
-            before="show_tab:report"),
+            before="show_report"),
     Command("align.run", "Align sequences…", "Run", "Ctrl+Shift+A", "format-align-justify",
             tip="Opens the sheet that aligns the chosen sequences; starts when it is open", before="stop_job"),
     Command("align.changes.add_from_file", "Add sequences…", "Alignment", "", "playlist-plus", no_rows,

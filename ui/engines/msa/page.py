@@ -1,4 +1,4 @@
-"""The results of an alignment: rows colored by confidence, annealing, pairs of sequences, report."""
+"""The results of an alignment: rows colored by confidence, annealing, pairs of sequences."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import ClassVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from ...models.results.result_tabs import TABS
 from ...views.alignment.rows_page import RowsPanel
 from ...views.results.results_page import ResultsPage
 from ...views.widgets.parts import EmptyPanel, stacked
@@ -18,7 +19,8 @@ from .run_view import AlignedRunView
 class AlignedPage(ResultsPage):
     """Shows an `AlignedRunView`."""
 
-    TABS: ClassVar[dict[str, str]] = {"alignment": "Alignment", "pairs": "Pairs of sequences", "report": "Report"}
+    TABS: ClassVar[dict[str, str]] = {"aligned": TABS["aligned"], "pairs": "Pairs of sequences"}
+    PARTS: ClassVar[dict[str, dict[str, str]]] = {}
 
     panel_made = Signal(object)
     export_requested = Signal()
@@ -39,14 +41,13 @@ class AlignedPage(ResultsPage):
         aligned.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         aligned.setLayout(stacked(self.bar, (self._rows, 1), spacing=0))
         self.pairs = PairView(self.run)
-        return {"alignment": aligned, "pairs": self.pairs, "report": self.report}
+        return {"aligned": aligned, "pairs": self.pairs}
 
     def _connect(self) -> None:
         run = self.run
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.aligned_changed.connect(self._show_finished)
-        self.report.copy_requested.connect(self.action_requested)
         self.bar.export_requested.connect(self.export_requested)
 
     @property
@@ -72,16 +73,11 @@ class AlignedPage(ResultsPage):
         run = self.run.aligned
         return run is not None and len(run.posteriors) == len(run.given) * (len(run.given) - 1) // 2
 
-    @property
-    def shows_hit(self) -> bool:
-        """Always true: there is no hit to show in the dock."""
-        return True
-
     def show_tab(self, name: str) -> None:
         """Bring a part into view."""
-        self.tabs.setCurrentWidget(self.places[name])
+        self.tabs.setCurrentIndex(list(self.TABS).index(name))
         panel = self._panel
-        (panel if name == "alignment" and panel is not None else self.places[name]).setFocus()
+        (panel if name == "aligned" and panel is not None else self.places[name]).setFocus()
 
     def _show_rows(self) -> None:
         if self._panel is None and self.run.rows is not None:
@@ -103,7 +99,7 @@ class AlignedPage(ResultsPage):
 
     def show_facts(self) -> None:
         super().show_facts()
-        self.profiles.hide()
+        self.queries.hide()
         for tool in self._tools:  # there are no hits to be verified or exported
             tool.hide()
 

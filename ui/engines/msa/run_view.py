@@ -202,24 +202,6 @@ class AlignedRunView(RunView):
             parts.append(self._all_done(finished))
         return " · ".join(parts)
 
-    def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
-        """Return heading, facts and a sentence about the alignment."""
-        report = self.facts.get("database") or {}
-        rows = [
-            ("Sequences", formatting.count(report.get("n_sequences", 0))),
-            ("Residues", formatting.count(report.get("n_residues", 0))),
-            ("Alphabet", formatting.alphabet(report.get("alphabet", ""))),
-            ("Pairs compared", formatting.count(self.facts.get("n_pairs") or 0)),
-            *self.scoring_rows(),
-        ]
-        said = (
-            "Colors show the confidence of each residue in its column. Accuracy: expected share of right pairs and "
-            "gaps; sensitivity: share of the right pairs that were found; specificity: share of the found pairs that "
-            "are right; certainty: how much likelier the alignment is than the next best one; consistency: its "
-            "agreement with the best alignment of each pair alone."
-        )
-        return "Alignment", rows, said
-
     def scoring_rows(self) -> list[tuple[str, str]]:
         names = {"accuracy": "Expected accuracy", "n_columns": "Columns", "n_merges": "Merges of columns",
                  "n_sweeps": "Sweeps of refinement", "gap_factor": "Gap factor"}  # fmt: skip

@@ -14,6 +14,9 @@ from .dot_view import DotPlotView
 MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
 """Width (pixels), or ratio of width and height, from which on alignment and dot plot are side by side."""
 
+LEAST_HEIGHT = 360
+"""Pixels of the card below which there is no room for the dot plot."""
+
 SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
 """Shares of alignment and dot plot."""
 
@@ -26,7 +29,7 @@ class PairCard(HitCard):
     dots_picture_requested = Signal()
 
     def __init__(self) -> None:
-        super().__init__(tools=True)
+        super().__init__()
         self.alignment.column_chosen.connect(self.dots.canvas.mark_column)
         self.dots.column_chosen.connect(self.alignment.go_to_column)
         self.dots.picture_requested.connect(self.dots_picture_requested)
@@ -39,6 +42,7 @@ class PairCard(HitCard):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.dots.setVisible(self.height() >= LEAST_HEIGHT)
         is_wide = self.width() >= min(MIN_BESIDE_WIDTH, LOW_RATIO * self.height())
         beside = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != beside:

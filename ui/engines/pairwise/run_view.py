@@ -209,18 +209,6 @@ class PairRunView(RunView):
     def hit_line(self, hit: Hit) -> str:
         return pair_line(self.card, hit)
 
-    def query_facts(self) -> tuple[str, list[tuple[str, str]], str]:
-        """Return heading, facts and a sentence about the query."""
-        card = self.card
-        rows = [
-            ("Accession", card["accession"]),
-            ("Description", card["description"]),
-            ("Residues", formatting.count(card["length"])),
-            ("Alphabet", formatting.alphabet(card["alphabet"])),
-            ("Strands", " and ".join(card["strands"]) if self.is_nucleic else ""),
-        ]
-        return f"Query {card['name']}", [(name, value) for name, value in rows if value], self.statistics_source()
-
     def database_words(self) -> str:
         """Return the size of the database for E-values: residues, for one query without the edges."""
         report = self.facts.get("database") or {}

@@ -9,9 +9,11 @@ from clalign.values.hits import Hit
 
 from ...models.widgets.text_table import TextTable
 from ...views.results.hit_card import HitCard
-from ...views.widgets.parts import split
-from ...views.widgets.text_table_view import TextTableView
+from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
+
+MAX_LINES, SCROLL_BAR = 4, 14
+"""Domains that are seen without scrolling, and pixels for the bar that scrolls columns."""
 
 
 class DomainTables(QStackedWidget):
@@ -22,7 +24,6 @@ class DomainTables(QStackedWidget):
     def __init__(self) -> None:
         super().__init__()
         self._tables: dict[bool, TextTableView] = {}
-        self.setMinimumHeight(64)
 
     def show_hit(self, hit: Hit) -> None:
         """Show the domains of a hit."""
@@ -31,6 +32,8 @@ class DomainTables(QStackedWidget):
         assert isinstance(model, TextTable)
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
+        lines = min(len(hit.domains), MAX_LINES)
+        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + lines * ROW_HEIGHT + SCROLL_BAR)
 
     def _table(self, is_hmmer3: bool) -> TextTableView:
         """Return a table, created on first use."""
@@ -53,13 +56,11 @@ class DomainCard(HitCard):
 
     def __init__(self) -> None:
         self.tables = DomainTables()
-        super().__init__(tools=True)
+        super().__init__()
         self.tables.domain_chosen.connect(self.alignment.go_to_domain)
 
-    def _main_part(self) -> QWidget:
-        made = split(self.tables, self.alignment, shares=(0, 1), sizes=(112, 600))
-        made.setChildrenCollapsible(True)
-        return made
+    def _parts(self) -> list[QWidget]:
+        return [self.tables]
 
     def _tools(self) -> list[QWidget]:
         tools = super()._tools()
@@ -75,6 +76,7 @@ class DomainCard(HitCard):
         hit = self.run.hit if self.run is not None else None
         if hit is not None:
             self.tables.show_hit(hit)
+            self._fit()
             self.posterior.setVisible(hit.estimates is not None)
 
     def set_posterior(self, shown: bool) -> None:

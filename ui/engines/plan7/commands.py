@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ...services.app_context import AppContext
 from ...services.commands import (
     Command,
@@ -11,7 +9,6 @@ from ...services.commands import (
     no_alignment,
     no_devices,
     no_rows,
-    no_tab,
 )
 from .profile_controller import ProfileController
 
@@ -39,13 +36,7 @@ def no_calibration(app: AppContext) -> str:
     return no_devices(app)
 
 
-_NEITHER = "A comparison of sequences has no profile and no filters."
-
 COMMANDS = (
-    Command("show_tab:profile", "Profile of the results", "View", "", "chart-timeline-variant",
-            partial(no_tab, name="profile", reason=_NEITHER), before="show_tab:report"),
-    Command("show_tab:funnel", "Filters of the search", "View", "", "filter-outline",
-            partial(no_tab, name="funnel", reason=_NEITHER), before="show_tab:report"),
     Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
     Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),

@@ -1,4 +1,4 @@
-"""The results of a run with profiles, with tabs for the profile and the filters."""
+"""The results of a run with profiles, with the profile and the filters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from ...models.results.result_tabs import TABS
+from ...models.results.result_tabs import PARTS, TABS
 from ...views.results.results_page import ResultsPage
 from ...views.widgets.parts import LazyWidget
 from .card import DomainCard
@@ -20,12 +20,8 @@ from .run_view import ProfileRunView
 class SearchPage(ResultsPage):
     """Shows a `ProfileRunView`."""
 
-    TABS: ClassVar[dict[str, str]] = {
-        **{name: text for name, text in TABS.items() if name != "report"},
-        "profile": "Profile",
-        "funnel": "Filters",
-        "report": TABS["report"],
-    }
+    TABS: ClassVar[dict[str, str]] = TABS
+    PARTS: ClassVar[dict[str, dict[str, str]]] = {**PARTS, "plots": {**PARTS["plots"], "funnel": "Filters"}}
 
     explain_sheet = FilterSheet
     profile_requested = Signal()
@@ -41,7 +37,7 @@ class SearchPage(ResultsPage):
         super().__init__(run)
 
     def _parts(self) -> dict[str, QWidget]:
-        return {**super()._parts(), "profile": self._profile, "funnel": self._funnel}
+        return {**super()._parts(), "query": self._profile, "funnel": self._funnel}
 
     @property
     def profile(self) -> ProfileView:
@@ -64,7 +60,7 @@ class SearchPage(ResultsPage):
 
     def _look(self) -> None:
         super()._look()
-        if self.tab == "profile":
+        if self.tab == "query":
             self.profile_requested.emit()
         elif self.tab == "funnel":
             self.funnel_requested.emit()
@@ -73,7 +69,7 @@ class SearchPage(ResultsPage):
         """Show the facts about the run; only HMMER3 has filters."""
         super().show_facts()
         has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
-        self.tabs.setTabVisible(self.tabs.indexOf(self._funnel), has_filters)
+        self.inner["plots"].setTabVisible(self.inner["plots"].indexOf(self._funnel), has_filters)
 
     def show_histogram(self) -> None:
         """Draw the histogram and update the tab in view."""

@@ -132,8 +132,7 @@ class ProfileController(Controller):
 
         def show_disfavored_node(profile: ShownProfile) -> None:
             page.profile.choose_node(node)
-            for card in (page.hit, self._app.window.details.hit):
-                card.show_node(node_line(profile, node))
+            page.hit.show_node(node_line(profile, node))
 
         self.fill_results(page, show_disfavored_node)
 
@@ -162,7 +161,7 @@ class ProfileController(Controller):
         from .page import SearchPage
 
         page = self._app.pages.get(run)
-        if isinstance(page, SearchPage) and page.tab == "profile":
+        if isinstance(page, SearchPage) and page.tab == "query":
             self.fill_results(page)
 
     def fill(

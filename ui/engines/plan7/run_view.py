@@ -196,6 +196,3 @@ class ProfileRunView(RunView):
     def estimates_line(self, hit: Hit) -> str:
         """Return HMMER3's estimates of the domains of a hit and its filter scores."""
         return estimates_line(hit)
-
-    def query_facts(self) -> None:
-        """Return None: the card of a profile has all facts."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-TABS = {
-    "hits": "Hits", "histogram": "Histogram", "pictures": "Pictures", "alignment": "Alignment",
-    "aligned": "All aligned", "overview": "Overview", "domains": "Domains", "report": "Report",
-}  # fmt: skip
+TABS = {"hits": "Hits", "families": "Families", "aligned": "Aligned", "plots": "Plots", "query": "Query"}
 """The tabs of all results, and their titles."""
 
-FOR_SEVERAL_QUERIES = ("overview", "domains")
-"""Tabs for runs with several queries."""
+PARTS = {
+    "families": {"overview": "Heat map", "domains": "Architectures"},
+    "plots": {"histogram": "Histogram", "pictures": "Pictures"},
+}
+"""The parts of tabs with several, and their titles."""
+
+FOR_SEVERAL_QUERIES = ("families",)
+"""Tabs for runs with several queries, of which they show all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -16,7 +17,7 @@ from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import unreadable
 from clalign.runs.ownership import is_owned
-from clalign.runs.pages import Together, count_hits, first_query, hits_between, hits_by_query
+from clalign.runs.pages import QueryFound, Together, count_hits, first_query, found_by_query, hits_between
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.checked import plain
@@ -45,6 +46,8 @@ WATCH_MS = 1500
 """Interval at which a run is read that another process writes."""
 REFRESH_MS = 100
 """Least interval at which a running job is read."""
+MANY = 300
+"""Queries from which on what all of them have found is read at the longer interval."""
 
 Found = TypeVar("Found")
 
@@ -98,7 +101,8 @@ class RunView(QObject):
         self.hit: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.counts = {"report": 0, "significant": 0}
-        self.query_hits: dict[int, int] = {}
+        self.found: dict[int, QueryFound] = {}
+        self._found_at = -math.inf
         self._is_chosen = False
         self.is_live = self._was_live = self._is_elsewhere = False
         self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
@@ -171,7 +175,7 @@ class RunView(QObject):
             self._read_facts()
         if not self.cards:
             return
-        self._read_query_hits()
+        self._read_found()
         if first:
             self._show_profile(self._first_profile())
             return
@@ -187,14 +191,22 @@ class RunView(QObject):
         is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
         return found if found is not None and is_one else self.profile
 
-    def _read_query_hits(self) -> None:
-        if len(self.cards) > 1:
-            path = self.path
-            self._reader.ask((id(self), "query hits"), lambda: hits_by_query(path), self._take_query_hits)
+    @property
+    def query_hits(self) -> dict[int, int]:
+        """How many hits each of several queries has, by its number; those without any are left out."""
+        return {query: found.n_hits for query, found in self.found.items() if found.n_hits}
 
-    def _take_query_hits(self, answer: dict[int, int] | Exception) -> None:
-        if not isinstance(answer, Exception) and answer != self.query_hits:
-            self.query_hits = answer
+    def _read_found(self) -> None:
+        """Read what each query has found; of very many not at every change."""
+        now = time.monotonic()
+        if len(self.cards) < 2 or (self.is_live and len(self.cards) > MANY and now < self._found_at + WATCH_MS / 1000):
+            return
+        path, self._found_at = self.path, now
+        self._reader.ask((id(self), "query hits"), lambda: found_by_query(path), self._take_found)
+
+    def _take_found(self, answer: dict[int, QueryFound] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer != self.found:
+            self.found = answer
             self.query_hits_changed.emit()
 
     def _open(self) -> bool:
@@ -448,6 +460,20 @@ class RunView(QObject):
         """Return the sentence at the head of the results."""
         return f"{formatting.plural(self.hits.n_all, 'hit')} · {self._scope()}"
 
+    def total_words(self) -> str:
+        """Return the sentence at the head of the results of several queries: what all of them have found."""
+        counts = self.query_hits
+        hits = formatting.plural(sum(counts.values()), "hit")
+        nouns = formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower())
+        of = f"{formatting.count(len(counts))} of {nouns}"
+        finished = self.facts.get("finished")
+        if self.is_complete and finished:
+            searched = formatting.plural(finished["n_sequences"], "sequence")
+            return f"{hits} of {of} · {searched} searched {RunView._all_done(self, finished)}"
+        done = sum(found.searched >= 1.0 for found in self.found.values())
+        so_far = f"{formatting.count(done)} of {formatting.count(len(self.cards))} searched"
+        return f"{hits} of {of} so far · {so_far}{self._on_device()}"
+
     def _scope(self) -> str:
         """Return the finished work, its time, and its device."""
         finished = self.facts.get("finished")
@@ -512,7 +538,3 @@ class RunView(QObject):
     def estimates_line(self, hit: Hit) -> str:
         """Return additional facts about a hit; empty if there are none."""
         return ""
-
-    def query_facts(self) -> tuple[str, list[tuple[str, str]], str] | None:
-        """Return heading, facts and a sentence about the query; None if its card has all facts."""
-        return self.card["name"], [("Description", self.card.get("description", ""))], ""

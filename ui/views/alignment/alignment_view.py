@@ -20,7 +20,9 @@ from ...models.alignment.alignment_layout import (
 )
 from .alignment_painter import LinePainter
 
-MIN_POINTS, MAX_POINTS = 5, 28
+MIN_POINTS, USUAL_POINTS, MAX_POINTS = 5, 10, 28
+NARROW = 560
+"""Pixels below which all the room is for residues, without names beside the lines."""
 EDGE = 12
 COPY_COLUMNS = 80
 
@@ -32,24 +34,17 @@ class AlignmentView(QAbstractScrollArea):
     """Wraps the alignments of all domains and paints the visible lines.
 
     A click on a column emits its node, or for two sequences the alignment and the column.
-
-    Parameters
-    ----------
-    narrow : bool
-        For a dock: small letters, and all the room for residues: no names beside the lines.
     """
 
     node_chosen = Signal(int)
     column_chosen = Signal(int, int)
 
-    def __init__(self, narrow: bool = False) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.narrow = narrow
         self.hit: Hit | None = None
         self.card: Card = {}
         self._layout = Layout()
-        self.usual_points = 8 if narrow else 10
-        self.points = self.usual_points
+        self.points = USUAL_POINTS
         self.with_posterior = True
         self.shown_lines: Sequence[Line] = []
         self._marked: tuple[int, int] | None = None
@@ -87,7 +82,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def zoom(self, steps: int) -> None:
         """Enlarge or reduce the letters; 0 restores their size."""
-        self.points = min(MAX_POINTS, max(MIN_POINTS, self.points + steps)) if steps else self.usual_points
+        self.points = min(MAX_POINTS, max(MIN_POINTS, self.points + steps)) if steps else USUAL_POINTS
         self.lines = self.lines.in_font(theme.mono_font(self.points))
         self._arrange()
 
@@ -122,6 +117,11 @@ class AlignmentView(QAbstractScrollArea):
         if self.hit is None:
             return []
         return self._layout.lines(self.hit, self.card, n_columns, narrow, self.with_posterior, titled)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether there is room for residues only."""
+        return self.viewport().width() < NARROW
 
     @property
     def n_columns(self) -> int:
@@ -215,8 +215,7 @@ class AlignmentView(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        ground = theme.current().window if self.narrow else theme.current().surface
-        painter.fillRect(self.viewport().rect(), QColor(ground))
+        painter.fillRect(self.viewport().rect(), QColor(theme.current().surface))
         self.lines.colors = theme.current()
         first = self.verticalScrollBar().value()
         n_shown = int(self.viewport().height() / self.lines.height) + 2

@@ -25,7 +25,7 @@ class HistogramView(QWidget):
     Parameters
     ----------
     compact : bool
-        As a strip below the table, without the legend.
+        As a strip above the table, without the legend and the choice of scores.
     """
 
     threshold_moved = Signal(str, float)
@@ -34,6 +34,7 @@ class HistogramView(QWidget):
 
     def __init__(self, compact: bool) -> None:
         super().__init__()
+        self._is_compact = compact
         self.plot = ScorePlot(titled=not compact)
         self.kinds = QComboBox()
         self.kinds.setAccessibleName("Scores in the histogram")
@@ -51,11 +52,9 @@ class HistogramView(QWidget):
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
-        (below if compact else top).addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)
-        self.setLayout(stacked(*parts, margins=(8, 4, 8, 4), spacing=2))
-        if compact:
-            self.kinds.setMaximumHeight(self.kinds.fontMetrics().height() + 12)
+        self.setLayout(stacked(*parts, margins=(8, 0 if compact else 4, 8, 0 if compact else 4), spacing=2))
         self._axis_words.setVisible(compact)
         self.legend.setVisible(not compact)
         self.sentence.setVisible(not compact)
@@ -75,8 +74,10 @@ class HistogramView(QWidget):
         """Offer scores that are out of view."""
         data = self.plot.data
         has_bars = data is not None and len(data.counts) > 0
-        self.further.setText(data.further_words() if data is not None else "")
-        self.further.setVisible(bool(self.further.text()) and not self.plot.is_zoomed)
+        words = data.further_words() if data is not None else ""
+        self.further.setText("Show all" if self._is_compact else words)
+        self.further.setToolTip(f"{words} (End)")
+        self.further.setVisible(bool(words) and not self.plot.is_zoomed)
         self.back.setVisible(self.plot.is_zoomed and has_bars)
 
     def show_histogram(self, data: Histogram, sentence: str, why: str = "") -> None:
@@ -88,7 +89,7 @@ class HistogramView(QWidget):
         for part in (self.plot, self._words):
             part.setVisible(has_bars)
         self._axis_words.setText(data.axis)
-        self.kinds.setVisible(bool(data.kinds))
+        self.kinds.setVisible(bool(data.kinds) and not self._is_compact)
         for kind, text in data.kinds.items() if not self.kinds.count() else ():
             self.kinds.addItem(text, kind)
         self.kinds.setCurrentIndex(self.kinds.findData(data.kind))

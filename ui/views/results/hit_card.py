@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QComboBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QStackedWidget, QWidget
 
-from ...formatting import short_name, unbroken
+from ...formatting import unbroken
 from ...models.alignment.alignment_layout import Layout
 from ...models.alignment.residue_colors import SCHEMES
 from ...models.results.run_view import RunView
@@ -17,23 +17,25 @@ from ..widgets.parts import (
     ElidedLabel,
     EmptyPanel,
     IconButton,
+    ScrolledCard,
+    height_for,
     label,
-    row,
+    stacked,
 )
 
 NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
+
+MAX_HEIGHT = 16_777_215
+"""Pixels; Qt's own limit."""
+
+BESIDE_WIDTH = 600
+"""Pixels from which on the alignment stands beside the facts."""
 
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
 
 
 class HitCard(QWidget):
-    """Shows the chosen hit of a run.
-
-    Parameters
-    ----------
-    tools : bool
-        With buttons for colors, zoom and copying beside the alignment.
-    """
+    """Shows the chosen hit of a run, with buttons for colors, zoom and copying."""
 
     verify_requested = Signal(int)
     explain_requested = Signal()
@@ -41,14 +43,13 @@ class HitCard(QWidget):
     posterior_chosen = Signal(bool)
     node_chosen = Signal(int)
 
-    def __init__(self, tools: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.run: RunView | None = None
-        self.alignment = AlignmentView(narrow=not tools)
+        self.alignment = AlignmentView()
         self.alignment.node_chosen.connect(self.node_chosen)
-        if tools:
-            self.setProperty("role", "page")
-            self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.strip = DomainStrip()
         self.strip.domain_chosen.connect(self.alignment.go_to_domain)
         self.name_label = ElidedLabel("")
@@ -60,54 +61,48 @@ class HitCard(QWidget):
         self._estimates = label("", "muted", wrap=True)
         self._node = label("", "muted", wrap=True)
         self._verified = label("", "muted", wrap=True)
-        self.upper_label, self.lower_label = ElidedLabel("", "muted"), ElidedLabel("", "muted")
         self.note_label = label("", wrap=True, selectable=True)
+        for words in (self.line_label, self._estimates, self._node, self._verified, self.note_label):
+            words.setMinimumWidth(1)
         self._of_hit: list[IconButton] = []
         self.empty = EmptyPanel("format-align-center", *NOT_SELECTED)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown())
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        if tools:
-            bar = Flow(*self._tools(), spacing=4, between=2)
-            bar.setContentsMargins(12, 8, 12, 4)
-            box.addLayout(bar)
-        box.addWidget(self._stack, 1)
+        bar = Flow(*self._tools(), spacing=4, between=2)
+        bar.setContentsMargins(12, 6, 12, 2)
+        self.setLayout(stacked(bar, (self._stack, 1), spacing=0))
 
     def _shown(self) -> QWidget:
+        self._facts = ScrolledCard((12, 4, 12, 0), 3)
+        head = self._facts.box
+        said = self.name_label, self._description, self.line_label, self._estimates, self._verified, self.note_label
+        for part in (*said, self.strip, self._node, *self._parts()):
+            head.addWidget(part)
+        head.addStretch(1)
         made = QWidget()
-        box = QVBoxLayout(made)
-        box.setContentsMargins(0, 8, 0, 0)
-        box.setSpacing(4)
-        head = QVBoxLayout()
-        head.setContentsMargins(12, 0, 12, 0)
-        head.setSpacing(3)
-        verify = IconButton(
-            "shield-check-outline", "Compute this hit again on the reference and compare", self._verify, "Verify"
-        )
-        if not self.alignment.narrow:
-            verify.setText("Verify on the reference")
-        self.explain = IconButton(
-            "filter-check-outline",
-            "Show the parts of the score of this sequence",
-            self.explain_requested.emit,
-            "Explain",
-        )
-        narrow = self.alignment.narrow
-        head.addWidget(self.name_label) if narrow else head.addLayout(row((self.name_label, 1), verify, self.explain))
-        said = self._description, self.line_label, self._estimates, self._verified, self.note_label
-        for widget in (*said, self.strip):
-            head.addWidget(widget)
-        if narrow:
-            head.addLayout(row(verify, self.explain, None))
-            head.addWidget(self.upper_label)
-            head.addWidget(self.lower_label)
-        head.addWidget(self._node)
-        box.addLayout(head)
-        box.addWidget(self._main_part(), 1)
+        self._body = QBoxLayout(QBoxLayout.Direction.TopToBottom, made)
+        self._body.setContentsMargins(0, 0, 0, 0)
+        self._body.addWidget(self._facts, 2)
+        self._body.addWidget(self._main_part(), 3)
         return made
+
+    def _parts(self) -> list[QWidget]:
+        """Return more about a hit below its facts."""
+        return []
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Put the alignment beside the facts, or below those of them that leave it half of the height."""
+        is_wide = self.width() >= BESIDE_WIDTH
+        self._body.setDirection(QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom)
+        self._body.setStretch(0, 2 if is_wide else 0)
+        needed = height_for(self._facts.box, self.width())
+        self._facts.setMaximumHeight(MAX_HEIGHT if is_wide else min(needed, max(60, self._stack.height() // 2)))
+        self._facts.setMinimumHeight(0 if is_wide else self._facts.maximumHeight())
 
     def _main_part(self) -> QWidget:
         """Return the alignment with the widgets beside it."""
@@ -121,11 +116,15 @@ class HitCard(QWidget):
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
         self._of_hit = [
-            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Copy as text"),
-            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "Copy as FASTA"),
+            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Text"),
+            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "FASTA"),
         ]
+        tip = "Compute this hit again on the reference and compare"
+        verify = IconButton("shield-check-outline", tip, self._verify, "Verify")
+        tip = "Show the parts of the score of this sequence"
+        self.explain = IconButton("filter-check-outline", tip, self.explain_requested.emit, "Explain")
+        self._of_hit += [verify, self.explain]
         return [
-            label("Colors", "muted"),
             self.schemes,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
@@ -165,16 +164,14 @@ class HitCard(QWidget):
         self.show_node("")
         self._verified.setText(VERIFIED.get(hit.verified, ""))
         self._verified.setVisible(bool(self._verified.text()))
-        self.upper_label.setText(f"Upper row: {run.noun.lower()} {short_name(run.card['name'])}")
-        self.lower_label.setText(f"Lower row: sequence {short_name(hit.name)}")
         self.strip.show_hit(hit)
+        self._fit()
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
 
     def _show_reason(self) -> None:
-        """Show why there is no hit."""
-        run = self.run
-        has_none = run is not None and bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
-        self.empty.show_text(*(run.empty_words() if run is not None and has_none else NOT_SELECTED))
+        """Ask for a hit if there are some; else the table says why there are none."""
+        has_hits = self.run is not None and self.run.hits.n_all > 0
+        self.empty.show_text(*(NOT_SELECTED if has_hits else ("", "")))
 
     def _show_note(self) -> None:
         hit = self.run.hit if self.run is not None else None
@@ -194,8 +191,7 @@ class HitCard(QWidget):
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""
         self.alignment.set_scheme(scheme)
-        if hasattr(self, "schemes"):
-            self.schemes.setCurrentIndex(self.schemes.findData(scheme))
+        self.schemes.setCurrentIndex(self.schemes.findData(scheme))
 
     def copy_text(self) -> None:
         """Copy the alignments as text."""

@@ -95,7 +95,7 @@ class HitsTable(Table):
         self.query_of: Callable[[HitRow], str] = lambda hit: ""
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self.filled = self._place("description")
-        self._together = False
+        self._together = self._is_squeezed = False
         self._name_widths: dict[int, int] = {}
         self._set_up_headers()
 
@@ -137,8 +137,18 @@ class HitsTable(Table):
 
     def fill(self) -> None:
         """Give the remaining room to names and one other column."""
+        self._squeeze()
         self._widen_names()
         super().fill()
+
+    def _squeeze(self) -> None:
+        """Hide the description where it would push the numbers out of view, and show it again where there is room."""
+        place, header = self._place("description"), self.horizontalHeader()
+        if self.filled != place or self.isColumnHidden(place) != self._is_squeezed:
+            return  # the user, or another view of the table, has decided about it
+        others = header.length() - (0 if self._is_squeezed else header.sectionSize(place))
+        self._is_squeezed = 0 < self.viewport().width() < others + self.MIN_FILLED_WIDTH
+        self.setColumnHidden(place, self._is_squeezed)
 
     def _widen_names(self) -> None:
         """Give names a part of the remaining room; widths set by the user stay."""
@@ -213,6 +223,9 @@ class HitsTable(Table):
         if shown == self._together:
             return
         self._together = shown
+        if self._is_squeezed:  # it is decided about anew
+            self._is_squeezed = False
+            self.setColumnHidden(self._place("description"), False)
         place = self._place("profile")
         self.setColumnHidden(place, not shown)
         header, front = self.horizontalHeader(), 0 if self.kind.query_first else 2
@@ -311,18 +324,13 @@ class HitsPanel(QWidget):
     """Filter box, counts and table."""
 
     hit_chosen = Signal(object)
-    explain_requested = Signal()
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
         self.model = model
-        self.explain = IconButton(
-            "filter-check-outline",
-            "Show the parts of the score of the selected sequence",
-            self.explain_requested.emit,
-            "Explain",
-        )
-        self.explain.setEnabled(False)
+        self.fold = IconButton("chart-histogram", "Show or hide the histogram of all scores", lambda: None)
+        self.fold.setCheckable(True)
+        self.fold.setChecked(True)
         self.filter_box = FilterField("Filter hits", model.table.words.hint)
         self.counts = label("", "muted")
         self.none = label("", "muted", wrap=True)
@@ -347,7 +355,7 @@ class HitsPanel(QWidget):
         )
         self.list_all.hide()
         self._picked: PickedHits | None = None
-        top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.explain)
+        top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.fold)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
         self.setFocusProxy(self.table)
@@ -428,5 +436,4 @@ class HitsPanel(QWidget):
         chosen = self.model.row_at(row) if row is not None else None
         if chosen is not None or not self.model.n_shown:
             self.model.keep(chosen.id if chosen else None)
-        self.explain.setEnabled(chosen is not None)
         self.hit_chosen.emit(chosen)

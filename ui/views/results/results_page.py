@@ -1,38 +1,42 @@
-"""The results of one run: summary, hits with the histogram below them, alignment, report."""
+"""The results of one run: its queries, the hits of one with histogram and alignment, and all hits together."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabBar, QTabWidget, QVBoxLayout, QWidget
 
 from ... import formatting
 from ...event_loop import defer
 from ...models.charts.histogram import bar_words
 from ...models.results.hit_changes import HitChanges
-from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
+from ...models.results.hit_pages import HitRow
+from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, PARTS, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
-from ..widgets.choices import QueryChooser
 from ..widgets.parts import (
     EmptyPanel,
+    FactsLabel,
     IconButton,
     IconLabel,
     LazyView,
     LazyWidget,
     button,
     label,
+    line,
     row,
     split,
     stacked,
     title_label,
 )
+from ..widgets.text_table_view import TurningSplitter
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .hit_card import HitCard
 from .hits_table import HitsPanel
-from .report_page import ReportPage
+from .query_list import QueryList
 from .row_numbers import ranges_of
 
 if TYPE_CHECKING:
@@ -42,18 +46,32 @@ if TYPE_CHECKING:
 MAX_CHOSEN = 500
 """Best hits of a bar that are selected."""
 
+WIDE = 1100
+"""Pixels of the page from which on the alignment of a hit stands beside the table, not below it."""
+
+TALL = 800
+"""Pixels of the page from which on there is room for the histogram even then."""
+
+WIDE_WINDOW = 1440
+"""Pixels of the window from which on docks leave the page enough room."""
+
+STRIP_HEIGHT, LIST_WIDTH = 150, 256
+"""Pixels of the histogram above the table, and of the list of queries."""
+
 
 class ResultsPage(QWidget):
     """Shows a `RunView`, which it owns.
 
-    `TABS` lists its parts.
+    `TABS` lists its tabs, and `PARTS` the parts of those with several; the query in view is that of all of them but the
+    families.
 
     Parameters
     ----------
     run : RunView
     """
 
-    TABS: ClassVar[dict[str, str]] = TABS
+    TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name != "query"}
+    PARTS: ClassVar[dict[str, dict[str, str]]] = PARTS
     explain_sheet = ExplainSheet
 
     action_requested = Signal(str)
@@ -82,8 +100,8 @@ class ResultsPage(QWidget):
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
         self._log_counts, self._scheme, self._posterior = True, "", True
-        self._first_of: int | None = None
-        self.report = ReportPage()
+        self._first_hit: int | None = None
+        self._fold: IconButton | None = None
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
         self._retry.hide()
         self.waiting = EmptyPanel(
@@ -96,25 +114,43 @@ class ResultsPage(QWidget):
         self._pictures = LazyWidget(_pictures_view, lambda view: self.pictures_made.emit(view))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
-        self._stack.addWidget(self._tabs())
+        self._stack.addWidget(self._results())
+        self.setProperty("room", WIDE_WINDOW)
         self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
 
-    def _tabs(self) -> QTabWidget:
-        self.tabs = QTabWidget()
-        self.tabs.setDocumentMode(True)
+    def _results(self) -> QWidget:
+        """Return the tabs, and below them the list of queries beside what is in view."""
+        self.tabs = QTabBar()
+        self.tabs.setExpanding(False)
+        self.tabs.setDrawBase(False)
         self.places = self._parts()
+        self.inner: dict[str, QTabWidget] = {}
+        shown = QStackedWidget()
         for name, text in self.TABS.items():
-            self.tabs.addTab(self.places[name], text)
-        return self.tabs
+            self.tabs.addTab(text)
+            shown.addWidget(self._inner_tabs(name) if name in self.PARTS else self.places[name])
+        self.tabs.currentChanged.connect(shown.setCurrentIndex)
+        self.queries = QueryList(self.run)
+        body = split(self.queries, shown, shares=(1, 5), sizes=(LIST_WIDTH, 900), orientation=Qt.Orientation.Horizontal)
+        made = QWidget()
+        made.setLayout(stacked(self.tabs, line(), (body, 1), spacing=0))
+        return made
+
+    def _inner_tabs(self, name: str) -> QTabWidget:
+        made = self.inner[name] = QTabWidget()
+        made.setDocumentMode(True)
+        for part, text in self.PARTS[name].items():
+            made.addTab(self.places[part], text)
+        made.currentChanged.connect(lambda _: self._look())
+        return made
 
     def _parts(self) -> dict[str, QWidget]:
-        """Return the widgets of `TABS`, in their order."""
+        """Return the widgets of all tabs and parts."""
         return {
-            "hits": self._hits_tab(), "overview": self._overview, "histogram": self._large_holder,
-            "pictures": self._pictures,
-            "alignment": self._hit, "aligned": self._aligned, "domains": self._domains, "report": self.report,
+            "hits": self._hits_tab(), "overview": self._overview, "domains": self._domains, "aligned": self._aligned,
+            "histogram": self._large_holder, "pictures": self._pictures,
         }  # fmt: skip
 
     @property
@@ -141,27 +177,40 @@ class ResultsPage(QWidget):
 
     @property
     def tab(self) -> str:
-        """The name of the tab in view."""
-        shown = self.tabs.currentWidget()
-        return next(name for name, place in self.places.items() if place is shown)
+        """The name of the tab in view, or of its part."""
+        name = list(self.TABS)[self.tabs.currentIndex()]
+        return list(self.PARTS[name])[self.inner[name].currentIndex()] if name in self.inner else name
+
+    @property
+    def shown_parts(self) -> list[str]:
+        """The names of all tabs, or their parts, that its run has data for."""
+        names = [part for name in self.TABS for part in self.PARTS.get(name, (name,))]
+        return [name for name in names if self.has_tab(name)]
+
+    def _tab_of(self, name: str) -> str:
+        """Return the tab of a part."""
+        return next((tab for tab, parts in self.PARTS.items() if name in parts), name)
 
     def has_tab(self, name: str) -> bool:
-        """Whether its run has data for a tab."""
-        place = self.places.get(name)
-        return place is not None and self.tabs.isTabVisible(self.tabs.indexOf(place))
+        """Whether its run has data for a tab, or for a part of one."""
+        tab = self._tab_of(name)
+        if tab not in self.TABS or not self.tabs.isTabVisible(list(self.TABS).index(tab)):
+            return False
+        return name == tab or self.inner[tab].isTabVisible(list(self.PARTS[tab]).index(name))
 
     def show_tab(self, name: str) -> None:
-        """Show a tab."""
-        self.tabs.setCurrentWidget(self.places[name])
+        """Show a tab, or a part of one."""
+        tab = self._tab_of(name)
+        self.tabs.setCurrentIndex(list(self.TABS).index(tab))
+        if name != tab:
+            self.inner[tab].setCurrentWidget(self.places[name])
         # Only what is in view is asked for: other parts would be made, too.
-        if name == "histogram":
+        if self.tab == "histogram":
             self.histogram.plot.setFocus()
-        elif name == "hits":
+        elif self.tab == "hits":
             self.hits.table.setFocus()
-        elif name == "alignment":
-            self.hit.alignment.setFocus()
         else:
-            self.places[name].setFocus()
+            self.places[self.tab].setFocus()
 
     @property
     def hits(self) -> HitsPanel:
@@ -177,11 +226,6 @@ class ResultsPage(QWidget):
         assert isinstance(made, HitCard)
         return made
 
-    @property
-    def shows_hit(self) -> bool:
-        """Whether the chosen hit is in view."""
-        return self.tab == "alignment"
-
     def _make_hits_panel(self) -> HitsPanel:
         made = HitsPanel(self.run.hits)
         made.hit_chosen.connect(self.run.choose)
@@ -191,17 +235,32 @@ class ResultsPage(QWidget):
         made.table.menu_requested.connect(self.hit_menu_requested)
         made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
         made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
-        made.explain_requested.connect(self.explain_requested)
+        self._fold = made.fold
+        self._fit_fold()
+        made.fold.clicked.connect(lambda: self._keep_fold())
+        made.fold.toggled.connect(lambda _: self._show_together())
         made.table.copy_refused.connect(self.run.problem_found)
         return made
+
+    def _keep_fold(self) -> None:
+        self._fold = None
+
+    def _fit_fold(self) -> None:
+        """Show the histogram if there is room for it, until the user decides about it."""
+        if self._fold is not None:
+            self._fold.setChecked(self.width() >= WIDE or self.height() >= TALL)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_fold()
 
     def _open_hit(self, cell: QModelIndex) -> None:
         """Show the alignment of a hit, or edit its cell if that is possible."""
         if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
-            self.show_tab("alignment")
+            self.show_alignment()
 
     def _make_hit(self) -> HitCard:
-        made = HitCard(tools=True)
+        made = HitCard()
         self._dress_hit(made)
         return made
 
@@ -227,19 +286,25 @@ class ResultsPage(QWidget):
         self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
-        self.setFocusProxy(self._hits)
         self._hits_stack.addWidget(self.empty)
-        return split(self._hits_stack, self.strip_holder, shares=(3, 2), sizes=(600, 260))
+        self.setFocusProxy(self._hits)
+        self.scope = FactsLabel("", "muted")
+        left = QWidget()
+        sizes = STRIP_HEIGHT, 600
+        table = split(self.strip_holder, self._hits_stack, shares=(0, 1), sizes=sizes)
+        left.setLayout(stacked(row(self.scope, margins=(12, 4, 12, 0)), (table, 1), spacing=0))
+        self._hit.hide()  # it is made in a turn of its own
+        return TurningSplitter(left, self._hit, first_height=400, page=self, wide=WIDE)
 
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
         self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
-        self.profiles = QueryChooser("Profile or query in view")
-        self.profiles.activated.connect(lambda: self.run.set_profile(int(self.profiles.currentData())))
         self.reset_button = IconButton(
             "restore", "Restore both thresholds of the search", self.run.reset_thresholds, "Reset thresholds"
         )
         ask = self.action_requested.emit
+        tip = "Report: inputs, messages, device, versions, command (Ctrl+I)"
+        self.about = IconButton("information-outline", tip, lambda: ask("show_report"))
         verify = IconButton(
             "shield-check-outline",
             "Compute a sample of hits again on the reference",
@@ -251,8 +316,8 @@ class ResultsPage(QWidget):
         )
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
-        title = row((self._title, 1), self.profiles, self.reset_button, *self._tools)
-        return stacked(title, self.summary, self.statistics, margins=(12, 8, 8, 6), spacing=2)
+        title = row((self._title, 1), self.about, self.reset_button, *self._tools)
+        return stacked(title, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 
     def _unfinished(self) -> QWidget:
         made = QWidget()
@@ -269,7 +334,7 @@ class ResultsPage(QWidget):
         run = self.run
         run.facts_changed.connect(self.show_facts)
         run.counts_changed.connect(self.show_counts)
-        run.query_hits_changed.connect(self._show_query_hits)
+        run.query_hits_changed.connect(self._show_found)
         run.thresholds_changed.connect(self.show_thresholds)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
@@ -278,32 +343,35 @@ class ResultsPage(QWidget):
         self.changes.hits_changed.connect(lambda: renew_parts(*of_run, *of_query))
         self.changes.query_changed.connect(lambda: renew_parts(*of_query))
         run.hits.species_changed.connect(lambda: renew_parts(self._aligned))
-        self.report.copy_requested.connect(self.action_requested)
         defer(self, self._make_hits)
         self.tabs.currentChanged.connect(lambda _: self._look())
 
     def _make_hits(self) -> None:
-        """Create the table and then the strip below it, each in its own turn."""
+        """Create the table, then the strip above it, then the card of a hit, each in its own turn."""
         self.hits.update()  # made since it is asked for
         self._choose_first()
-        defer(self, lambda: self.strip)
+        defer(self, self._make_others)
+
+    def _make_others(self) -> None:
+        self.strip.update()
+        defer(self, self._hit.show)
 
     def _choose_first(self) -> None:
-        """Choose the first hit of each query once all hits are there."""
+        """Choose the first hit, and while a search adds better ones the first again, until the user chooses one."""
         run = self.run
-        if (
-            not run.is_live
-            and run.state != "elsewhere"
-            and run.hits.n_shown
-            and self._hits.content is not None
-            and run.profile != self._first_of
-        ):
-            self._first_of = run.profile
-            if run.hit is None and self.hits.table.first_chosen() is None:
-                self.hits.table.choose_row(0)
+        if not run.hits.n_shown or self._hits.content is None or run.hits.is_busy:
+            return
+        table = self.hits.table
+        is_own = run.hit is not None and run.hit.id == self._first_hit and table.n_chosen() <= 1
+        is_free = run.hit is None and table.first_chosen() is None
+        if is_free or (is_own and table.first_chosen() != 0 and not table.verticalScrollBar().value()):
+            table.choose_row(0)
+            self._first_hit = run.hit.id if run.hit is not None else None
 
     def _look(self) -> None:
-        """Create the content of the tab in view."""
+        """Create the content of the tab in view; the list of queries is beside all but that of all of them."""
+        has_list = len(self.run.cards) > 1 and list(self.TABS)[self.tabs.currentIndex()] not in FOR_SEVERAL_QUERIES
+        self.queries.setVisible(has_list)
         if self.tab == "histogram":
             self.histogram.update()
 
@@ -360,14 +428,14 @@ class ResultsPage(QWidget):
         self._stack.setCurrentIndex(1 if is_readable else 0)
         for tool in self._tools:
             tool.setVisible(is_readable)
-        self.profiles.offer(run.cards, run.all_words)
-        self.profiles.show_counts(run.query_hits)
-        self.profiles.setCurrentIndex(self.profiles.findData(run.profile))
+        self.about.setVisible(is_readable)
         self._show_together()
-        self.profiles.setVisible(len(run.cards) > 1 and is_readable)
-        for name in FOR_SEVERAL_QUERIES:
-            if name in self.places:
-                self.tabs.setTabVisible(self.tabs.indexOf(self.places[name]), len(run.cards) > 1)
+        if len(run.cards) > 1:
+            self.queries.show_queries()
+        for place, name in enumerate(self.TABS):
+            # Qt forgets to lay out a tab of a hidden bar that is made visible twice.
+            if name in FOR_SEVERAL_QUERIES and self.tabs.isTabVisible(place) != (len(run.cards) > 1):
+                self.tabs.setTabVisible(place, len(run.cards) > 1)
         partial = run.state in ("stopped", "failed")
         self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
@@ -383,7 +451,6 @@ class ResultsPage(QWidget):
         elif not run.cards and not run.is_live:
             self.waiting.show_icon("magnify-close", "muted")
             self.waiting.show_text("No results", "The search ended before its first results.")
-        self.report.show_run(run)
         self._look()
         self.show_counts()
 
@@ -392,14 +459,15 @@ class ResultsPage(QWidget):
         share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
         return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
-    def _show_query_hits(self) -> None:
-        self.profiles.show_counts(self.run.query_hits)
+    def _show_found(self) -> None:
+        self.queries.show_found()
         self.show_counts()
 
     def _show_together(self) -> None:
         """Show whether the hits of all queries are in view, and a histogram if there is one."""
         none = self.run.no_histogram_words()
-        self.strip_holder.setVisible(none is None)
+        folded = self._hits.content is not None and not self.hits.fold.isChecked()
+        self.strip_holder.setVisible(none is None and not folded)
         self._no_histogram.setVisible(none is not None)
         if none is not None:
             self._no_histogram.show_text(*none)
@@ -417,7 +485,11 @@ class ResultsPage(QWidget):
         """Show how many hits there are."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
-        self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
+        several = len(run.cards) > 1
+        head = run.total_words() if several else run.summary()
+        self.summary.setText(head if is_readable else str(run.path) if run.refusal else "")
+        self.scope.setText(run.summary() if several else "")
+        self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
         self.empty.show_text(*run.empty_words())
@@ -448,6 +520,20 @@ class ResultsPage(QWidget):
         for view in self._plots():
             view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
         self.show_counts()
+
+    def show_hit(self, hit: HitRow) -> None:
+        """Show a hit, which the table may not list, among those of its query."""
+        if hit.profile != self.run.profile:
+            self.run.set_profile(hit.profile)
+        self.show_tab("hits")
+        self._first_hit = None
+        self.run.hits.keep(hit.id)
+        self.run.choose(hit)
+
+    def show_alignment(self) -> None:
+        """Show the alignment of the chosen hit."""
+        self.show_tab("hits")
+        self.hit.alignment.setFocus()
 
     def set_log(self, log_counts: bool) -> None:
         """Choose the scale of the histogram."""

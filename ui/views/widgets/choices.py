@@ -1,8 +1,8 @@
-"""Boxes of choices: narrow ones with shortened text, and one of many names with a search and counts."""
+"""Boxes of choices: narrow ones with shortened text, and one of many names with a search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from PySide6.QtCore import (
     QEvent,
@@ -14,7 +14,7 @@ from PySide6.QtCore import (
     QSortFilterProxyModel,
     Qt,
 )
-from PySide6.QtGui import QColor, QKeyEvent, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -22,27 +22,22 @@ from PySide6.QtWidgets import (
     QListView,
     QStyle,
     QStyleOptionComboBox,
-    QStyleOptionViewItem,
     QStylePainter,
-    QWidget,
 )
 
 from clalign.common.escapes import escaped
 from clalign.values.documents import Card
 
-from ... import formatting, theme
-from ...models.results.hit_pages import ALL_QUERIES
-from .aside_delegate import AsideDelegate
+from ... import formatting
 from .parts import label, shrinking, stacked
 
-COUNT_ROLE = Qt.ItemDataRole.UserRole + 7
 TEXT_ROLE = Qt.ItemDataRole.UserRole + 8
 """What is searched of an entry."""
 
 MAX_UNSEARCHED = 8
 """Entries up to which the list opens without a search field."""
 
-MAX_LINES, MIN_LINES, MIN_WIDTH, LINE_HEIGHT = 14, 8, 280, 24
+MAX_LINES, MIN_LINES, MIN_WIDTH = 14, 8, 280
 """Lines of a list, and its sizes; it opens upward if not even the fewest fit below."""
 
 Index = QModelIndex | QPersistentModelIndex
@@ -75,24 +70,6 @@ class NarrowBox(QComboBox):
         return super().event(event)
 
 
-class CountDelegate(AsideDelegate):
-    """Draws names with their counts at the right; those with none are pale."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, _count_words, LINE_HEIGHT)
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
-        super().initStyleOption(option, index)
-        if index.data(COUNT_ROLE) == 0:
-            for role in (option.palette.ColorRole.Text, option.palette.ColorRole.HighlightedText):
-                option.palette.setColor(role, QColor(theme.current().muted))
-
-
-def _count_words(index: Index) -> tuple[str, str]:
-    count = index.data(COUNT_ROLE)
-    return "" if count is None else formatting.plural(count, "hit"), "muted"
-
-
 class ChoiceList(QFrame):
     """The list of a `QueryChooser`, with a search field."""
 
@@ -114,7 +91,6 @@ class ChoiceList(QFrame):
         self.list = QListView()
         self.list.setUniformItemSizes(True)
         self.list.setModel(self.found)
-        self.list.setItemDelegate(CountDelegate(self.list))
         self.list.setMouseTracking(True)
         self.list.setAccessibleName(box.accessibleName())
         self.list.setFrameShape(QFrame.Shape.NoFrame)
@@ -171,7 +147,7 @@ def list_place(box: QRect, room: QRect, heights: tuple[int, int]) -> QRect:
 
 
 class QueryChooser(NarrowBox):
-    """One of many names: its list shows the number of hits of each, and is searched if it is long."""
+    """One of many names: its list is searched if it is long."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -181,9 +157,9 @@ class QueryChooser(NarrowBox):
         self.setAccessibleName(name)
         self.open_list: ChoiceList | None = None
 
-    def offer(self, cards: Iterable[Card], first: str = "") -> None:
-        """List queries by their names, unless they are listed already; before them `first`, numbered -1, if given."""
-        found = [(escaped(first), ALL_QUERIES, "")] * bool(first)
+    def offer(self, cards: Iterable[Card]) -> None:
+        """List queries by their names, unless they are listed already."""
+        found = []
         for number, card in enumerate(cards):
             more = " ".join(card.get(key) or "" for key in ("accession", "description"))
             found.append((escaped(card["name"]), number, more.strip()))
@@ -196,15 +172,8 @@ class QueryChooser(NarrowBox):
                 self.setItemData(place, f"{text} {more}", TEXT_ROLE)
                 self.setItemData(place, formatting.tip(f"{text}\n{more}"), Qt.ItemDataRole.ToolTipRole)
 
-    def show_counts(self, counts: Mapping[int, int]) -> None:
-        """Show the number of hits of each by its number; nothing if unknown."""
-        for place in range(self.count() if counts else 0):
-            number = self.itemData(place)
-            self.setItemData(place, counts.get(number, 0) if number >= 0 else sum(counts.values()), COUNT_ROLE)
-
     def showPopup(self) -> None:
         if self.count() <= MAX_UNSEARCHED:
-            self.setItemDelegate(CountDelegate(self))
             super().showPopup()
             return
         self.open_list = made = ChoiceList(self)

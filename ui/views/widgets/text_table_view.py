@@ -7,6 +7,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from ...models.widgets.text_table import ROW_ROLE, TextTable
+from .parts import HANDLE
 from .table import Table
 
 WIDE = 1000
@@ -51,19 +52,33 @@ class TextTableView(Table):
 
 
 class TurningSplitter(QSplitter):
-    """Two parts, side by side where there is room, else one above the other."""
+    """Two parts, side by side where there is room, else one above the other.
 
-    def __init__(self, first: QWidget, second: QWidget, first_height: int = 300) -> None:
+    Parameters
+    ----------
+    first, second : QWidget
+    first_height : int
+        Pixels of the first above the other.
+    page : QWidget, optional
+        What the width of decides; by default the splitter.
+    wide : int
+        Pixels of width from which on they are side by side.
+    """
+
+    def __init__(
+        self, first: QWidget, second: QWidget, first_height: int = 300, page: QWidget | None = None, wide: int = WIDE
+    ) -> None:
         super().__init__(Qt.Orientation.Vertical)
-        self._heights = [first_height, 300]
+        self._heights, self._page, self._wide = [first_height, 300], page or self, wide
         self.setChildrenCollapsible(False)
+        self.setHandleWidth(HANDLE)
         self.addWidget(first)
         self.addWidget(second)
         self.setSizes(self._heights)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        wanted = Qt.Orientation.Horizontal if self.width() >= WIDE else Qt.Orientation.Vertical
+        wanted = Qt.Orientation.Horizontal if self._page.width() >= self._wide else Qt.Orientation.Vertical
         if wanted != self.orientation():
             self.setOrientation(wanted)
-            self.setSizes([300, 200] if wanted == Qt.Orientation.Horizontal else self._heights)
+            self.setSizes([280, 200] if wanted == Qt.Orientation.Horizontal else self._heights)
         super().resizeEvent(event)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import Signal
 
 from clalign.common.amounts import rate_of_finished
 
@@ -15,36 +14,49 @@ from ...models.results.scripts import as_command
 from ..widgets.facts import facts_grid
 from ..widgets.file_report import report_parts
 from ..widgets.parts import (
-    ScrolledCard,
     button,
     clear_layout,
     label,
     notice_row,
     row,
+    stacked,
 )
+from ..widgets.profile_facts import profile_parts
+from ..widgets.sheet import Sheet
 
 
-class ReportPage(ScrolledCard):
-    """A page of sections that scrolls."""
+class ReportSheet(Sheet):
+    """The report of a run, which follows it.
+
+    Parameters
+    ----------
+    run : RunView
+    """
 
     copy_requested = Signal(str)
 
-    def __init__(self) -> None:
-        super().__init__((16, 12, 16, 16), 6)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self._run: RunView | None = None
-        self._shown: object = None
-
-    def show_run(self, run: RunView) -> None:
-        """Show the report of a run once it is visible."""
+    def __init__(self, run: RunView) -> None:
+        super().__init__("Report", 720)
         self._run = run
-        if not self.isVisible():
-            return
+        self._shown: object = None
+        self.box = stacked(spacing=6)
+        self.body.addLayout(self.box)
+        self.foot.addLayout(row(None, button("Close", self.close_sheet)))
+        run.facts_changed.connect(self.show_run)
+        self.show_run()
+
+    def show_run(self) -> None:
+        """Show what is new of the run."""
+        run = self._run
         if not run.cards or self._shown == (run.facts, run.profile):
             return
         self._shown = (run.facts, run.profile)
         clear_layout(self.box)
         self._add_run(run)
+        if "consensus" in run.card and not run.shows_all:
+            self._heading(f"Profile {run.card['name']}")
+            for part in profile_parts(run.card):
+                self.box.addWidget(part)
         self._add_messages(run)
         self._add_command(run)
         for heading, name in (("Queries", "queries"), ("Sequences", "database")):
@@ -54,12 +66,7 @@ class ReportPage(ScrolledCard):
                     self.box.addWidget(part)
         self._heading("Versions")
         self.box.addWidget(facts_grid(sorted((run.facts.get("versions") or {}).items())))
-        self.box.addStretch(1)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        if self._run is not None:
-            self.show_run(self._run)
+        self.resized.emit()
 
     def _heading(self, text: str) -> None:
         self.box.addSpacing(10)

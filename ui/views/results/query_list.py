@@ -1,0 +1,139 @@
+"""The list at the left of results of several queries: what each has found, and which is in view."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from ... import formatting, theme
+from ...models.results.hit_pages import ALL_QUERIES
+from ...models.results.queries_model import SPARK, QueriesModel
+from ...models.results.run_view import RunView
+from ...models.widgets.text_table import ROW_ROLE
+from ..widgets.filter_field import FilterField
+from ..widgets.parts import IconButton, row, stacked
+from ..widgets.text_table_view import TextTableView
+
+MAX_UNSEARCHED = 8
+"""Queries up to which there is no field to search them."""
+
+MIN_WIDTH, SPARK_WIDTH = 200, 310
+"""Least pixels of the list, and those from which on it has small curves."""
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class SparkDelegate(QStyledItemDelegate):
+    """Draws the best scores of a query, relative to the best of all."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        scores, model = index.data(ROW_ROLE)["found"].scores, index.model()
+        if not scores or not isinstance(model, QueriesModel):
+            return
+        area = QRectF(option.rect).adjusted(6, 5, -6, -5)
+        most = max(model.most, 1e-9)
+        heights = [area.bottom() - max(0.0, score) / most * area.height() for score in scores]
+        step = area.width() / max(1, len(heights) - 1)
+        points = [QPointF(area.left() + place * step, y) for place, y in enumerate(heights)]
+        if len(points) == 1:
+            points.append(QPointF(area.left() + 3, heights[0]))
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        fill = QColor(theme.current().bar)
+        fill.setAlphaF(0.6)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(fill)
+        corners = [QPointF(points[-1].x(), area.bottom()), QPointF(area.left(), area.bottom())]
+        painter.drawPolygon(QPolygonF([*points, *corners]))
+        painter.setPen(QPen(QColor(theme.current().accent), 1.4))
+        painter.drawPolyline(QPolygonF(points))
+        painter.restore()
+
+
+class NameDelegate(QStyledItemDelegate):
+    """Underlines the name of a query that is being searched by its share of the targets."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        share = index.data(ROW_ROLE)["found"].searched
+        if 0.0 < share < 1.0:
+            area = option.rect
+            painter.fillRect(area.left() + 4, area.bottom() - 2, area.width() - 8, 2, QColor(theme.current().hover))
+            done = round((area.width() - 8) * share)
+            painter.fillRect(area.left() + 4, area.bottom() - 2, done, 2, QColor(theme.current().accent))
+
+
+class QueryList(QWidget):
+    """Shows the queries of a run and chooses the one in view, or all of them."""
+
+    table_requested = Signal()
+
+    def __init__(self, run: RunView) -> None:
+        super().__init__()
+        self.run = run
+        self._is_quiet = False
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.model = QueriesModel(run.noun, self)
+        self.table = TextTableView(self.model, f"{run.nouns} of the run")
+        self.table.setItemDelegateForColumn(0, NameDelegate(self.table))
+        self.table.setItemDelegateForColumn(SPARK, SparkDelegate(self.table))
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.field = FilterField(f"Filter of {run.nouns.lower()}", f"Filter {run.nouns.lower()}")
+        self.field.settled.connect(self._narrow)
+        self.all = QPushButton("All")
+        self.all.setProperty("role", "flat")
+        self.all.setCheckable(True)
+        self.all.clicked.connect(lambda: run.set_profile(ALL_QUERIES))
+        save = IconButton("table-arrow-down", "Save this table with more columns (TSV)", self.table_requested.emit)
+        top = row((self.field, 1), self.all, save, spacing=2, margins=(8, 6, 4, 4))
+        self.setLayout(stacked(top, (self.table, 1), spacing=0))
+        self.setMinimumWidth(MIN_WIDTH)
+        self.setFocusProxy(self.table)
+        self.table.row_chosen.connect(self._choose)
+
+    def _choose(self, chosen: dict[str, object]) -> None:
+        if not self._is_quiet and chosen["number"] != self.run.profile:
+            self.run.set_profile(int(str(chosen["number"])))
+
+    def _narrow(self, text: str) -> None:
+        self._is_quiet = True
+        self.model.narrow(text)
+        self._is_quiet = False
+        self.show_choice()
+
+    def show_queries(self) -> None:
+        """List the queries of the run, as soon as they are known."""
+        self.model.show_queries(self.run.cards)
+        self.field.setVisible(len(self.run.cards) > MAX_UNSEARCHED)
+        self.all.setVisible(bool(self.run.all_words))
+        self.show_found()
+        self.show_choice()
+
+    def show_found(self) -> None:
+        """Show what the queries have found so far."""
+        self.model.show_found(self.run.found)
+        count = formatting.plural(sum(self.run.query_hits.values()), "hit")
+        self.all.setToolTip(f"The hits of all {self.run.nouns.lower()} together: {count}")
+        scored = any(found.best_evalue is not None for found in self.run.found.values())
+        self.table.setColumnHidden(2, bool(self.run.query_hits) and not scored)
+
+    def show_choice(self) -> None:
+        """Mark the query in view."""
+        self.all.setChecked(self.run.shows_all)
+        place = None if self.run.shows_all else self.model.place_of(self.run.profile)
+        self._is_quiet = True
+        if place is None:
+            self.table.setCurrentIndex(QModelIndex())
+            self.table.clearSelection()
+        elif self.table.currentIndex().row() != place:
+            self.table.selectRow(place)
+            self.table.scrollTo(self.model.index(place, 0))
+        self._is_quiet = False
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.table.setColumnHidden(SPARK, self.width() < SPARK_WIDTH)
+        self.table.fill()
