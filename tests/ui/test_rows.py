@@ -272,6 +272,8 @@ def test_the_overview_goes_where_it_is_clicked(panel: RowsPanel) -> None:
 
 
 def test_tips_say_residue_column_color_and_track(panel: RowsPanel) -> None:
+    for name in ("occupancy", "logo"):  # folded while there is little room
+        panel.track_actions[name].trigger()
     canvas, view = panel.canvas, panel.view
     tip = canvas.tip_at(QPointF(at(panel, 2, 10)))
     assert f"row2: W {view.alignment.position(2, 10)}" in tip

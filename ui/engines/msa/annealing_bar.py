@@ -37,7 +37,7 @@ PLAY_STEPS = 150
 class AnnealingBar(QWidget):
     """Moves through the merges of a run."""
 
-    export_requested = Signal()
+    played = Signal()
     lower_requested = Signal(float)
     """A gap factor below that of the run, with which its columns are to be merged again."""
 
@@ -63,11 +63,8 @@ class AnnealingBar(QWidget):
         on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
         self.finished = button("Result", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
         self.finished.setToolTip("The alignment of the run: all merges, refined")
-        export = button(
-            "Export…", self.export_requested.emit, tip="The alignment, its merges, or the probabilities of pairs"
-        )
         self.setLayout(stacked(
-            row(self.play, back, on, (self.slider, 1), export, spacing=2),
+            row(self.play, back, on, (self.slider, 1), spacing=2),
             row(label("Gap factor", "muted"), self.factor, self.range, self.lower_button, self.finished,
                 (self.words, 1)),
             self.measures, spacing=2, margins=(8, 6, 8, 2),
@@ -121,6 +118,7 @@ class AnnealingBar(QWidget):
         if self._run.step >= run.last_step:
             self._run.go_to(0)
         self._timer.start()
+        self.played.emit()
 
     @property
     def is_playing(self) -> bool:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from ...models.results.result_tabs import TABS
 from ...views.alignment.rows_page import RowsPanel
 from ...views.results.results_page import ResultsPage
-from ...views.widgets.parts import EmptyPanel, stacked
+from ...views.widgets.parts import EmptyPanel, IconButton, stacked
 from .annealing_bar import AnnealingBar
 from .pair_view import PairView
 from .run_view import AlignedRunView
@@ -34,6 +34,12 @@ class AlignedPage(ResultsPage):
     def _parts(self) -> dict[str, QWidget]:
         self._nothing = EmptyPanel("format-align-justify", "", "")
         self.bar = AnnealingBar(self.run)
+        self.bar.hide()
+        self.bar.played.connect(self._show_whole)
+        tip = "How the alignment was made, merge by merge: play it, or choose another gap factor"
+        self._annealing = IconButton("play-box-outline", tip, lambda: None, "Annealing")
+        self._annealing.setCheckable(True)
+        self._annealing.toggled.connect(self._show_annealing)
         self._rows = QStackedWidget()
         self._rows.addWidget(self._nothing)
         aligned = QWidget()
@@ -48,7 +54,6 @@ class AlignedPage(ResultsPage):
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.aligned_changed.connect(self._show_finished)
-        self.bar.export_requested.connect(self.export_requested)
 
     @property
     def rows_panel(self) -> RowsPanel | None:
@@ -82,12 +87,21 @@ class AlignedPage(ResultsPage):
     def _show_rows(self) -> None:
         if self._panel is None and self.run.rows is not None:
             self._panel = panel = RowsPanel(self.run.rows)
+            panel.head.addWidget(self._annealing)
             self._rows.addWidget(panel)
             self._rows.setCurrentWidget(panel)
             if self.run.aligned is None:
                 panel.fit()
             self.panel_made.emit(panel)
             self.show_counts()
+
+    def _show_annealing(self, shown: bool) -> None:
+        self.bar.setVisible(shown and self._panel is not None)
+
+    def _show_whole(self) -> None:
+        """Show the whole alignment, in which merges are seen."""
+        if self._panel is not None:
+            self._panel.fit()
 
     def _show_finished(self) -> None:
         if self._panel is not None and self.run.rows is not None:  # it may have been shown while it was made
@@ -100,8 +114,11 @@ class AlignedPage(ResultsPage):
     def show_facts(self) -> None:
         super().show_facts()
         self.queries.hide()
-        for tool in self._tools:  # there are no hits to be verified or exported
-            tool.hide()
+        self._tools[0].hide()  # there are no hits to be verified
+
+    def ask_export(self) -> None:
+        """Ask for the sheet that writes the alignment, its merges, or the probabilities of pairs."""
+        self.export_requested.emit()
 
     def show_counts(self) -> None:
         """Show the size of the alignment."""
@@ -111,7 +128,8 @@ class AlignedPage(ResultsPage):
         self.statistics.hide()
         self.reset_button.hide()
         self._nothing.show_text(*run.empty_words())
-        self.bar.setVisible(self._panel is not None)
+        if run.aligned is None and run.progress:  # it is being made
+            self._annealing.setChecked(True)
 
     def show_histogram(self) -> None:
         """Do nothing: hits have no scores here."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QCheckBox, QStackedWidget
+from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout, QWidget
 
 from clalign.values.row_alignments import is_residue
 
@@ -41,8 +41,9 @@ class AlignedHits(LazyView):
         self.empty: OneAtATime = OneAtATime("format-align-justify")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
-        top = row((self.words, 1), self.significant, margins=(12, 6, 12, 2))
-        self.setLayout(stacked(top, (self._stack, 1), spacing=0))
+        self._top = QWidget()
+        self._top.setLayout(row((self.words, 1), self.significant, margins=(4, 0, 8, 0)))
+        self.setLayout(stacked(self._top, (self._stack, 1), spacing=0))
         self.show_text("All hits aligned", "They are being read.")
 
     def _change_request(self, significant: bool) -> None:
@@ -59,6 +60,7 @@ class AlignedHits(LazyView):
         """Show another alignment, from the column on where the first rows begin."""
         self.close_view()
         self.panel = panel = RowsPanel(view)
+        panel.head.addWidget(self._top)
         self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)
         first = int(is_residue(view.alignment.cells[:SAMPLED]).any(axis=0).argmax())
@@ -71,6 +73,9 @@ class AlignedHits(LazyView):
     def close_view(self) -> None:
         """Close the alignment."""
         if self.panel is not None:
+            box = self.layout()
+            assert isinstance(box, QVBoxLayout)
+            box.insertWidget(0, self._top)  # its place without an alignment
             self.panel.close_view()
             self._stack.removeWidget(self.panel)
             self.panel.deleteLater()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -59,6 +59,9 @@ MODE_LETTERS = 15
 MAX_COPIED = 50_000_000
 """Letters on the clipboard; more must be saved."""
 
+FEW_TRACKS, TALL = ("consensus", "conservation"), 800
+"""Tracks of a panel that is less high, in pixels."""
+
 BESIDE = {"identity": "Identity to the reference", "length": "Length without gaps"}
 
 
@@ -107,7 +110,12 @@ class RowsPanel(QWidget):
         rows = QWidget()
         rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
         self.panes = RowsPanes(rows, self.canvas)
-        self.setLayout(stacked(self._tools(), self._finding(), (self.panes, 1), foot, spacing=0))
+        self.finder = QWidget()
+        self.finder.setLayout(self._finding())
+        self.finder.hide()
+        self._tracks_chosen = False
+        self.head = self._tools()
+        self.setLayout(stacked(self.head, self.finder, (self.panes, 1), foot, spacing=0))
         self.panes.failed.connect(partial(self.said.emit, "stop"))
         self.panes.compared.connect(self._show_agreement)
         self.panes.described.connect(self.status.setText)
@@ -150,6 +158,7 @@ class RowsPanel(QWidget):
                 ("arrow-collapse-vertical", "Lower rows (Ctrl+Shift+wheel, Ctrl+Down)", lambda: canvas.zoom_rows(-1)),
                 ("arrow-expand-vertical", "Higher rows (Ctrl+Shift+wheel, Ctrl+Up)", lambda: canvas.zoom_rows(1)),
                 ("fit-to-page-outline", "Show the whole alignment", self.fit),
+                ("magnify", "Find residues, a pattern or a name (Ctrl+F)", self.start_finding),
             )),
             self._menu_button(),
         ):  # fmt: skip
@@ -169,7 +178,7 @@ class RowsPanel(QWidget):
         self.field.setClearButtonEnabled(True)
         self.field.setPlaceholderText("Find (Ctrl+F)")
         self.field.stepped.connect(self._step)
-        self.field.left.connect(self.canvas.setFocus)
+        self.field.left.connect(self.stop_finding)
         self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
         self.found = ElidedLabel("", "muted")
         self.found.setAccessibleName("Matches")
@@ -203,6 +212,7 @@ class RowsPanel(QWidget):
         self.track_actions: dict[str, QAction] = {}
         for key, (name, _, tip) in TRACKS.items():
             self.track_actions[key] = self._checkable(menu, name, tip, True, self._choose_tracks)
+            self.track_actions[key].triggered.connect(self._keep_tracks)
         menu.addSeparator()
         self.beside_actions = {
             key: self._checkable(menu, name, f"{name}, beside the names", False, self._choose_beside)
@@ -280,6 +290,15 @@ class RowsPanel(QWidget):
         self.wrap.setChecked(False)
         self.canvas.fit()
 
+    def _keep_tracks(self) -> None:
+        self._tracks_chosen = True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if not self._tracks_chosen:  # until then rows need the room more than all tracks
+            for key, action in self.track_actions.items():
+                action.setChecked(key in FEW_TRACKS or self.height() >= TALL)
+
     def _choose_tracks(self) -> None:
         self.canvas.set_tracks(tuple(key for key, action in self.track_actions.items() if action.isChecked()))
 
@@ -310,9 +329,15 @@ class RowsPanel(QWidget):
     # --- finding ---
 
     def start_finding(self) -> None:
-        """Focus the search field."""
+        """Show the search field."""
+        self.finder.show()
         self.field.setFocus()
         self.field.selectAll()
+
+    def stop_finding(self) -> None:
+        """Hide the search field; what was found stays marked."""
+        self.finder.hide()
+        self.canvas.setFocus()
 
     def _find(self) -> None:
         self._searched = self.field.text(), self.modes.currentData()

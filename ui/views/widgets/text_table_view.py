@@ -80,5 +80,9 @@ class TurningSplitter(QSplitter):
         wanted = Qt.Orientation.Horizontal if self._page.width() >= self._wide else Qt.Orientation.Vertical
         if wanted != self.orientation():
             self.setOrientation(wanted)
-            self.setSizes([280, 200] if wanted == Qt.Orientation.Horizontal else self._heights)
+            self.share()
         super().resizeEvent(event)
+
+    def share(self) -> None:
+        """Give both parts their initial shares."""
+        self.setSizes([280, 200] if self.orientation() == Qt.Orientation.Horizontal else self._heights)
