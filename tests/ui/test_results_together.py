@@ -537,3 +537,27 @@ def test_a_run_opens_on_the_first_query_with_hits(
     page.run.refresh()
     assert page.run.profile == 0, "what the user has chosen stays, even without hits"
     assert all(tool.isEnabled() for tool in page._tools), "other queries have hits that can be exported"
+
+
+def test_rows_have_room_in_a_usual_window(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: together.hit.isVisible() and together.strip_holder.isVisible())
+    table = together.hits.table
+    assert together.hit.mapTo(together, QPoint()).x() > table.mapTo(together, QPoint()).x() + table.width(), "beside it"
+    assert table.viewport().height() // table.rowHeight(0) >= 12, "with the histogram"
+    together.show_tab("aligned")
+    view: Any = together.places["aligned"].content
+    qtbot.waitUntil(lambda: view.panel is not None)
+    canvas = view.panel.canvas
+    assert (canvas.viewport().height() - canvas.head - canvas.foot) / canvas.height_ >= 20
+    view.panel.start_finding()
+    assert view.panel.finder.isVisible()
+    QTest.keyClick(view.panel.field, Qt.Key.Key_Escape)
+    assert not view.panel.finder.isVisible()
+    together.show_tab("hits")
+    window.resize(900, 700)
+    qtbot.waitUntil(lambda: not together.strip_holder.isVisible())
+    place = together.hit.mapTo(together, QPoint())
+    assert place.y() > table.mapTo(together, QPoint()).y(), "below it"
+    QTest.mouseClick(together.hits.fold, LEFT)
+    assert together.strip_holder.isVisible(), "the user decides"

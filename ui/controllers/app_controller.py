@@ -6,7 +6,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QPoint, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 
 from clalign.engines.engine import Engine, engine_for
 from clalign.errors import ClalignError
@@ -213,6 +214,7 @@ class AppController(AppContext):
         self.results.connect_page(page)
         self.pictures.connect_page(page)
         page.hit_menu_requested.connect(self.hit_menu_requested)
+        page.link_requested.connect(lambda address: QDesktopServices.openUrl(QUrl(address)))
         page.run.hit_changed.connect(self.update_actions)
         page.run.hits.shown_changed.connect(self.update_actions)
         page.run.hits.note_changed.connect(lambda *change: self.hits.note_change(page, *change))

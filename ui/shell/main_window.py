@@ -25,6 +25,7 @@ from ..controllers.library_controller import run_words
 from ..engines.register import welcome
 from ..models.jobs import JobItem
 from ..models.laboratory.documents import COMPARISON
+from ..models.results.links import links_of_hit
 from ..settings import Settings
 from ..views.widgets.parts import button
 from ..views.workbench import FIRST_SIZE, MIN_SIZE, Workbench
@@ -239,6 +240,9 @@ class MainWindow(Workbench):
         menu.setToolTipsVisible(True)
         self.actions_.update()
         menu.addActions([self.actions_.by_id[name] for name in HIT_MENU])
+        page = self.controller.page
+        for words, address in (links_of_hit(page.run) if page is not None else {}).items():
+            menu.addAction(f"Look up {words}", partial(page.link_requested.emit, address))
         menu.popup(place)
 
     def _offer_ways(self, menu: QMenu) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QMenu, QStackedWidget, QWidget
 
 from ...formatting import unbroken
 from ...models.alignment.alignment_layout import Layout
 from ...models.alignment.residue_colors import SCHEMES
+from ...models.results.links import links_of_hit
 from ...models.results.run_view import RunView
 from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
@@ -42,6 +45,7 @@ class HitCard(QWidget):
     scheme_chosen = Signal(str)
     posterior_chosen = Signal(bool)
     node_chosen = Signal(int)
+    link_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -123,7 +127,11 @@ class HitCard(QWidget):
         verify = IconButton("shield-check-outline", tip, self._verify, "Verify")
         tip = "Show the parts of the score of this sequence"
         self.explain = IconButton("filter-check-outline", tip, self.explain_requested.emit, "Explain")
-        self._of_hit += [verify, self.explain]
+        tip = "Look it up in a public database, in the browser"
+        self.links = IconButton("open-in-new", tip, lambda: None, "Look up")
+        self.links.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
+        self.links.setMenu(QMenu(self.links))
+        self._of_hit += [verify, self.explain, self.links]
         return [
             self.schemes,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
@@ -165,8 +173,16 @@ class HitCard(QWidget):
         self._verified.setText(VERIFIED.get(hit.verified, ""))
         self._verified.setVisible(bool(self._verified.text()))
         self.strip.show_hit(hit)
+        self._offer_links(run)
         self._fit()
         self.alignment.show_hit(hit, run.card, run.is_nucleic, run.layout)
+
+    def _offer_links(self, run: RunView) -> None:
+        links, menu = links_of_hit(run), self.links.menu()
+        menu.clear()
+        for words, address in links.items():
+            menu.addAction(words, partial(self.link_requested.emit, address)).setToolTip(address)
+        self.links.setEnabled(bool(links))
 
     def _show_reason(self) -> None:
         """Ask for a hit if there are some; else the table says why there are none."""

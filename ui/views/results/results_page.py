@@ -84,6 +84,8 @@ class ResultsPage(QWidget):
     hit_menu_requested = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
+    link_requested = Signal(str)
+    """An address to be opened in the browser."""
     overview_made = Signal(object)
     domains_made = Signal(object)
     aligned_made = Signal(object)
@@ -273,6 +275,7 @@ class ResultsPage(QWidget):
         made.posterior_chosen.connect(self.posterior_chosen)
         made.node_chosen.connect(self.node_chosen)
         made.explain_requested.connect(self.explain_requested)
+        made.link_requested.connect(self.link_requested)
 
     def _hits_tab(self) -> QSplitter:
         self._explain_best = button(
@@ -294,7 +297,8 @@ class ResultsPage(QWidget):
         table = split(self.strip_holder, self._hits_stack, shares=(0, 1), sizes=sizes)
         left.setLayout(stacked(row(self.scope, margins=(12, 4, 12, 0)), (table, 1), spacing=0))
         self._hit.hide()  # it is made in a turn of its own
-        return TurningSplitter(left, self._hit, first_height=400, page=self, wide=WIDE)
+        self._beside = TurningSplitter(left, self._hit, first_height=400, page=self, wide=WIDE)
+        return self._beside
 
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
@@ -311,13 +315,15 @@ class ResultsPage(QWidget):
             lambda: ask("hits.verify_run"),
             "Verify",
         )
-        export = IconButton(
-            "export-variant", "Write hits to a file (Ctrl+E)", lambda: ask("hits.export_hits"), "Export…"
-        )
+        export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", self.ask_export, "Export…")
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
         title = row((self._title, 1), self.about, self.reset_button, *self._tools)
         return stacked(title, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
+
+    def ask_export(self) -> None:
+        """Ask for the sheet that writes the results to a file."""
+        self.action_requested.emit("hits.export_hits")
 
     def _unfinished(self) -> QWidget:
         made = QWidget()
@@ -354,7 +360,11 @@ class ResultsPage(QWidget):
 
     def _make_others(self) -> None:
         self.strip.update()
-        defer(self, self._hit.show)
+        defer(self, self._show_card)
+
+    def _show_card(self) -> None:
+        self._hit.show()
+        self._beside.share()
 
     def _choose_first(self) -> None:
         """Choose the first hit, and while a search adds better ones the first again, until the user chooses one."""
