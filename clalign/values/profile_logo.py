@@ -23,6 +23,10 @@ HEIGHT_MODES: dict[HeightMode, str] = {
 """Meanings of the height of a letter."""
 
 
+ROWS_AT_ONCE = 2000
+"""Rows of an alignment that are counted at once."""
+
+
 class ProfileLogo(Struct, frozen=True):
     """A profile node by node; row k - 1 of each array belongs to node k.
 
@@ -110,6 +114,36 @@ def profile_logo(hmm: Hmm) -> ProfileLogo:
         insert_probability=insert_probability,
         insert_length=insert_length,
     )
+
+
+def logo_of_rows(cells: npt.NDArray[np.uint8], like: ProfileLogo) -> ProfileLogo:
+    """Return the logo of sequences that are aligned to a profile, node by node.
+
+    Parameters
+    ----------
+    cells : uint8[n_rows, n_columns]
+        As A2M writes them: at nodes upper case or ``-``, between them lower case or ``.``.
+    like : ProfileLogo
+        Of the profile, whose letters and background it has. One residue of the background is added to each node.
+
+    Returns
+    -------
+    ProfileLogo
+        Without insertions.
+    """
+    first = cells[0] if len(cells) else np.zeros(0, np.uint8)
+    matches = np.flatnonzero((first == ord("-")) | ((first >= ord("A")) & (first <= ord("Z"))))
+    counts = np.zeros((len(matches), len(like.letters)))
+    for some in range(0, len(cells), ROWS_AT_ONCE):
+        block = cells[some : some + ROWS_AT_ONCE][:, matches]
+        for place, letter in enumerate(like.letters):
+            counts[:, place] += np.count_nonzero(block == ord(letter), axis=0)
+    probabilities = _rows(counts + like.background)
+    scores = np.log2(probabilities / like.background)
+    none = np.zeros(len(matches))
+    occupancy = counts.sum(axis=1) / max(1, len(cells))
+    information = (probabilities * scores).sum(axis=1)
+    return ProfileLogo(like.letters, probabilities, like.background, scores, information, occupancy, none, none)
 
 
 def background_of(hmm: Hmm) -> Doubles:

@@ -16,6 +16,7 @@ from PySide6.QtGui import QDrag, QDragEnterEvent, QFont, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from clalign.databases.examples import load_examples
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
 from clalign.runs.pages import found_by_query
@@ -561,3 +562,24 @@ def test_rows_have_room_in_a_usual_window(qtbot: Any, window: MainWindow, togeth
     assert place.y() > table.mapTo(together, QPoint()).y(), "below it"
     QTest.mouseClick(together.hits.fold, LEFT)
     assert together.strip_holder.isVisible(), "the user decides"
+
+
+def test_the_logo_of_the_hits_is_below_that_of_their_profile(
+    qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]
+) -> None:
+    profile = next(example.profiles for example in load_examples() if example.id == "globins4")
+    window.controller.open_run_page(str(hmmer3_run("hits", profiles=str(profile), name_="globins4", length=149)))
+    page: Any = window.controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_all == 5)
+    page.show_tab("query")
+    view = page.profile
+    qtbot.waitUntil(lambda: view.hits_logo.figure is not None)
+    above, below = view.logo, view.hits_logo
+    assert below.isVisible()
+    assert (below.figure.length, below.figure.top) == (above.figure.length, above.figure.top)
+    view.choose_node(120)
+    assert (below.node, below.shown_nodes()) == (120, above.shown_nodes())
+    above.zoom(-1)
+    assert below.cell == above.cell
+    QTest.keyClick(below, Qt.Key.Key_Left)
+    assert above.node == 119

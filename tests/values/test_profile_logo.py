@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from clalign.databases.examples import load_examples
 from clalign.formats.profiles import load_profiles
-from clalign.values.profile_logo import HEIGHT_MODES, ProfileLogo, profile_logo
+from clalign.values.profile_logo import HEIGHT_MODES, ProfileLogo, logo_of_rows, profile_logo
 from clalign.values.profiles import Hmm
 
 
@@ -81,3 +81,20 @@ def test_a_residue_that_cannot_occur_has_no_height() -> None:
         heights = logo.heights(mode)
         assert heights[3].tolist() == [0, pytest.approx(logo.information[3]), *[0] * 18]
         assert np.isfinite(heights).all()
+
+
+def test_aligned_sequences_have_a_logo_of_the_nodes_of_their_profile(globins: ProfileLogo) -> None:
+    rows = ["W-..A", "W.a.C".replace(".", "-", 1), "WCkl-", "--..A"]
+    cells = np.frombuffer("".join(rows).encode(), np.uint8).reshape(4, 5)
+    made = logo_of_rows(cells, globins)
+    w, a, c = (globins.letters.index(letter) for letter in "WAC")
+    assert made.length == 3
+    assert made.occupancy.tolist() == [0.75, 0.25, 0.75]
+    assert made.probabilities[0, w] == pytest.approx((3 + globins.background[w]) / 4)
+    assert made.probabilities[1, c] == pytest.approx((1 + globins.background[c]) / 2)
+    assert made.probabilities[2, a] == pytest.approx((2 + globins.background[a]) / 4)
+    assert made.probabilities.sum(axis=1) == pytest.approx(1.0)
+    terms = made.probabilities * np.log2(made.probabilities / globins.background)
+    assert made.information == pytest.approx(terms.sum(axis=1))
+    assert made.heights("probability").sum(axis=1) == pytest.approx(made.information)
+    assert logo_of_rows(cells[:0], globins).length == 0

@@ -241,8 +241,9 @@ class MainWindow(Workbench):
         self.actions_.update()
         menu.addActions([self.actions_.by_id[name] for name in HIT_MENU])
         page = self.controller.page
-        for words, address in (links_of_hit(page.run) if page is not None else {}).items():
-            menu.addAction(f"Look up {words}", partial(page.link_requested.emit, address))
+        if page is not None:
+            for words, address in links_of_hit(page.run).items():
+                menu.addAction(f"Look up {words}", partial(page.link_requested.emit, address))
         menu.popup(place)
 
     def _offer_ways(self, menu: QMenu) -> None:

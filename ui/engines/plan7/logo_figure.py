@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,21 @@ def logo_figure(hmm: Hmm, mode: HeightMode, logo: ProfileLogo | None = None) -> 
         rows=_rows(logo),
         nucleic=hmm.alphabet.is_nucleic,
     )
+
+
+def beside(figure: LogoFigure, logo: ProfileLogo, mode: HeightMode, title: str) -> tuple[LogoFigure, LogoFigure]:
+    """Return the figure of a profile and that of its hits, of which there is the logo, on one scale."""
+    heights = logo.heights(mode)
+    top = float(np.where(heights > 0, heights, 0).sum(axis=1).max(initial=0.0))
+    bottom = float(np.where(heights < 0, heights, 0).sum(axis=1).min(initial=0.0))
+    top = max(figure.top, AXIS_STEP * math.ceil(top / AXIS_STEP - 1e-9))
+    bottom = min(figure.bottom, AXIS_STEP * math.floor(bottom / AXIS_STEP + 1e-9))
+    best = logo.probabilities.argmax(axis=1)
+    consensus = "".join(
+        logo.letters[letter].lower() if share else "-" for letter, share in zip(best, logo.occupancy, strict=True)
+    )
+    above = replace(figure, top=top, bottom=bottom)
+    return above, replace(above, title=title, heights=heights, consensus=consensus, structure="", rows=())
 
 
 def _rows(logo: ProfileLogo) -> tuple[FigureRow, ...]:

@@ -36,7 +36,7 @@ class LogoView(QAbstractScrollArea):
     node_chosen = Signal(int)
     view_moved = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "Logo of the profile") -> None:
         super().__init__()
         self.figure: LogoFigure | None = None
         self.node = 0
@@ -45,7 +45,7 @@ class LogoView(QAbstractScrollArea):
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Logo of the profile")
+        self.setAccessibleName(name)
         self.setMinimumHeight(220)
         self.horizontalScrollBar().valueChanged.connect(lambda _: self.view_moved.emit())
 
@@ -70,8 +70,16 @@ class LogoView(QAbstractScrollArea):
         if not bar.value() <= x <= bar.value() + self._room() - self.cell:
             bar.setValue(int(x - self._room() / 2))
         self.viewport().update()
+        self.view_moved.emit()
         if changed:
             self.node_chosen.emit(node)
+
+    def follow(self, other: LogoView) -> None:
+        """Show the same nodes as another view, and mark the same one."""
+        if (self.cell, self.node) != (other.cell, other.node):
+            self.cell, self.node = other.cell, other.node
+            self._arrange()
+        self.horizontalScrollBar().setValue(other.horizontalScrollBar().value())
 
     def zoom(self, steps: int) -> None:
         """Widen or narrow the nodes; 0 restores their width."""

@@ -9,8 +9,10 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
+from clalign.engines.hit_alignments import read_hit_alignment
 from clalign.jobs import JobContext
 from clalign.values.documents import Card
+from clalign.values.profile_logo import ProfileLogo, logo_of_rows
 
 from ... import formatting
 from ...formatting import error_text
@@ -152,9 +154,35 @@ class ProfileController(Controller):
             )
         else:
             file, card = run.path, run.cards[number]
+
+            def show(profile: ShownProfile) -> None:
+                then(profile)
+                self._fill_hits(page, number, profile)
+
             self.fill(
-                page.profile, str(file), number, lambda context: read_run_profile(file, number, card, context), then
+                page.profile, str(file), number, lambda context: read_run_profile(file, number, card, context), show
             )
+
+    def _fill_hits(self, page: SearchPage, number: int, profile: ShownProfile) -> None:
+        """Show the logo of the hits of a profile below its own; while a search runs, that of the hits so far."""
+        run, view = page.run, page.profile
+        path, wanted = run.path, (number, run.query_hits.get(number, run.hits.n_all))
+        if view.wanted_hits == wanted:
+            return
+        view.wanted_hits = wanted
+
+        def read(context: JobContext) -> tuple[ProfileLogo | None, str]:
+            alignment, _ = read_hit_alignment(path, number, True, context)
+            logo = logo_of_rows(alignment.cells, profile.logo) if alignment.n_rows else None
+            if logo is not None and logo.length != profile.logo.length:
+                logo = None  # the file was changed since
+            return logo, f"Hits: {formatting.plural(alignment.n_rows, 'significant domain')}"
+
+        def take(answer: tuple[ProfileLogo | None, str] | Exception) -> None:
+            if isValid(view) and view.profile is profile and not isinstance(answer, Exception):
+                view.show_hits(*answer)
+
+        self._app.files.ask_slowly((str(path), "logo of hits"), read, take)
 
     def _fill_again(self, run: str) -> None:
         """Read the profile once a missing file of its run was found."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
 from clalign.values.documents import Card
-from clalign.values.profile_logo import HEIGHT_MODES, HeightMode
+from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
 
 from ... import formatting
 from ...models.alignment.residue_colors import SCHEMES
@@ -34,7 +34,7 @@ from ...views.widgets.parts import (
 )
 from ...views.widgets.sheet import Sheet
 from ...views.widgets.text_table_view import TextTableView
-from .logo_figure import LogoFigure, logo_figure
+from .logo_figure import LogoFigure, beside, logo_figure
 from .logo_view import LogoOverview, LogoView
 from .node_inspector import NodeInspector
 from .profile_nodes import ShownProfile, disfavored_residues
@@ -55,7 +55,10 @@ MIN_COLUMNS = (
 MAX_LOGO_HEIGHT = 900
 """Pixels."""
 
-SHARES = 370, 280
+MIN_HITS_LOGO = 110
+"""Pixels."""
+
+SHARES = 420, 230
 """Pixels of logo and node in a window of usual size, in which the states of a node fit."""
 
 
@@ -102,6 +105,7 @@ class ProfileView(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.profile: ShownProfile | None = None
         self.wanted: tuple[str, int] = ("", 0)
+        self.wanted_hits: tuple[int, int] = (-1, 0)
         self.logo = LogoView()
         self.overview = LogoOverview(self.logo)
         self.inspector = NodeInspector()
@@ -114,13 +118,24 @@ class ProfileView(QWidget):
         self._head.setLayout(row(self.whose, margins=(12, 6, 12, 0)))
         self._head.hide()
         above = QWidget()
-        above.setLayout(stacked(self._tools(), self.overview, (self.logo, 1), spacing=0))
+        self.hits_logo, self.hits_words = LogoView("Logo of the hits"), ElidedLabel("", "muted")
+        self.hits_logo.setMinimumHeight(MIN_HITS_LOGO)
+        self.hits_logo.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # it follows the other
+        self._of_hits = QWidget()
+        words = row(self.hits_words, margins=(12, 2, 12, 0))
+        self._of_hits.setLayout(stacked(words, (self.hits_logo, 1), spacing=0))
+        self._of_hits.hide()
+        self._hits: tuple[ProfileLogo, str] | None = None
+        logos = split(self.logo, self._of_hits, shares=(3, 2), sizes=(240, 150))
+        above.setLayout(stacked(self._tools(), self.overview, (logos, 1), spacing=0))
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         above.setMaximumHeight(MAX_LOGO_HEIGHT)
         self._stack.addWidget(split(above, self.inspector, shares=(3, 2), sizes=SHARES))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
+        self.logo.view_moved.connect(lambda: self.hits_logo.follow(self.logo))
+        self.hits_logo.node_chosen.connect(self.logo.choose)
         self.setFocusProxy(self.logo)
 
     def _tools(self) -> QHBoxLayout:
@@ -173,6 +188,8 @@ class ProfileView(QWidget):
     def show_profile(self, profile: ShownProfile) -> None:
         """Show a profile, and choose its first node."""
         same = self.profile is not None and self.profile.hmm is profile.hmm
+        if not same:
+            self._hits = None  # of another one
         self.profile = profile
         self._stack.setCurrentIndex(1)
         if not same:
@@ -203,11 +220,23 @@ class ProfileView(QWidget):
         """Color residues by a scheme."""
         self.schemes.setCurrentIndex(max(0, self.schemes.findData(scheme)))
         self.logo.set_scheme(scheme)
+        self.hits_logo.set_scheme(scheme)
         self.inspector.set_scheme(scheme)
 
     def _draw(self) -> None:
         if self.profile is not None:
-            self.logo.show_figure(logo_figure(self.profile.hmm, self.mode, self.profile.logo))
+            figure = logo_figure(self.profile.hmm, self.mode, self.profile.logo)
+            if self._hits is not None:
+                figure, of_hits = beside(figure, self._hits[0], self.mode, self._hits[1])
+                self.hits_logo.show_figure(of_hits)
+                self.hits_words.setText(self._hits[1])
+            self._of_hits.setVisible(self._hits is not None)
+            self.logo.show_figure(figure)
+
+    def show_hits(self, logo: ProfileLogo | None, words: str) -> None:
+        """Show the logo of the hits below that of the profile, on the same scale; None hides it."""
+        self._hits = (logo, words) if logo is not None and self.profile is not None else None
+        self._draw()
 
     def _show_node(self, node: int) -> None:
         self.inspector.show_node(self.profile, node)
