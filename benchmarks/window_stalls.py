@@ -125,7 +125,7 @@ class Tour:
         yield from self.pictures()
         yield from self.overview()
         yield from self.domains()
-        for name in ("alignment", "profile", "funnel", "report"):
+        for name in ("query", "funnel"):
             yield f"{name}: open", lambda name=name: self.show(name)
         yield "library: open", lambda: self.controller.library.show()
         yield "library: search", lambda: self.window.center.currentWidget().search.setText("many")

@@ -138,6 +138,9 @@ def worker() -> list[str]:
     return [sys.executable, str(WORKER)]
 
 
+POPUPS = (Qt.WindowType.ToolTip, Qt.WindowType.Popup)
+
+
 class Flashes(QObject):
     """Notes every window that appears; a widget shown before it has a parent is one for a moment."""
 
@@ -148,7 +151,7 @@ class Flashes(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         is_window = event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow()
         expected = isinstance(watched, MainWindow | QMenu)
-        if is_window and not expected and watched.windowType() != Qt.WindowType.ToolTip:
+        if is_window and not expected and watched.windowType() not in POPUPS:
             self.seen.append(f"{type(watched).__name__} {watched.accessibleName()}")
         return False
 

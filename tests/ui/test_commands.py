@@ -40,13 +40,14 @@ def test_devices_show_health_speed_and_reason(qtbot: Any, window: MainWindow) ->
     assert "Automatic" in lines[0]
     assert "Ready · GPU · 50" in lines[1]
     assert "3 of 512 tests" in lines[3]
-    assert "1 needs attention" in window.device_words.text()
     QTest.keyClick(window, Qt.Key.Key_D)
     assert picker.view.hasFocus()
+    assert window.chip.popover.isVisible()
     for _ in range(4):
         QTest.keyClick(picker.view, Qt.Key.Key_Down)
     QTest.keyClick(picker.view, Qt.Key.Key_Return)
     assert window.controller.workspace.device_id == "reference"
+    assert window.chip.text().startswith("Reference")
     assert window.messages.messages
     assert window.settings.preferences.device == "reference"
 
@@ -96,6 +97,7 @@ def test_no_device_is_said_with_what_to_do(
     qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press
 ) -> None:
     manners(devices=False, warns="The OpenCL drivers did not answer within 20 s and were skipped.")
+    window.chip.click()
     press(window.devices, "Look again")
     qtbot.waitUntil(lambda: window.controller.workspace.devices_known)
     assert "No OpenCL device found" in window.devices.words.text()
@@ -103,7 +105,9 @@ def test_no_device_is_said_with_what_to_do(
 
 
 def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: Press) -> None:
+    window.chip.click()
     press(window.devices, "Self-test")
+    assert not window.chip.popover.isVisible(), "a sheet tells the rest"
     sheet = window.sheets.sheet
     assert isinstance(sheet, DeviceSheet)
     assert not sheet.test.isEnabled()
@@ -317,15 +321,14 @@ def test_recent_files_open_and_can_be_pinned(
 
 @pytest.mark.thorough
 def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str]) -> None:
-    window.docks["device"].close()
+    window.toggle_dock("data")
     window.close()
     again = MainWindow(window.settings, worker)
     again.show()
     again.resize(1280, 800)
-    assert again.docks["data"].isVisible()
-    assert not again.docks["device"].isVisible()
+    assert not again.docks["data"].isVisible()
     again.reset_layout()
-    assert again.docks["device"].isVisible()
+    assert again.docks["data"].isVisible()
     again.close()
     again.deleteLater()
 

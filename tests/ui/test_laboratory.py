@@ -85,6 +85,7 @@ def cells(page: LabPage, key: str, row: int) -> dict[str, str]:
 
 @pytest.fixture
 def comparison_page(window: MainWindow, press: Press) -> ComparisonPage:
+    window.chip.click()
     press(window.devices, "Compare devices…")
     page = window.controller.labs.page
     assert isinstance(page, ComparisonPage)
@@ -455,6 +456,7 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
 
 
 def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None:
+    window.chip.click()
     press(window.devices, "Details")
     sheet, told = window.sheets.sheet, list[str]()
     # One trial takes the place of another, and a busy machine may see none of them for long.

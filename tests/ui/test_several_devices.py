@@ -36,7 +36,7 @@ def press(window: Any, qtbot: Any, row: int, x: int) -> None:
 def test_boxes_are_checked_and_cleared(window: Any, qtbot: Any) -> None:
     space = window.controller.workspace
     space.set_devices([FIRST, SECOND, CPU])
-    window.show_dock("device")
+    window.chip.click()
     press(window, qtbot, 1, 60)
     assert space.device_id == "0:0", "a press on the name chooses that one alone"
     press(window, qtbot, 3, 12)
@@ -116,7 +116,7 @@ def test_words_keep_the_order_of_the_list(qtbot: Any, before: str, number: str, 
 def test_a_cluster_is_an_entry_of_the_picker(window: Any, qtbot: Any) -> None:
     space = window.controller.workspace
     space.set_devices([FIRST, CPU])
-    window.show_dock("device")
+    window.chip.click()
     press(window, qtbot, 4, 60)
     sheet = window.sheets.sheet
     assert sheet.address.text() == ""

@@ -29,7 +29,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.start_page import ExampleCard
-from clalign.ui.views.widgets.parts import IconButton
+from clalign.ui.views.widgets.parts import ElidedButton, IconButton
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -62,7 +62,6 @@ def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow,
     docks = window.docks
     window.resize(1500, 700)
     qtbot.waitUntil(docks["data"].isVisible)
-    docks["device"].close()
     assert not window.dock_bar.isVisible()
     window.resize(1280, 700)
     assert not any(dock.isVisible() for dock in docks.values())
@@ -324,3 +323,26 @@ def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, fam
         qtbot.waitUntil(lambda width=width: window.width() == width and together.tabs.width() < width)
         QApplication.processEvents()
         assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()
+
+
+def test_recent_runs_are_beside_the_data_and_partial_ones_go_on(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, part = made_run(name="whole"), made_run(name="part", complete=False)
+    with open_run(part, writable=True) as run:
+        run.set_facts(state="stopped")
+    for path in (whole, part):
+        window.settings.add_recent(str(path), "run")
+    window.show_recent()
+    qtbot.waitUntil(lambda: len(window.data.findChildren(ElidedButton)) == 2)
+    resumed: list[str] = []
+    monkeypatch.setattr(window.controller.jobs, "resume", resumed.append)
+    (goes_on,) = [made for made in window.data.findChildren(QPushButton) if made.text() == "Continue"]
+    QTest.mouseClick(goes_on, LEFT)
+    assert resumed == [str(part)]
+    qtbot.waitUntil(lambda: window.controller.page is not None)
+    assert str(window.controller.page.run.path) == str(part)
+    shown = [made for made in window.data.findChildren(ElidedButton) if not made.isHidden()]
+    assert [made.toolTip().splitlines()[0] for made in shown] == [str(whole)], "the other one is open"
+    QTest.mouseClick(shown[0], LEFT)
+    qtbot.waitUntil(lambda: str(window.controller.page.run.path) == str(whole))

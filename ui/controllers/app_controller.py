@@ -310,6 +310,12 @@ class AppController(AppContext):
         if self.page is not None:
             self.jobs.resume(str(self.page.run.path))
 
+    def resume_recent(self, path: str) -> None:
+        """Open a run that is partial, and continue it."""
+        self.open_run_page(path)
+        if path in self.pages:
+            self.jobs.resume(path)
+
     def resume_elsewhere(self) -> None:
         """Continue the run in view on another device."""
         if self.page is not None:

@@ -46,9 +46,8 @@ class DeviceController(Controller):
         self.choose_device(self._app.workspace.words_with(number))
 
     def focus_devices(self) -> None:
-        """Focus the list of devices."""
-        self._app.window.show_dock("device")
-        self._app.window.devices.view.setFocus()
+        """Show the list of devices."""
+        self._app.window.chip.show_list()
 
     def refresh_devices(self) -> None:
         """Look for devices again and test them."""
@@ -124,9 +123,3 @@ class DeviceController(Controller):
         device = next((d for d in self._app.workspace.devices if d.id == sheet.device_id), None)
         if self._app.window.sheets.sheet is sheet and device is not None:
             sheet.show_device(device)
-
-    def show_device_summary(self) -> None:
-        """Show the number of ready devices in the status bar."""
-        space = self._app.workspace
-        if space.devices_known:
-            self._app.window.device_words.setText(device_words.summary(space.devices, space.devices_sought))

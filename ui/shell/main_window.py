@@ -15,7 +15,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMenu, QToolBar
+from PySide6.QtWidgets import QApplication, QMenu, QToolBar, QWidget
 
 from clalign.runs.side_files import ENDING
 
@@ -27,7 +27,7 @@ from ..models.jobs import JobItem
 from ..models.laboratory.documents import COMPARISON
 from ..models.results.links import links_of_hit
 from ..settings import Settings
-from ..views.widgets.parts import button
+from ..views.widgets.parts import button, row
 from ..views.workbench import FIRST_SIZE, MIN_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
@@ -43,7 +43,7 @@ HIT_MENU = (
 """Commands in the menu of a row of hits."""
 
 
-LAYOUTS = {"search": "data device details", "align": "", "devices": "device details"}
+LAYOUTS = {"search": "data details", "align": ""}
 """Visible docks for a kind of work."""
 
 
@@ -72,7 +72,10 @@ class MainWindow(Workbench):
         self.actions_.fill_menus(self)
         self._make_recent_menu()
         self.search_button = button("Search commands  Ctrl+K", self.show_palette, "flat")
-        self.menuBar().setCornerWidget(self.search_button)
+        self._corner = QWidget()  # kept: the bar does not
+        self._corner.setLayout(row(self.chip, self.search_button, spacing=4))
+        self._place_corner()
+        self.chip.resized.connect(self._place_corner)
         self._connect()
         self.reset_layout()
         self._restore()
@@ -82,6 +85,12 @@ class MainWindow(Workbench):
         self.collector = Collector(self)
         self.layouts = Layouts(self)
         self.leaving = Leaving(self, self.controller.queue)
+
+    def _place_corner(self) -> None:
+        """Give the corner of the menu bar its width; the bar only does so when it gets another widget."""
+        self._corner.setMinimumWidth(self._corner.sizeHint().width())
+        self.menuBar().setCornerWidget(self._corner)
+        self._corner.show()
 
     def _make_recent_menu(self) -> None:
         self.recent_menu = QMenu("Open recent", self)
@@ -149,6 +158,8 @@ class MainWindow(Workbench):
         data.close_requested.connect(controller.close_source)
         data.open_requested.connect(controller.sources.open_files)
         data.menu_requested.connect(self._offer_file_menu)
+        data.run_requested.connect(lambda path: controller.sources.open_paths([path]))
+        data.resume_requested.connect(controller.resume_recent)
         devices.device_chosen.connect(controller.devices.choose_device)
         devices.device_toggled.connect(controller.devices.toggle_device)
         devices.test_requested.connect(lambda number: controller.devices.show_device(number, True))
@@ -164,7 +175,6 @@ class MainWindow(Workbench):
         self.past_messages.clicked.connect(controller.help.messages)
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
-        self.device_words.clicked.connect(controller.devices.focus_devices)
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(
             lambda choices: self.dress() if {"theme", "contrast"} & choices.keys() else None
@@ -175,7 +185,6 @@ class MainWindow(Workbench):
 
     def _connect_changes(self) -> None:
         workspace, queue = self.controller.workspace, self.controller.queue
-        workspace.devices_changed.connect(self.controller.devices.show_device_summary)
         for signal in (workspace.sources_changed, workspace.choice_changed, workspace.devices_changed):
             signal.connect(self.controller.update_actions)
         workspace.sources_changed.connect(lambda: self.details.renew(workspace))

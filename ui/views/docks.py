@@ -1,6 +1,8 @@
-"""The left docks: open files, and devices."""
+"""The left dock with the open files, and the chip of the chosen device with its list."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -27,8 +29,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QFrame,
     QHeaderView,
     QListView,
+    QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -39,15 +43,18 @@ from PySide6.QtWidgets import (
 
 from clalign.values.devices import Device
 
-from .. import theme
+from .. import formatting, theme
 from ..models import device_words
 from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
 from ..models.workspace import Workspace
 from .widgets.aside_delegate import AsideDelegate
 from .widgets.parts import (
+    ElidedButton,
     button,
+    clear_layout,
     label,
     row,
+    stacked,
 )
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -56,8 +63,15 @@ DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
 Index = QModelIndex | QPersistentModelIndex
 
 
+PARTIAL = "partial"
+"""What the state of a recent run that can go on says."""
+
+MAX_RECENT = 6
+"""Recent runs that are listed."""
+
+
 class DataDock(QWidget):
-    """The tree of open files."""
+    """The tree of open files, and recent runs below it."""
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
@@ -65,6 +79,8 @@ class DataDock(QWidget):
     open_requested = Signal()
     menu_requested = Signal(str, QPoint)
     """Path of a file, and the place of its menu."""
+    run_requested = Signal(str)
+    resume_requested = Signal(str)
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -87,6 +103,11 @@ class DataDock(QWidget):
         box.addWidget(self.tree, 1)
         add = row(button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
         add.setContentsMargins(8, 0, 8, 0)
+        self._workspace, self._shown_recent = workspace, [("", "", "")] * 0
+        self._recent_title = label("Recent runs", "heading")
+        self._recent = stacked(spacing=0, margins=(8, 0, 8, 4))
+        box.addLayout(row(self._recent_title, margins=(8, 4, 8, 0)))
+        box.addLayout(self._recent)
         box.addLayout(add)
         self.tree_model.modelAboutToBeReset.connect(self._hush)
         workspace.sources_changed.connect(self._restore)
@@ -98,6 +119,21 @@ class DataDock(QWidget):
         self.tree.customContextMenuRequested.connect(self._request_menu)
         self._restore()
 
+    def show_recent(self, runs: list[tuple[str, str, str]]) -> None:
+        """List recent runs that are not open, given by paths, names and states; one that is partial can go on."""
+        self._shown_recent = runs
+        clear_layout(self._recent)
+        shown = [run for run in runs if run[0] not in self._workspace.sources][:MAX_RECENT]
+        for path, name, state in shown:
+            opened = ElidedButton(name, partial(self.run_requested.emit, path))
+            opened.setToolTip(f"{path}\n{state}".strip())
+            line = row((opened, 1), spacing=4)
+            if PARTIAL in state:
+                resume = partial(self.resume_requested.emit, path)
+                line.addWidget(button("Continue", resume, "link", "It is partial: search the rest"))
+            self._recent.addLayout(line)
+        self._recent_title.setVisible(bool(shown))
+
     def _hush(self) -> None:
         self._quiet = True
 
@@ -108,6 +144,7 @@ class DataDock(QWidget):
         self._quiet = True
         self.select(self._path)
         self._quiet = False
+        self.show_recent(self._shown_recent)
 
     def select(self, path: str) -> None:
         """Select a file without choosing it again."""
@@ -159,6 +196,9 @@ MARK_WIDTH = 28
 
 MAX_VISIBLE = 4
 """Devices that are visible without scrolling."""
+
+LIST_WIDTH, TEXT_WIDTH = 340, 220
+"""Pixels of the list, and of the name of a device in its chip."""
 
 EXCLUSIVE = ("auto", device_words.CLUSTER)
 """Entries that are chosen alone."""
@@ -337,3 +377,65 @@ class DevicePicker(QWidget):
 
     def _ask(self, signal: SignalInstance) -> None:
         signal.emit(self.workspace.device.id)
+
+
+class DeviceChip(QPushButton):
+    """Name, health and speed of the chosen device; a click shows the list of all.
+
+    Parameters
+    ----------
+    picker : DevicePicker
+        The list.
+    """
+
+    resized = Signal()
+    """It needs another width."""
+
+    def __init__(self, picker: DevicePicker) -> None:
+        super().__init__()
+        self.setProperty("role", "flat")
+        self.setIconSize(theme.ICON_SIZE)
+        self._workspace = picker.workspace
+        self.popover = QFrame(self, Qt.WindowType.Popup)
+        self.popover.setProperty("role", "popup")
+        self.popover.setFrameShape(QFrame.Shape.StyledPanel)
+        self.popover.setLayout(stacked(picker, margins=(4, 8, 4, 4)))
+        self._picker = picker
+        self.clicked.connect(self.show_list)
+        for leads_away in (picker.test_requested, picker.details_requested, picker.compare_requested):
+            leads_away.connect(self.popover.hide)
+        picker.device_chosen.connect(lambda number: self.popover.setVisible(number != device_words.CLUSTER))
+        self._workspace.devices_changed.connect(self.show_device)
+        self._workspace.choice_changed.connect(self.show_device)
+        self.show_device()
+
+    def show_list(self) -> None:
+        """Show the list of devices below the chip, inside the window."""
+        self.popover.setFixedWidth(LIST_WIDTH)
+        self.popover.adjustSize()
+        place = self.mapToGlobal(self.rect().bottomRight())
+        self.popover.move(max(self.window().mapToGlobal(QPoint()).x(), place.x() - LIST_WIDTH), place.y() + 2)
+        self.popover.show()
+        self._picker.view.setFocus()
+
+    def show_device(self) -> None:
+        """Show the device of the next run."""
+        space = self._workspace
+        words = f"Cluster {space.cluster}" if space.cluster else device_words.titles(space.chosen_devices)
+        severity, health = ("good", "") if space.cluster else device_words.health(space.device)
+        if not space.devices_known:
+            words, severity, health = "Looking for devices…", "note", ""
+        elif space.device.kind == "reference" and not space.cluster:
+            severity = "caution"
+        rate = f" · {formatting.rate(space.device.gcups)}" if space.device.gcups and space.devices_known else ""
+        self.setText(self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, TEXT_WIDTH) + rate)
+        self.setIcon(theme.mark(severity))
+        automatic = ", chosen automatically" if space.device_id == "auto" else ""
+        self.setToolTip(f"Device of the next run: {words}{automatic}. {health}\nClick to choose another one (D)")
+        self.setAccessibleName(f"Device: {words}")
+        self.resized.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_workspace"):
+            self.show_device()
+        super().changeEvent(event)

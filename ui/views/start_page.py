@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
 from clalign.databases.examples import Example, PairExample
 
 from .. import formatting, theme
-from ..models import device_words
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
@@ -32,7 +31,6 @@ from .widgets.parts import (
     ElidedButton,
     ElidedLabel,
     IconButton,
-    IconLabel,
     button,
     clear_layout,
     height_for,
@@ -128,8 +126,6 @@ class StartPage(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._device = label("Looking for devices…", "muted")
-        self._device_icon = IconLabel("chip", "muted")
         self._recent = QVBoxLayout()
         self._recent.setSpacing(2)
         inside = QWidget()
@@ -146,8 +142,6 @@ class StartPage(QScrollArea):
         middle.addLayout(self._laboratory())
         middle.addLayout(self._foot(show_start))
         self._center(inside, middle)
-        workspace.devices_changed.connect(self.show_device)
-        workspace.choice_changed.connect(self.show_device)
 
     def _center(self, inside: QWidget, middle: QVBoxLayout) -> None:
         block = QWidget()
@@ -162,8 +156,7 @@ class StartPage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         mark = QLabel()
         mark.setPixmap(theme.app_icon().pixmap(40, 40))
-        self._device.setMinimumWidth(1)
-        return row(mark, label("clalign", "title"), None, self._device_icon, self._device, spacing=10)
+        return row(mark, label("clalign", "title"), None, spacing=10)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         directions = QBoxLayout.Direction
@@ -256,16 +249,3 @@ class StartPage(QScrollArea):
         box.setStretch(1, 2)
         made.setLayout(box)
         return made
-
-    def show_device(self) -> None:
-        """Show the device of the next run."""
-        space = self.workspace
-        if not space.devices_known:
-            return
-        device = space.device
-        chosen = "(automatic) " if space.device_id == "auto" else ""
-        words = f"cluster {space.cluster}" if space.cluster else device_words.titles(space.chosen_devices)
-        self._device.setText(f"Device: {chosen}{words}")
-        self._device.setToolTip(self._device.text())
-        severity = "caution" if device.kind == "reference" else device_words.health(device)[0]
-        self._device_icon.show_icon(*theme.MARKS[severity])

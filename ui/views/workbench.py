@@ -9,13 +9,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QPushButton, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.file_names import distinct_names
 from ..models.workspace import Workspace
 from ..settings import Settings
-from .docks import DataDock, DevicePicker
+from .docks import DataDock, DeviceChip, DevicePicker
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
 from .widgets.message_bar import MessageBar
@@ -25,7 +25,6 @@ from .widgets.sheet import SheetHost
 LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
 DOCKS = {
     "data": ("Data", "file-tree-outline", LEFT),
-    "device": ("Device", "chip", LEFT),
     "details": ("Details", "text-box-search-outline", RIGHT),
 }
 """Title, icon and place of each dock."""
@@ -116,7 +115,8 @@ class Workbench(QMainWindow):
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
         self.docks: dict[str, QDockWidget] = {}
         features = QDockWidget.DockWidgetFeature
-        widgets = (self.data, self.devices, self.details)
+        self.chip = DeviceChip(self.devices)
+        widgets = (self.data, self.details)
         self.dock_bar = QToolBar("Docks", self, movable=False)
         self.dock_bar.setObjectName("docks")
         self.dock_bar.toggleViewAction().setEnabled(False)
@@ -171,17 +171,14 @@ class Workbench(QMainWindow):
         self.docks[name].setVisible(self.docks[name].isHidden())
 
     def _make_status(self) -> None:
-        self.device_words = QPushButton("Looking for devices…")
-        self.device_words.setProperty("role", "flat")
-        self.device_words.setToolTip("Choose a device (D)")
         self.job_words = label("No jobs", "muted")
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
         self.past_messages = IconButton("message-text-outline", "Messages of this session", lambda: None, "0")
-        for shown in (self.job_words, self.past_messages, self.device_words):
+        for shown in (self.job_words, self.past_messages):
             bar.addPermanentWidget(shown)
             shown.ensurePolished()
-        bar.setMinimumHeight(self.device_words.sizeHint().height() + 6)
+        bar.setMinimumHeight(self.past_messages.sizeHint().height() + 6)
         self.messages.lie_over(bar, self.job_words)
         self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
@@ -191,7 +188,6 @@ class Workbench(QMainWindow):
             self.addDockWidget(DOCKS[name][2], dock)
         self.arrange_docks(DOCKS)
         self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["data"], self.docks["device"]], [400, 260], Qt.Orientation.Vertical)
 
     def show_dock(self, name: str) -> None:
         """Bring a dock into view."""
@@ -209,7 +205,10 @@ class Workbench(QMainWindow):
 
     def show_recent(self) -> None:
         """Show the recent files."""
-        self.start.show_recent(self.settings.recent, self.recent_names, self.run_words)
+        names = self.recent_names
+        self.start.show_recent(self.settings.recent, names, self.run_words)
+        runs = [entry.path for entry in self.settings.recent if entry.path in self.run_words and not entry.problem]
+        self.data.show_recent([(path, names[path], self.run_words[path][1]) for path in runs])
 
     @property
     def recent_names(self) -> dict[str, str]:
