@@ -198,29 +198,6 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
     assert not window.tour.isVisible()
 
 
-@pytest.mark.thorough
-def test_layouts_are_chosen_saved_and_brought_back(window: MainWindow, press: Callable[..., None]) -> None:
-    window.use_layout("align")
-    assert not window.docks["data"].isVisible()
-    window.docks["details"].show()
-    window.own_layouts()
-    window.sheets.sheet.field.setText("My/way: ä")
-    press(window.sheets.sheet, "Save")
-    window.use_layout("search")
-    window.layouts.save("Other")
-    assert window.layouts.names == ["My/way: ä", "Other"]
-    window.use_layout("search")
-    assert window.docks["data"].isVisible()
-    window.own_layouts()
-    press(window.sheets.sheet, "Use")  # the first one
-    assert window.sheets.sheet is None
-    assert not window.docks["data"].isVisible()
-    window.own_layouts()
-    press(window.sheets.sheet, "Delete")
-    assert window.layouts.names == ["Other"]
-    window.sheets.close_sheet()
-
-
 NUMBERS = {
     "run": ("Database size for E-values", "Reported from", "Significant from", "Work", "Rate"),
     "profile": ("Nodes", "Calibration", "Gathering (GA)", "Trusted (TC)", "Noise (NC)"),

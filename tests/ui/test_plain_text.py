@@ -24,7 +24,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.architecture_painter import BarStyle, paint_bar
 from clalign.ui.views.charts.heat_map_view import Frame, paint_map
 from clalign.ui.views.charts.pictures import readable_svg
-from clalign.ui.views.widgets.choices import QueryChooser
+from clalign.ui.views.results.query_list import NameList
 from clalign.ui.views.widgets.message_bar import MessageBar
 from clalign.ui.views.widgets.parts import ElidedLabel, label
 from clalign.values.architectures import Architecture, PlacedDomain
@@ -157,17 +157,17 @@ def test_one_name_is_written_in_one_way_in_all_pictures(qtbot: Any) -> None:
     paint_bar(painter, QRectF(0, 0, 400, 30), Architecture(0, name, "", "", 100, (domain,), 1), style)
     assert painter.texts[:2] == [shown, shown]
     painter.end()
-    chooser = QueryChooser("Query")
-    qtbot.addWidget(chooser)
-    chooser.offer([{"name": name}])
-    assert chooser.itemText(0) == r"sp|X1|rtl\u202egnp.exe"
+    names = NameList("Query", "Queries")
+    qtbot.addWidget(names)
+    names.list_cards([{"name": name}])
+    assert names.model.index(0, 0).data() == r"rtl\u202egnp.exe"
     signal = SimpleNamespace(connect=lambda heard: None)
     run: Any = SimpleNamespace(aligned=None, shown=None, aligned_changed=signal, shown_changed=signal)
     pairs = PairView(run)
     qtbot.addWidget(pairs)
     run.aligned = SimpleNamespace(given=SizedNames([name]))
     pairs.fill()
-    assert pairs.first.itemText(0) == chooser.itemText(0)
+    assert pairs.first.itemText(0) == r"sp|X1|rtl\u202egnp.exe"
 
 
 def test_an_svg_holds_no_control_characters() -> None:

@@ -32,7 +32,6 @@ from ..views.workbench import FIRST_SIZE, MIN_SIZE, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
-from .layouts import Layouts
 from .leaving import Leaving
 from .palette import CommandPalette
 
@@ -41,10 +40,6 @@ HIT_MENU = (
     "hits.verify_hit", "explanations.explain_hit",
 )  # fmt: skip
 """Commands in the menu of a row of hits."""
-
-
-LAYOUTS = {"search": "data details", "align": ""}
-"""Visible docks for a kind of work."""
 
 
 class MainWindow(Workbench):
@@ -83,7 +78,6 @@ class MainWindow(Workbench):
         self.show_recent()
         self.actions_.update()
         self.collector = Collector(self)
-        self.layouts = Layouts(self)
         self.leaving = Leaving(self, self.controller.queue)
 
     def _place_corner(self) -> None:
@@ -263,14 +257,6 @@ class MainWindow(Workbench):
     def _dress_anew(self, choices: dict[str, object]) -> None:
         if choices.keys() & {"theme", "contrast"}:
             self.dress()
-
-    def use_layout(self, name: str) -> None:
-        """Arrange the docks for a kind of work."""
-        self.arrange_docks(LAYOUTS[name].split())
-
-    def own_layouts(self) -> None:
-        """Show the sheet of saved layouts."""
-        self.layouts.open_sheet()
 
     def start_tour(self) -> None:
         """Start the tour."""

@@ -22,7 +22,6 @@ from PySide6.QtGui import (
     QKeySequence,
     QMouseEvent,
     QPainter,
-    QResizeEvent,
     QShortcut,
     QStandardItem,
     QStandardItemModel,
@@ -311,7 +310,8 @@ class DevicePicker(QWidget):
         self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
         self._show_current(current)
         self._show_words()
-        self._claim_room()
+        n_seen = min(self.items.rowCount(), MAX_VISIBLE)
+        self.view.setFixedHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
 
     def _show_current(self, current: str | None) -> None:
         """Select the newly chosen device, or keep the selection."""
@@ -331,21 +331,6 @@ class DevicePicker(QWidget):
         more = "\nCheck the boxes of several (or press Space) to run on all of them." if device is not None else ""
         item.setToolTip(f"{name}\n{second}{reason}{more}")
         self.items.appendRow(item)
-
-    def _claim_room(self) -> None:
-        """Keep some devices, and all of the text below them, visible."""
-        n_seen = min(self.items.rowCount(), MAX_VISIBLE)
-        self.view.setMinimumHeight(n_seen * self.view.sizeHintForRow(0) + 2 * self.view.frameWidth())
-        box, words = self.layout(), self.words
-        if box is not None:
-            margins = box.contentsMargins()
-            width = self.width() - margins.left() - margins.right() - 16
-            more = 0 if words.isHidden() else words.heightForWidth(width) - words.minimumSizeHint().height()
-            self.setMinimumHeight(box.minimumSize().height() + max(0, more))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._claim_room()
 
     def _show_words(self) -> None:
         space = self.workspace

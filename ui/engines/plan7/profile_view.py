@@ -20,7 +20,8 @@ from ...models.widgets.text_table import (
     TextColumn,
     TextTable,
 )
-from ...views.widgets.choices import NarrowBox, QueryChooser
+from ...views.results.query_list import NameList
+from ...views.widgets.choices import NarrowBox
 from ...views.widgets.parts import (
     ElidedLabel,
     EmptyPanel,
@@ -256,18 +257,18 @@ class ProfilePage(QWidget):
         super().__init__()
         self.title = title
         self.view = ProfileView()
-        self.profiles = QueryChooser("Profile in view")
-        self.profiles.offer(cards)
+        self.profiles = NameList("Profile", "Profiles")
+        self.profiles.list_cards(cards)
         self.profiles.setVisible(len(cards) > 1)
-        self.profiles.activated.connect(self.profile_requested)
+        self.profiles.chosen.connect(self.profile_requested)
         self._line = ElidedLabel("", "muted")
-        top = row((title_label(title), 1), self.profiles, spacing=-1)
-        head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 6))
-        self.setLayout(stacked(head, (self.view, 1), spacing=0))
+        head = stacked(title_label(title), self._line, spacing=2, margins=(12, 8, 8, 6))
+        body = split(self.profiles, self.view, shares=(1, 5), sizes=(200, 900), orientation=Qt.Orientation.Horizontal)
+        self.setLayout(stacked(head, (body, 1), spacing=0))
         self.setFocusProxy(self.view)
         QTimer.singleShot(0, self.view.logo, self.view.logo.setFocus)
 
     def show_card(self, number: int, line: str) -> None:
         """Show the name of the profile."""
-        self.profiles.setCurrentIndex(number)
+        self.profiles.mark(number)
         self._line.setText(line)

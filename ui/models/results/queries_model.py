@@ -8,7 +8,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 
-from clalign.common.escapes import escaped
 from clalign.runs.pages import QueryFound
 from clalign.values.documents import Card
 
@@ -61,7 +60,8 @@ class QueriesModel(TextTable):
 
     def __init__(self, noun: str, parent: QObject | None = None) -> None:
         columns = (replace(COLUMNS[0], title=noun), *COLUMNS[1:])
-        super().__init__(columns, parent, lambda row: not row["found"].n_hits)
+        super().__init__(columns, parent, lambda row: self.has_found and not row["found"].n_hits)
+        self.has_found = False
         self.all: list[Row] = []
         self._words: list[str] = []
         self.most = 1.0
@@ -74,7 +74,7 @@ class QueriesModel(TextTable):
         if words != self._words:
             self._words = words
             self.all = [
-                {"number": number, "name": name, "short": escaped(formatting.short_name(name)), "found": NOTHING,
+                {"number": number, "name": name, "short": formatting.short_name(name), "found": NOTHING,
                  "facts": f"{name} {accession}\n{description}".strip()}
                 for number, (name, accession, description) in enumerate(names)
             ]  # fmt: skip
@@ -87,6 +87,7 @@ class QueriesModel(TextTable):
 
     def show_found(self, found: Mapping[int, QueryFound]) -> None:
         """Show what the queries have found so far; rows stay where they are unless the user had them sorted."""
+        self.has_found = True
         for row in self.all:
             row["found"] = found.get(row["number"], NOTHING)
         self.most = max((one.scores[0] for one in found.values() if one.scores), default=1.0)
@@ -107,5 +108,6 @@ class QueriesModel(TextTable):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if role == Qt.ItemDataRole.ToolTipRole and index.isValid():
             row = self.rows[index.row()]
-            return formatting.tip(f"{row['facts']}\n{searched_words(row['found'])}".strip())
+            words = searched_words(row["found"]) if self.has_found else ""
+            return formatting.tip(f"{row['facts']}\n{words}".strip())
         return super().data(index, role)

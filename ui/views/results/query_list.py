@@ -6,6 +6,8 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from clalign.values.documents import Card
+
 from ... import formatting, theme
 from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.queries_model import SPARK, QueriesModel
@@ -65,49 +67,94 @@ class NameDelegate(QStyledItemDelegate):
             painter.fillRect(area.left() + 4, area.bottom() - 2, done, 2, QColor(theme.current().accent))
 
 
-class QueryList(QWidget):
-    """Shows the queries of a run and chooses the one in view, or all of them."""
+class NameList(QWidget):
+    """Profiles or queries by their names, with a field that searches them if they are many.
 
-    table_requested = Signal()
+    Parameters
+    ----------
+    noun, nouns : str
+        What one and several are called.
+    """
 
-    def __init__(self, run: RunView) -> None:
+    chosen = Signal(int)
+
+    def __init__(self, noun: str, nouns: str) -> None:
         super().__init__()
-        self.run = run
         self._is_quiet = False
         self.setProperty("role", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.model = QueriesModel(run.noun, self)
-        self.table = TextTableView(self.model, f"{run.nouns} of the run")
-        self.table.setItemDelegateForColumn(0, NameDelegate(self.table))
-        self.table.setItemDelegateForColumn(SPARK, SparkDelegate(self.table))
+        self.model = QueriesModel(noun, self)
+        self.table = TextTableView(self.model, nouns)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.field = FilterField(f"Filter of {run.nouns.lower()}", f"Filter {run.nouns.lower()}")
+        for column in range(1, len(self.model.columns)):
+            self.table.setColumnHidden(column, True)
+        self.field = FilterField(f"Filter of {nouns.lower()}", f"Filter {nouns.lower()}")
         self.field.settled.connect(self._narrow)
-        self.all = QPushButton("All")
-        self.all.setProperty("role", "flat")
-        self.all.setCheckable(True)
-        self.all.clicked.connect(lambda: run.set_profile(ALL_QUERIES))
-        save = IconButton("table-arrow-down", "Save this table with more columns (TSV)", self.table_requested.emit)
-        top = row((self.field, 1), self.all, save, spacing=2, margins=(8, 6, 4, 4))
-        self.setLayout(stacked(top, (self.table, 1), spacing=0))
+        self.top = row((self.field, 1), spacing=2, margins=(8, 6, 4, 4))
+        self.setLayout(stacked(self.top, (self.table, 1), spacing=0))
         self.setMinimumWidth(MIN_WIDTH)
         self.setFocusProxy(self.table)
         self.table.row_chosen.connect(self._choose)
 
     def _choose(self, chosen: dict[str, object]) -> None:
-        if not self._is_quiet and chosen["number"] != self.run.profile:
-            self.run.set_profile(int(str(chosen["number"])))
+        if not self._is_quiet:
+            self.chosen.emit(int(str(chosen["number"])))
 
     def _narrow(self, text: str) -> None:
         self._is_quiet = True
         self.model.narrow(text)
         self._is_quiet = False
+        self.narrowed()
+
+    def narrowed(self) -> None:
+        """Do what is needed after other names were listed; nothing here."""
+
+    def list_cards(self, cards: list[Card]) -> None:
+        """List what some cards are of."""
+        self.model.show_queries(cards)
+        self.field.setVisible(len(cards) > MAX_UNSEARCHED)
+
+    def mark(self, number: int) -> None:
+        """Mark one as chosen, without a signal; a negative number marks none."""
+        place = self.model.place_of(number)
+        self._is_quiet = True
+        if place is None:
+            self.table.setCurrentIndex(QModelIndex())
+            self.table.clearSelection()
+        elif self.table.currentIndex().row() != place:
+            self.table.selectRow(place)
+            self.table.scrollTo(self.model.index(place, 0))
+        self._is_quiet = False
+
+
+class QueryList(NameList):
+    """Shows what the queries of a run have found, and chooses the one in view, or all of them."""
+
+    table_requested = Signal()
+
+    def __init__(self, run: RunView) -> None:
+        super().__init__(run.noun, run.nouns)
+        self.run = run
+        for column in range(1, SPARK):
+            self.table.setColumnHidden(column, False)
+        self.table.setItemDelegateForColumn(0, NameDelegate(self.table))
+        self.table.setItemDelegateForColumn(SPARK, SparkDelegate(self.table))
+        self.all = QPushButton("All")
+        self.all.setProperty("role", "flat")
+        self.all.setCheckable(True)
+        self.all.clicked.connect(lambda: run.set_profile(ALL_QUERIES))
+        self.top.addWidget(self.all)
+        tip = "Save this table with more columns (TSV)"
+        self.top.addWidget(IconButton("table-arrow-down", tip, self.table_requested.emit))
+        self.chosen.connect(lambda number: run.set_profile(number) if number != run.profile else None)
+
+    def narrowed(self) -> None:
+        """Mark the query in view again."""
         self.show_choice()
 
     def show_queries(self) -> None:
         """List the queries of the run, as soon as they are known."""
-        self.model.show_queries(self.run.cards)
-        self.field.setVisible(len(self.run.cards) > MAX_UNSEARCHED)
+        self.list_cards(self.run.cards)
         self.all.setVisible(bool(self.run.all_words))
         self.show_found()
         self.show_choice()
@@ -123,15 +170,7 @@ class QueryList(QWidget):
     def show_choice(self) -> None:
         """Mark the query in view."""
         self.all.setChecked(self.run.shows_all)
-        place = None if self.run.shows_all else self.model.place_of(self.run.profile)
-        self._is_quiet = True
-        if place is None:
-            self.table.setCurrentIndex(QModelIndex())
-            self.table.clearSelection()
-        elif self.table.currentIndex().row() != place:
-            self.table.selectRow(place)
-            self.table.scrollTo(self.model.index(place, 0))
-        self._is_quiet = False
+        self.mark(self.run.profile)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
