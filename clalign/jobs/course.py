@@ -80,6 +80,7 @@ class Course:
         self._elapsed, self._spent = 0.0, 0.0  # the latter with what earlier jobs have done
         self._done_before: float | None = None
         self._is_believed, self._slowness = False, 1.0
+        self._waited = self._first_units = 0.0
         self._work_seconds = 0.0
         self._stage_seconds = 0.0
         self._bar = 0.0
@@ -131,12 +132,12 @@ class Course:
             self._seen.add(self.stage)
             if not is_like:
                 self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
+                self._waited = self._first_units = 0.0
             if self.is_working and self._done_before is None:
                 self._done_before = done
         elif not self._is_compiling:
             self._stage_seconds += passed
-            for rate in (self._stage_rate, self._shown_rate):
-                rate.add(max(0.0, done - self.done), passed)
+            self._measure(max(0.0, done - self.done), passed)
             if self.unit == "cells" and self._forecast.get("rate") and self._stage_rate.units:
                 measured = self._stage_rate.units / self._stage_rate.seconds
                 self._slowness = min(max(float(self._forecast["rate"]) / measured, 1 / MAX_SLOWNESS), MAX_SLOWNESS)
@@ -144,6 +145,15 @@ class Course:
         if done > self.done or not self.is_working:
             self.kernels = None
         self.done, self.total, self.unit = done, total, str(value.get("unit") or "")
+
+    def _measure(self, units: float, passed: float) -> None:
+        """Measure the rate, from the first results on: until then more and more is at work, and nothing is told of."""
+        if not self._first_units:
+            self._waited += passed
+            self._first_units = units
+            return
+        for rate in (self._stage_rate, self._shown_rate):
+            rate.add(units, passed)
 
     @property
     def is_working(self) -> bool:
@@ -155,7 +165,9 @@ class Course:
         """Units a second of the stage, measured or expected; 0 while unknown."""
         measured, expected = self._stage_rate, float(self._forecast.get("rate") or 0)
         if self.unit != "cells" or not expected:
-            return measured.units / measured.seconds if measured.seconds else 0.0
+            if not measured.seconds:
+                return self._first_units / self._waited if self._waited else 0.0
+            return measured.units / measured.seconds
         weight = min(MAX_TRUSTED_SECONDS, max(0.1, TRUSTED_SHARE * self.total / expected))
         return (measured.units + weight * expected) / (measured.seconds + weight)
 
@@ -180,7 +192,11 @@ class Course:
         rate = self._rate
         if self.done >= self.total:
             return 0.0
-        return max(0.0, self.total - self.done) / rate if rate else None
+        if not rate:
+            return None
+        left = (self.total - self.done) / rate
+        at_work = max(0.0, self._waited - self._first_units / rate)  # of this nothing is told of yet
+        return max(left - at_work, left / 4)
 
     def _left_of_later(self) -> float:
         """Return the time of the stages that follow (s)."""
