@@ -47,6 +47,9 @@ TOLERANCE = 1e-3
 
 PAIR_LENGTH, SEQUENCE_LENGTH = 400, 354
 
+MAX_SEQUENCES = 1 << 16
+"""Of a job, and pairs, so that it fits the memory of small cards."""
+
 CHANGED = 0.5
 """Share of the residues in which the sequences of a pair differ."""
 
@@ -182,9 +185,9 @@ def _measured(kernel: EngineKernel, session: Session, nodes: int, check: Check) 
     """Return cells a second of the kernels alone, and the job; the second is sized by the rate of the first."""
     rate = FIRST_RATE[session.device.kind] / 10
     for seconds in (SECONDS / 4, SECONDS):
-        length = PAIR_LENGTH if kernel.make in (_pairs, _long_pair) else SEQUENCE_LENGTH
-        width = length if kernel.make in (_pairs, _long_pair) else nodes
-        n = max(8, int(rate * seconds / (length * width)))
+        is_pair = kernel.make in (_pairs, _long_pair)
+        length = PAIR_LENGTH if is_pair else SEQUENCE_LENGTH
+        n = min(max(8, int(rate * seconds / (length * (length if is_pair else nodes)))), MAX_SEQUENCES)
         job = kernel.make(np.random.default_rng(2), n, length, nodes)
         times = []
         for _ in range(REPEATS):
