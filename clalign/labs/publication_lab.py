@@ -87,7 +87,7 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     for name, group in groups.items():
         words = REPETITIONS[name].text if name else ""
         expected = total if device.kind == "cpu" else None
-        context.progress("lab", before, total, "seconds", now=words, seconds=expected)
+        context.progress("lab", before, total, "parts", now=words, seconds=expected)
         began = time.perf_counter()
         given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
         asked = Asked(tuple(group), *given)
@@ -100,7 +100,7 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
             row = _row(source, item, found)
             document["rows"].append(row)
             context.partial(row=row)
-    context.progress("lab", total, total, "seconds")
+    context.progress("lab", total, total, "parts")
     order = {item.name: place for place, item in enumerate(source.items)}
     document["rows"].sort(key=lambda row: order[row["name"]])
     return document

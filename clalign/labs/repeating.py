@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.jobs import JobContext, QuietContext
+from clalign.jobs import BUILD, JobContext, QuietContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.publications import Item
 from clalign.values.text_columns import Row
@@ -88,12 +88,13 @@ class PartOf(QuietContext):
         self._context, self._now, self._before, self._share, self._total = context, now, before, share, total
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
-        """Report the progress of the laboratory as that of the job."""
+        """Report the progress of the laboratory as that of the job; that of runs within it is left out."""
         if stage in MEASURING and total:
             now = ", ".join(filter(None, (self._now, facts.get("now"))))
-            stage, done, total = "lab", self._before + self._share * done / total, self._total
-            facts = {**facts, "now": now, "seconds": None}
-        self._context.progress(stage, done, total, unit, **facts)
+            done = self._before + self._share * done / total
+            self._context.progress("lab", done, self._total, "parts", now=now)
+        elif stage == BUILD:
+            self._context.progress(stage, done, total, unit, **facts)
 
     def warn(self, text: str) -> None:
         """Report what the user must know."""
