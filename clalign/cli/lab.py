@@ -338,7 +338,7 @@ def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[
             show("\n".join([*titles, text_of(event.value["row"])]), flush=True)
         titles.clear()
 
-    stopped = "Stopped. Nothing was written, because the measurement is incomplete."
+    stopped = "Stopped. Nothing was written of this measurement, because it is incomplete."
     found: Document = watch_job(job, display, stopped, take)[job["job"]]
     return found
 

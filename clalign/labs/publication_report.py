@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from pathlib import Path
 
+from clalign.common.amounts import size_text
 from clalign.engines.pictures.charts import chart_drawing
 from clalign.engines.report import STYLE, table_lines
 from clalign.formats.drawing_svg import drawing_svg
@@ -54,7 +55,8 @@ def _charts(laboratory: PublicationLab, document: Document) -> dict[str, str]:
 
 def _machine(document: Document) -> str:
     device = document["device"]
-    return f"{device['name']} ({device['platform']}, {device['driver']}), {document['created']}"
+    units = f"{device['n_compute_units']:,} compute units, {size_text(device['memory_bytes'])}"
+    return f"{device['name']}: {units}, {device['platform']} {device['driver']}; {document['created']}"
 
 
 def _head(measured: Iterable[tuple[PublicationLab, Document]]) -> Iterator[str]:
@@ -74,19 +76,22 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
     for laboratory, document in measured:
         yield f"\n## {laboratory.source.key}: {laboratory.source.title}\n\n{laboratory.source.about}\n"
         yield from (f"![{name}]({name})" for name in _charts(laboratory, document))
+        told: set[str] = set()
         for row in document["rows"]:
             yield f"\n### {row['name']}: {row['text']}\n"
             if row["status"] == DONE:
                 yield markdown(_columns(row), row["values"])
-            yield from (f"\n{text}" for text in _remarks(row))
+            yield from (f"\n{text}" for text in _remarks(row, told))
 
 
-def _remarks(row: Row) -> Iterator[str]:
+def _remarks(row: Row, told: set[str]) -> Iterator[str]:
+    """Yield what must be known of an item; what several share is told with the first of them."""
     if row["status"] != DONE:
         yield row["reason"]
     elif not row["equal"]:
         yield "**Other results than expected: please report this.**"
-    if row["about"]:
+    if row["about"] and row["about"] not in told:
+        told.add(row["about"])
         yield f"Here: {row['about']}"
     if row["machine"] and row["status"] == DONE:
         yield f"There: {row['machine']}."
@@ -102,11 +107,12 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
     for laboratory, document in measured:
         yield f"<h2>{laboratory.source.key}: {escape(laboratory.source.title)}</h2>"
         yield f"<p>{escape(laboratory.source.about)}</p>{''.join(_charts(laboratory, document).values())}"
+        told: set[str] = set()
         for row in document["rows"]:
             yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>"
             if row["status"] == DONE:
                 yield from _table(row)
-            yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row))
+            yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row, told))
     yield "</body></html>\n"
 
 

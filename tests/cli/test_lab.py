@@ -134,11 +134,24 @@ def test_tables_by_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out)["sources"]["004"]["rows"][0]["name"] == "table 3.4"
 
 
+@pytest.mark.parametrize("words", [("all", "--small", "--full"), ("sync", "--full"), ("sync", "--db", PROTEINS)])
+def test_options_of_tables_alone(words: tuple[str, ...]) -> None:
+    assert main(["lab", *words, "-q"]) == ExitCode.INPUT
+
+
+@pytest.mark.thorough
+def test_users_files_in_whole_runs(opencl_device: Device, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["lab", "table", "004:7.4", "-q", "--device", opencl_device.id, "--json", "-"]
+    assert main([*words, "--hmm", PROFILE, "--db", PROTEINS]) == ExitCode.DONE
+    measured = json.loads(capsys.readouterr().out)["sources"]["004"]["measured"]
+    assert "1 families in" in measured["families"]["text"]
+
+
 @pytest.mark.thorough
 def test_a_source_is_written_as_a_report(opencl_device: Device, tmp_path: Path) -> None:
     words = ["lab", "all", "001", "--small", "-q", "--device", opencl_device.id]
     assert main([*words, "--output", str(tmp_path / "a"), "--json", str(tmp_path / "b")]) == ExitCode.DONE
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"report.md", "report.html", "001.svg"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"report.md", "report.html", "001-values.svg"}
     assert set(json.loads((tmp_path / "b").read_text())["sources"]) == {"001"}
 
 
