@@ -24,6 +24,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import create_run
 from clalign.ui import theme
 from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.models.jobs import JobQueue
 from clalign.ui.models.reader import Reader
 from clalign.ui.settings import Settings
 from clalign.ui.shell.collector import Collector
@@ -331,6 +332,16 @@ def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
     _drop(window, [files["made.fasta"], files["made.hmm"]])
     qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     return window
+
+
+@pytest.fixture
+def searching(qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Callable[..., None]) -> JobQueue:
+    """The queue of the window in the middle of a slow search."""
+    manners(pause=0.1)
+    press(loaded, "Run search")
+    queue = loaded.controller.queue
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
+    return queue
 
 
 def _complete(qtbot: Any, window: MainWindow) -> Any:

@@ -52,6 +52,15 @@ def test_jobs_wait_for_each_other(qtbot: Any, queue: JobQueue, tmp_path: Path) -
     assert first.state == "done"
 
 
+def check_continued(qtbot: Any, queue: JobQueue, item: JobItem, tmp_path: Path) -> None:
+    """Continue a run; it must come to the hits of a whole one."""
+    again = queue.submit("Continue", {"job": "resume", "run": item.run})
+    whole = queue.submit("Whole", search_job(tmp_path, "whole"))
+    qtbot.waitUntil(lambda: whole.state == "done")
+    assert again.state == "done"
+    assert hits_of(item.run) == hits_of(whole.run)
+
+
 def test_stop_keeps_what_was_found_and_resume_ends_the_same(
     qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]
 ) -> None:
@@ -65,11 +74,7 @@ def test_stop_keeps_what_was_found_and_resume_ends_the_same(
     assert 0 < len(hits_of(item.run)) < 200
     assert ("resume", "Continue") in item.offers()
     manners(pause=0)
-    again = queue.submit("Continue", {"job": "resume", "run": item.run})
-    whole = queue.submit("Whole", search_job(tmp_path, "whole"))
-    qtbot.waitUntil(lambda: whole.state == "done")
-    assert again.state == "done"
-    assert hits_of(item.run) == hits_of(whole.run)
+    check_continued(qtbot, queue, item, tmp_path)
 
 
 @pytest.mark.thorough
@@ -93,11 +98,7 @@ def test_a_lost_worker_is_survived(qtbot: Any, queue: JobQueue, tmp_path: Path, 
     qtbot.waitUntil(lambda: item.state == "lost")
     assert [name for name, _ in item.offers()][:2] == ["resume", "resume_elsewhere"]
     manners(pause=0)
-    again = queue.submit("Continue", {"job": "resume", "run": item.run})
-    whole = queue.submit("Whole", search_job(tmp_path, "whole"))
-    qtbot.waitUntil(lambda: whole.state == "done")
-    assert again.state == "done"
-    assert hits_of(item.run) == hits_of(whole.run)
+    check_continued(qtbot, queue, item, tmp_path)
 
 
 def pids_of(queue: JobQueue) -> list[int]:

@@ -17,6 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 import clalign
+from clalign.ui.models.jobs import JobQueue
 from clalign.ui.shell.app import show_faults
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.results_page import ResultsPage
@@ -87,14 +88,8 @@ def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: Results
     assert page.run.hit is not None, "what was read before is still shown"
 
 
-def test_a_run_file_that_is_deleted_is_not_called_finished(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
-) -> None:
-    manners(pause=0.1)
-    press(loaded, "Run search")
-    queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
-    item = queue.current
+def test_a_run_file_that_is_deleted_is_not_called_finished(qtbot: Any, loaded: MainWindow, searching: JobQueue) -> None:
+    item = searching.current
     for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
         path.unlink()
     qtbot.waitUntil(lambda: not item.is_active)
@@ -105,13 +100,9 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(
 
 
 def test_a_message_goes_when_its_run_is_continued(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+    qtbot: Any, loaded: MainWindow, searching: JobQueue, press: Press
 ) -> None:
-    manners(pause=0.1)
-    press(loaded, "Run search")
-    queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.2)
-    os.kill(queue.worker.pid, signal.SIGKILL)
+    os.kill(searching.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     page = loaded.controller.page
     qtbot.waitUntil(page.unfinished_bar.isVisible)

@@ -18,6 +18,7 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
+from clalign.ui.models.jobs import JobQueue
 from clalign.ui.services import job_controller
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
@@ -207,13 +208,9 @@ def test_pause_and_continue_in_the_strip(
 
 @pytest.mark.thorough
 def test_a_killed_worker_leaves_the_window_alive(
-    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Press
+    qtbot: Any, loaded: MainWindow, searching: JobQueue, manners: Callable[..., None], press: Press
 ) -> None:
-    manners(pause=0.1)
-    press(loaded, "Run search")
-    queue = loaded.controller.queue
-    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.fraction > 0.3)
-    os.kill(queue.worker.pid, signal.SIGKILL)
+    os.kill(searching.worker.pid, signal.SIGKILL)
     qtbot.waitUntil(lambda: bool(loaded.messages.messages))
     text = loaded.messages.messages[0].text
     assert "ended without an answer" in text
@@ -222,7 +219,7 @@ def test_a_killed_worker_leaves_the_window_alive(
     press(loaded.messages, "Continue on another device")
     page = loaded.controller.page
     assert page is not None
-    assert queue.current.spec["device"] == "1:0"
+    assert searching.current.spec["device"] == "1:0"
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_all == 200)
 
 
