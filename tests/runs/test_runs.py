@@ -233,9 +233,8 @@ def test_alignments_of_pairs_come_back(tmp_path: Path) -> None:
     aligned = replace(hit(2, 9.0, 2), evalue=math.nan, domains=(part,))
     with create_run(tmp_path / "pairs.clalign", engine="pairwise", state="new") as run:
         card = {name: CARD[name] for name in ("name", "accession", "description", "length", "alphabet")}
-        run.set_cards(
-            [card | {"length": 4, "origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": ""}]
-        )
+        known = {"origin": "pairwise", "strands": ["plus", "minus"], "statistics_words": "", "cells_per_residue": 8}
+        run.set_cards([card | {"length": 4} | known])
         run.add_batch(replace(batch(2, [9000], (aligned,)), kept={pairwise.BATCHES.name: (3, 1)}))
         found = next(run.hits())
         assert found.domains[0].pair == pair

@@ -54,10 +54,15 @@ class Outcome(TypedDict):
     pairs: list[list[Probability]]
 
 
-class TrainingCard(QueryCard):
-    """The card of a round of training."""
+class PairsCard(QueryCard):
+    """The card of the comparison of all pairs."""
 
     cells_per_residue: Finite
+
+
+class TrainingCard(PairsCard):
+    """The card of a round of training."""
+
     outcome: NotRequired[Outcome | None]
 
 
@@ -86,5 +91,5 @@ RUNS = Declaration(
     engine="msa",
     begun=AlignmentFacts,
     tables=(SEQUENCES, PAIRS, COUNTS, POSTERIORS, ANNEALING),
-    cards={"training": TrainingCard, "pairs": QueryCard},
+    cards={"training": TrainingCard, "pairs": PairsCard},
 )
