@@ -6,7 +6,7 @@ Each job is a command of its own, on the bundled examples, with an empty cache o
 ``cold``. Its events go through `clalign.jobs.course.Course` as they come, and the course is sampled every 0.2 s. Of
 each job are told: its ``seconds``; ``goes_back``, whether the bar ever did; ``kernels``, the totals that were shown;
 from a fifth of the bar on ``judged``, the samples with a time left, and ``within``, the share of them that is within a
-factor of two of the true one (or within 1 s, at the end); ``told``, the share of all samples from there on that have one.
+factor of two of the true one (or within 1 s, at the end); ``told``, the share of all samples from there on with one.
 """
 
 from __future__ import annotations
