@@ -174,8 +174,14 @@ def test_a_lower_gap_factor_is_one_click(
 
 @pytest.mark.thorough
 def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
+    assert not page.bar.isVisible(), "the rows have the room"
+    QTest.mouseClick(page._annealing, LEFT)
+    assert page.bar.isVisible()
+    page.rows_panel.canvas.zoom(1)
+    before = page.rows_panel.canvas.cell
     QTest.mouseClick(page.bar.play, LEFT)
     assert page.bar.is_playing
+    assert page.rows_panel.canvas.cell != before, "in the whole alignment merges are seen"
     qtbot.waitUntil(lambda: not page.bar.is_playing)
     assert page.run.step == page.bar.slider.maximum()
 

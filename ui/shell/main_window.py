@@ -82,7 +82,6 @@ class MainWindow(Workbench):
 
     def _place_corner(self) -> None:
         """Give the corner of the menu bar its width; the bar only does so when it gets another widget."""
-        self._corner.setMinimumWidth(self._corner.sizeHint().width())
         self.menuBar().setCornerWidget(self._corner)
         self._corner.show()
 

@@ -31,7 +31,7 @@ def _count(row: Row) -> str:
 
 
 COLUMNS = (
-    TextColumn("Query", "Click to see its hits", lambda row: row["short"], stretch=True,
+    TextColumn("Query", "Click to see its hits", lambda row: row["short"], width=60, stretch=True,
                value=lambda row: row["name"].casefold()),
     TextColumn("Hits", "Targets that it hit so far", _count, True, 50, value=lambda row: row["found"].n_hits,
                large_first=True),

@@ -20,7 +20,7 @@ from ..widgets.text_table_view import TextTableView
 MAX_UNSEARCHED = 8
 """Queries up to which there is no field to search them."""
 
-MIN_WIDTH, SPARK_WIDTH = 200, 310
+MIN_WIDTH, SPARK_WIDTH = 210, 310
 """Least pixels of the list, and those from which on it has small curves."""
 
 Index = QModelIndex | QPersistentModelIndex
