@@ -10,7 +10,8 @@ from PySide6.QtCore import QProcess
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
 from clalign.ui import formatting, worker_process
-from clalign.ui.models.jobs import JobItem, JobQueue
+from clalign.ui.models.jobs import JobItem, JobQueue, JobState
+from clalign.ui.shell.job_strip import JobRow
 from clalign.ui.worker_process import Standby, WorkerProcess, default_worker
 
 
@@ -247,6 +248,19 @@ def test_a_stage_without_words_of_its_own_is_told_as_it_is_called() -> None:
     item = JobItem("Align", {"job": "align"}, "running")
     item.take_progress({"stage": "training round 2 of at most 3", "done": 1.0, "total": 4.0}, 0.0)
     assert item.line().startswith("Training round 2 of at most 3")
+
+
+def test_a_row_keeps_its_height_whatever_it_offers(qtbot: Any) -> None:
+    item = JobItem("Search", {"job": "search", "run": "x"})
+    row, heights = JobRow(item), set[int]()
+    qtbot.addWidget(row)
+    row.show()
+    states: tuple[JobState, ...] = ("waiting", "running", "paused", "stopping", "stopped", "done")
+    for item.state in states:
+        row.show_item(item)
+        qtbot.wait(1)
+        heights.add(row.sizeHint().height())
+    assert len(heights) == 1
 
 
 @pytest.mark.parametrize("state", ["waiting", "running", "paused", "stopping", "stopped", "failed", "lost", "done"])

@@ -108,6 +108,9 @@ class JobRow(QWidget):
         parts = (self._icon, (self._title, 2), self._bar, (self.words, 5), self._buttons)
         job = row(*parts, spacing=10, margins=(12, 4, 8, 4))
         self.setLayout(stacked(job, self._devices, spacing=0))
+        usual = QPushButton("Stop")
+        usual.ensurePolished()
+        self._title.setMinimumHeight(usual.sizeHint().height())  # a row without buttons is as high
         self.show_item(item)
 
     def show_item(self, item: JobItem) -> None:
