@@ -9,7 +9,7 @@ from PySide6.QtCore import QProcess
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
-from clalign.ui import formatting, worker_process
+from clalign.ui import formatting, theme, worker_process
 from clalign.ui.models.jobs import JobItem, JobQueue, JobState
 from clalign.ui.shell.job_strip import JobRow
 from clalign.ui.worker_process import Standby, WorkerProcess, default_worker
@@ -251,6 +251,7 @@ def test_a_stage_without_words_of_its_own_is_told_as_it_is_called() -> None:
 
 
 def test_a_row_keeps_its_height_whatever_it_offers(qtbot: Any) -> None:
+    theme.apply("light")  # by which buttons are higher than texts
     item = JobItem("Search", {"job": "search", "run": "x"})
     row, heights = JobRow(item), set[int]()
     qtbot.addWidget(row)
