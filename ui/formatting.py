@@ -157,9 +157,15 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60}{THIN}h {minutes % 60}{THIN}min"
 
 
+MANY_DAYS = 2 * 86_400
+"""Seconds from which on estimates are in days."""
+
+
 def about(seconds: float) -> str:
     """Return a time that is only estimated, in whole seconds below 10 s."""
     whole = math.ceil(seconds)
+    if whole >= MANY_DAYS:
+        return f"about {round(whole / 86_400)} days"
     return f"about {whole}{THIN}s" if whole < 10 else f"about {duration(whole)}".removesuffix(f" 0{THIN}s")
 
 

@@ -111,3 +111,12 @@ def test_names_of_a_narrow_column_are_all_short(qtbot: Any) -> None:
             delegate.initStyleOption(option, model.index(row, 0))
             shown.append(option.text)
         assert shown == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "about 1_s"), (59.5, "about 1_min"), (150.0, "about 2_min 30_s"), (300.0, "about 5_min"),
+     (7200.0, "about 2_h 0_min"), (1_817_000.0, "about 21 days")],
+)  # fmt: skip
+def test_estimates_are_told_roughly(seconds: float, text: str) -> None:
+    assert formatting.about(seconds) == text.replace("_", formatting.THIN)
