@@ -65,9 +65,11 @@ def _head(measured: Iterable[tuple[PublicationLab, Document]]) -> Iterator[str]:
         yield f"{title}: {laboratory.summary(document)}; {_machine(document)}."
 
 
-def _columns(row: Row) -> list[TextColumn]:
-    """Return the columns of the figures of an item that say something."""
-    return [column for column in in_text(VALUES[1:]) if any(column.text(value) for value in row["values"])]
+def _table_of(row: Row) -> tuple[list[TextColumn], list[Row]]:
+    """Return the columns that say something of an item, and its figures of what was measured here."""
+    names = {value["row"] for value in row["values"] if value["here"] is not None or value["text"]}
+    values = [value for value in row["values"] if value["row"] in names]
+    return [column for column in in_text(VALUES[1:]) if any(column.text(value) for value in values)], values
 
 
 def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
@@ -80,7 +82,7 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
         for row in document["rows"]:
             yield f"\n### {row['name']}: {row['text']}\n"
             if row["status"] == DONE:
-                yield markdown(_columns(row), row["values"])
+                yield markdown(*_table_of(row))
             yield from (f"\n{text}" for text in _remarks(row, told))
 
 
@@ -117,6 +119,6 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
 
 
 def _table(row: Row) -> Iterator[str]:
-    columns = _columns(row)
+    columns, values = _table_of(row)
     heads = [(column.title, column.right) for column in columns]
-    return table_lines(heads, ([(c.printed(value), c.right) for c in columns] for value in row["values"]))
+    return table_lines(heads, ([(c.printed(value), c.right) for c in columns] for value in values))

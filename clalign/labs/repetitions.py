@@ -225,15 +225,15 @@ REPETITIONS: dict[str, Repetition] = {
     "viterbi": Repetition(
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
-        300,
+        240,
     ),
     "viterbi-488": Repetition(
         "the ladder of Plan7 Viterbi, 488 nodes",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005}, nodes=FAMILIES["GP120"]),
-        150,
+        125,
     ),
     "viterbi-families": Repetition(
-        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi, 150
+        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi, 160
     ),
     "pairhmm": Repetition(
         "the ladder of the pair HMM",
@@ -242,7 +242,7 @@ REPETITIONS: dict[str, Repetition] = {
     ),
     "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments, 45),
     "families": Repetition("real families in real sequences, HMMER2 beside", families_found, 140),
-    "sorting": Repetition("sorting on the host", sorting_found, 2),
+    "sorting": Repetition("sorting on the host", sorting_found, 8),
     "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort"), 5),
     "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw"), 2),
     "few-groups": Repetition("waiting groups, sort beside numbers passed on", _few_groups, 3),
