@@ -17,7 +17,7 @@ from clalign.cli.outputs import Outputs
 from clalign.cli.parser import ShownError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileOptions, profiled
-from clalign.cli.progress import JsonLines, Progress, Silence, WarningsAlone, duration, progress_display
+from clalign.cli.progress import PlainLines, Progress, Silence, duration, progress_display
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
 from clalign.cli.streams import enough_read
 from clalign.common.amounts import rate_text
@@ -125,7 +125,7 @@ def _finish(
         return stopped
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)
-    if not isinstance(display, WarningsAlone | JsonLines):
+    if isinstance(display, PlainLines):
         display.say(summary(last.value, engine.past_verb))
     place.clear()
     return ExitCode.DONE
