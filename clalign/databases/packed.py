@@ -428,10 +428,5 @@ def open_packed(
     """
     mapped = _Mapped(folder, rebuild)
     return SequenceDatabase(
-        alphabet=alphabet,
-        **mapped.arrays,
-        source=source,
-        digest=digest,
-        n_empty=n_empty,
-        release=mapped.release,
+        alphabet=alphabet, **mapped.arrays, source=source, digest=digest, n_empty=n_empty, release=mapped.release
     )

@@ -239,10 +239,7 @@ _TEXTS: dict[str, tuple[Severity, str]] = {
     ),
     "empty": ("caution", "Records without residues: {count:,}. They are only counted."),
     "unnamed": ("caution", WARNINGS["unnamed"]),
-    "gaps_dropped": (
-        "note",
-        "An alignment: {count:,} gap characters were left out.",
-    ),
+    "gaps_dropped": ("note", "An alignment: {count:,} gap characters were left out."),
     "joined": ("caution", WARNINGS["joined"]),
     "comment": ("note", "Comment lines were left out: {count:,}."),
     "annotation": ("note", 'Annotation rows were left out: {count:,}, for example "{detail}".'),

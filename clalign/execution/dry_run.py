@@ -19,16 +19,7 @@ from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
 from clalign.execution.estimate import BUILD_SECONDS, COMPILING_BYTES, PROGRAM_BYTES, n_compilers
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
-from clalign.execution.job import (
-    Targets,
-    Task,
-    Work,
-    cautions_of,
-    part_of,
-    picks_of,
-    plan_of_part,
-    store_facts,
-)
+from clalign.execution.job import Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part, store_facts
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of

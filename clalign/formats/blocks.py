@@ -189,10 +189,7 @@ class BlockBuilder:
             return
         self._count()
         yield Block(
-            b"".join(self._codes),
-            np.array(self._breaks, np.int64),
-            self._texts,
-            np.array(self._lines, np.int64),
+            b"".join(self._codes), np.array(self._breaks, np.int64), self._texts, np.array(self._lines, np.int64)
         )
         self._clear()
 

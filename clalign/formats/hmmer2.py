@@ -14,16 +14,7 @@ from clalign.errors import InputError, quoted
 from clalign.formats.numbers import finite, whole
 from clalign.formats.sources import NEW_COPY_HINT
 from clalign.values.alphabets import AMINO, DNA, Alphabet
-from clalign.values.profiles import (
-    INT_SCALE,
-    LN_2,
-    Calibration,
-    Cutoffs,
-    Floats,
-    Hmm,
-    Hmmer2Settings,
-    consensus_of,
-)
+from clalign.values.profiles import INT_SCALE, LN_2, Calibration, Cutoffs, Floats, Hmm, Hmmer2Settings, consensus_of
 
 MAGIC = "HMMER2.0"
 
@@ -115,12 +106,7 @@ class _Record:
         self.number = first_line
 
     def error(self, reason: str, line: int | None = None) -> InputError:
-        return InputError(
-            self.path,
-            f"{reason}.",
-            HINT,
-            self.number if line is None else line,
-        )
+        return InputError(self.path, f"{reason}.", HINT, self.number if line is None else line)
 
     def next_line(self, expected: str) -> str:
         for self.number, line in self.lines:

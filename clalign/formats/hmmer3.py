@@ -43,10 +43,7 @@ _PLACES, _POWERS = [1, 2, 4, 5, 6, 7, 8], 10.0 ** np.arange(6, -1, -1)
 """Places of the digits of such a number, and their values in units of the last one."""
 
 
-_STATISTICS = {
-    "a": {"VLAMBDA", "VMU", "FTAU"},
-    "later": {"MSV", "VITERBI", "FORWARD"},
-}
+_STATISTICS = {"a": {"VLAMBDA", "VMU", "FTAU"}, "later": {"MSV", "VITERBI", "FORWARD"}}
 
 
 _POLYNOMIAL = tuple(float.fromhex(c) for c in ("0x1.c6af84b912394p-5", "0x1.ebfce50fac4f3p-3", "0x1.62e42ff0c52d6p-1"))

@@ -24,15 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.reference.local_rows import (
-    ONE,
-    Floats,
-    backward_rows,
-    forward_rows,
-    forward_score,
-    multi_hit,
-    times,
-)
+from clalign.reference.local_rows import ONE, Floats, backward_rows, forward_rows, forward_score, multi_hit, times
 from clalign.values.envelopes import Decoded, Region
 from clalign.values.striped_odds import StripedOdds
 

@@ -150,9 +150,7 @@ class BatchResult(Struct, frozen=True):
     kept: Kept = field(default_factory=dict)
 
 
-def rows_of(
-    results: Iterable[BatchResult],
-) -> tuple[dict[str, list[SqlRow]], list[tuple[int, int, int]]]:
+def rows_of(results: Iterable[BatchResult]) -> tuple[dict[str, list[SqlRow]], list[tuple[int, int, int]]]:
     """Return the rows of finished batches by their tables, and query, bin and count for the histograms."""
     rows, counted = dict[str, list[SqlRow]](), list[tuple[int, int, int]]()
     for result in results:

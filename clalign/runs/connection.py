@@ -27,14 +27,7 @@ from clalign.runs.columns import SqlRow, all_fit, row_type
 from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.facts import RunFacts, facts_of, parsed
 from clalign.runs.ownership import taken
-from clalign.runs.schema import (
-    APPLICATION_ID,
-    INDEXES,
-    MIN_SQLITE,
-    SCHEMA_VERSION,
-    TABLES,
-    general_statements,
-)
+from clalign.runs.schema import APPLICATION_ID, INDEXES, MIN_SQLITE, SCHEMA_VERSION, TABLES, general_statements
 from clalign.runs.side_files import check_beside
 from clalign.values.checked import Count, Line
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule

@@ -333,8 +333,7 @@ class RunFile:
         """
         where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
         ids = self.connection.execute(
-            f"SELECT id FROM hits {where} ORDER BY query, {ORDER} LIMIT ? OFFSET ?",
-            (*values, limit, offset),
+            f"SELECT id FROM hits {where} ORDER BY query, {ORDER} LIMIT ? OFFSET ?", (*values, limit, offset)
         ).fetchall()
         return self.hits_at([number for (number,) in ids])
 

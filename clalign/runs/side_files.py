@@ -78,9 +78,7 @@ def check_beside(run: Path) -> None:
             continue
         if not is_own:
             raise InputError(
-                run,
-                f"this run could not be read: {path}, reserved for SQLite by its name, is another file.",
-                MOVE,
+                run, f"this run could not be read: {path}, reserved for SQLite by its name, is another file.", MOVE
             )
 
 
@@ -132,8 +130,7 @@ def check_output(path: str | Path, run: str | None = None) -> None:
         other = Path(run) if place in [new + ending for ending in SIDE_FILES] else None
     if other is not None:
         raise OptionError(
-            f"{path} is the name of a file that SQLite keeps beside the run {other}.",
-            "Give the output another name.",
+            f"{path} is the name of a file that SQLite keeps beside the run {other}.", "Give the output another name."
         )
 
 

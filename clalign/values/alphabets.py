@@ -123,16 +123,9 @@ _IUPAC = {
 }
 
 AMINO = Alphabet(
-    "amino",
-    "ACDEFGHIKLMNPQRSTVWY",
-    {"B": "DN", "J": "IL", "Z": "EQ", "O": "K", "U": "C", "X": "ACDEFGHIKLMNPQRSTVWY"},
+    "amino", "ACDEFGHIKLMNPQRSTVWY", {"B": "DN", "J": "IL", "Z": "EQ", "O": "K", "U": "C", "X": "ACDEFGHIKLMNPQRSTVWY"}
 )
-DNA = Alphabet(
-    "dna",
-    "ACGT",
-    {"U": "T", **_IUPAC},
-    dict(zip("ACGTURYMKSWHBVDNX", "TGCAAYRKMSWDVBHNX", strict=True)),
-)
+DNA = Alphabet("dna", "ACGT", {"U": "T", **_IUPAC}, dict(zip("ACGTURYMKSWHBVDNX", "TGCAAYRKMSWDVBHNX", strict=True)))
 RNA = Alphabet(
     "rna",
     "ACGU",

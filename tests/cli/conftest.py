@@ -54,13 +54,7 @@ def fill(run: RunFile, found: tuple[Hit, ...], state: str = "done") -> None:
     run.set_cards([CARD])
     scores = Scores(np.arange(3, dtype=np.int64), np.array([21346, -3000, -20000], np.int32))
     run.add_batch(BatchResult(0, 0, 3, scores, found, 1e3, 0.1, "by hand"))
-    run.set_facts(
-        state=state,
-        device=DEVICE,
-        versions={"clalign": "9.9"},
-        n_targets=3,
-        database=report_of(3, 27),
-    )
+    run.set_facts(state=state, device=DEVICE, versions={"clalign": "9.9"}, n_targets=3, database=report_of(3, 27))
 
 
 @pytest.fixture

@@ -126,10 +126,7 @@ def test_warnings_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("command", [["hmmsearch"], ["hmmscan"], ["explain"]], ids=str)
 @pytest.mark.parametrize(
     ("profile", "sequences", "profile_name", "option"),
-    [
-        (MOTIF, PROTEINS, "katdna_ls", "dna"),
-        (PROFILE, DNA, "rrm_ls", "amino"),
-    ],
+    [(MOTIF, PROTEINS, "katdna_ls", "dna"), (PROFILE, DNA, "rrm_ls", "amino")],
     ids=["dna", "protein"],
 )
 def test_profiles_for_another_kind_of_molecule_are_refused(

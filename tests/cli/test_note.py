@@ -38,11 +38,7 @@ def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Told) ->
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [
-        (["none", "x"], "motif"),
-        (["seq1", "x" * 501], "501"),
-        (["--profile", "other", "seq1"], "other"),
-    ],
+    [(["none", "x"], "motif"), (["seq1", "x" * 501], "501"), (["--profile", "other", "seq1"], "other")],
 )
 def test_what_makes_no_sense_is_told(small_run: Path, capsys: Told, words: list[str], told: str) -> None:
     assert main(["note", str(small_run), *words]) == ExitCode.INPUT

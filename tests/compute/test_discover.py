@@ -13,11 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clalign.compute.opencl import (
-    discover,
-    register_intel_runtime,
-    tunings,
-)
+from clalign.compute.opencl import discover, register_intel_runtime, tunings
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.compute.opencl.discover import discover_devices, driver_device
 from clalign.compute.opencl.discover import test_in_child as judge_in_child

@@ -189,11 +189,7 @@ class TestRefusals:
 
     @pytest.mark.parametrize(
         ("changed", "words"),
-        [
-            ({"evalue": 3.0}, "-E is 3.0"),
-            ({"matrix": "BLOSUM45"}, "scoring"),
-            ({"shard": "2/4"}, "2 of 4"),
-        ],
+        [({"evalue": 3.0}, "-E is 3.0"), ({"matrix": "BLOSUM45"}, "scoring"), ({"shard": "2/4"}, "2 of 4")],
     )
     def test_other_options(
         self, changed: dict[str, Any], words: str, parts: list[Path], tmp_path: Path, devices: Devices

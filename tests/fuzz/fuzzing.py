@@ -42,10 +42,7 @@ COMPRESSORS: tuple[Callable[[bytes], bytes], ...] = (
     gzip.compress, bz2.compress, lzma.compress, zstandard.ZstdCompressor().compress,
 )  # fmt: skip
 
-NUMBERS = (
-    *b"0 -0 -1 nan inf -inf 1e999 1e-320 1e38 1_0 0x1f * . -".split(),
-    *(b"9" * 30, b"9" * 5000, "٣".encode()),
-)
+NUMBERS = (*b"0 -0 -1 nan inf -inf 1e999 1e-320 1e38 1_0 0x1f * . -".split(), *(b"9" * 30, b"9" * 5000, "٣".encode()))
 
 TOKENS = (
     *b"> // ; [ ] ' @ + HMM HMMER3/f HMMER2.0 LENG #=GS LOCUS ORIGIN matrix #NEXUS".split(),

@@ -11,11 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.databases.examples import load_examples
-from clalign.engines.plan7.hmmer2.domains import (
-    corrected_domains,
-    counting_domains,
-    uncorrected_domains,
-)
+from clalign.engines.plan7.hmmer2.domains import corrected_domains, counting_domains, uncorrected_domains
 from clalign.formats.profiles import load_profiles
 from clalign.reference.viterbi import viterbi_score
 from clalign.reference.viterbi_trace import MatrixRows, viterbi_trace

@@ -15,11 +15,7 @@ from msgspec.structs import replace
 from clalign.databases.cache import lock_folder
 from clalign.engines.pairwise import tables as pairwise
 from clalign.engines.plan7.hmmer3.domain_limits import DomainLimits
-from clalign.engines.plan7.hmmer3.survivors import (
-    Survivors,
-    pack_survivors,
-    unpack_survivors,
-)
+from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors, unpack_survivors
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES
 from clalign.errors import ClalignError, DamagedRun, ExitCode, InputError, OutputError, RunBusy

@@ -11,11 +11,7 @@ import pytest
 
 from clalign.engines.export_source import HITS_KEPT, Choice
 from clalign.engines.plan7 import ENGINE
-from clalign.engines.plan7.exports.source import (
-    Source,
-    hits,
-    profile_queries,
-)
+from clalign.engines.plan7.exports.source import Source, hits, profile_queries
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import BatchResult, RunFile, create_run

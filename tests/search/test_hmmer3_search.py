@@ -24,11 +24,7 @@ from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
-from clalign.engines.plan7.hmmer3.funnel import (
-    funnel_of,
-    pvalues_of,
-    survivors_at,
-)
+from clalign.engines.plan7.hmmer3.funnel import funnel_of, pvalues_of, survivors_at
 from clalign.engines.plan7.hmmer3.search import _demand_agreement
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _check_random_hmmer3

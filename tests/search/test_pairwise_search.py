@@ -101,9 +101,7 @@ def test_hits_are_the_targets_within_the_limit_and_their_alignments_score_what_t
         for number, scores in enumerate(expected_scores(run, proteins, both=False)):
             card = run.card(number)
             limit = card["histogram_report_score"]
-            wanted = sorted(
-                ((-score, place) for place, score in enumerate(scores) if score >= limit),
-            )
+            wanted = sorted(((-score, place) for place, score in enumerate(scores) if score >= limit))
             assert found(run, number) == [(names[place], -score) for score, place in wanted]
             query = PairwiseQuery(Sequence("q", "", encode(records(proteins[0])[number][1])), scoring_of(run))
             for hit in run.hits(number):

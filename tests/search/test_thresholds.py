@@ -60,11 +60,7 @@ def test_absurd_scores_are_limits_like_others(score: float) -> None:
 
 def test_a_correction_never_makes_a_score_higher() -> None:
     """What fails without the null2 correction is not corrected at all, so the correction must only lower scores."""
-    from clalign.engines.plan7.hmmer2.domains import (
-        corrected_domains,
-        counting_domains,
-        uncorrected_domains,
-    )
+    from clalign.engines.plan7.hmmer2.domains import corrected_domains, counting_domains, uncorrected_domains
     from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
     from clalign.values.synthetic import random_batch, random_profile
 

@@ -38,8 +38,7 @@ def hits_without_reference(verb: str, queries: Path, targets: Path, run: Path, d
 
 
 @pytest.mark.parametrize(
-    ("verb", "queries"),
-    [("hmmsearch", "rrm_1"), ("hmmsearch", "rrm_1_hmmer3"), ("sw", "three_proteins.fasta")],
+    ("verb", "queries"), [("hmmsearch", "rrm_1"), ("hmmsearch", "rrm_1_hmmer3"), ("sw", "three_proteins.fasta")]
 )
 def test_search_without_reference(opencl_device: Device, tmp_path: Path, verb: str, queries: str) -> None:
     examples = {example.id: example for example in load_examples()}

@@ -240,7 +240,7 @@ TOGETHER: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
         LongPairStage("lanes", **LANES),
         long_pair("lbs"),
         LongPairChoice(Scoring(MATRIX, GapCosts(5, 2))),
-    ),
+    )
 }
 """Groups that wait for each other, on a simulator with a thread for each; it cannot know that they do so."""
 

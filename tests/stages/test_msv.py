@@ -14,11 +14,7 @@ from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_profile
 
-SHAPES = [
-    ("vector", {}),
-    ("lanes", {"LANE_BACKEND": 0, "LANES": 32}),
-    ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
-]
+SHAPES = [("vector", {}), ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8})]
 
 
 def n_differing(stage: MsvStage, session: Session, batch: SequenceBatch, profile: LocalProfile) -> int:

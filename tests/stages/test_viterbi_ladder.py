@@ -72,12 +72,7 @@ def test_each_choice_alone(session: Session, axis: str, choice: str | int) -> No
 )
 @settings(max_examples=12, deadline=None)
 def test_random_choices(
-    session: Session,
-    choices: dict[str, str | int],
-    group: int,
-    rows_per_launch: int,
-    n_nodes: int,
-    seed: int,
+    session: Session, choices: dict[str, str | int], group: int, rows_per_launch: int, n_nodes: int, seed: int
 ) -> None:
     if choices["rows"] == "private":
         choices = {**choices, "granularity": "coarse"}

@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 
-from clalign.values.column_statistics import (
-    N_LETTERS,
-    ColumnTracks,
-    column_tracks,
-    count_letters,
-    max_information,
-)
+from clalign.values.column_statistics import N_LETTERS, ColumnTracks, column_tracks, count_letters, max_information
 
 
 def tracks_of(rows: list[bytes], nucleic: bool = False) -> ColumnTracks:

@@ -10,11 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from .. import formatting
 from ..models.jobs import JobItem
-from ..models.results.missing_files import (
-    LOCATE_TITLE,
-    can_be_located,
-    without_ways,
-)
+from ..models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from .app_context import AppContext, Controller
 
 

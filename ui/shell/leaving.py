@@ -8,11 +8,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon
 
 from .. import formatting, theme
 from ..models.jobs import JobItem, JobQueue
-from ..views.widgets.parts import (
-    button,
-    label,
-    row,
-)
+from ..views.widgets.parts import button, label, row
 from ..views.widgets.sheet import Sheet
 from ..views.workbench import Workbench
 

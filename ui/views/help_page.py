@@ -9,13 +9,7 @@ from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextBlock, QTextDocum
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
 
 from ..models.help_pages import HelpPages, Section
-from .widgets.parts import (
-    label,
-    row,
-    split,
-    stacked,
-    title_label,
-)
+from .widgets.parts import label, row, split, stacked, title_label
 
 DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 

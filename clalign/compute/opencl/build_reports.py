@@ -52,7 +52,4 @@ def parse_log(log: str, entry: str) -> dict[str, int | None]:
     part = part[: others.start()] if others else part
     registers = re.search(r"Used (\d+) registers", part)
     spills = re.search(r"(\d+) bytes spill stores", part)
-    return {
-        "registers": int(registers[1]) if registers else None,
-        "spill_bytes": int(spills[1]) if spills else None,
-    }
+    return {"registers": int(registers[1]) if registers else None, "spill_bytes": int(spills[1]) if spills else None}

@@ -27,11 +27,7 @@ from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceError, DeviceNotFound
 from clalign.system import driver_marks
-from clalign.system.processes import (
-    ProcessNotStarted,
-    ask,
-    own_command,
-)
+from clalign.system.processes import ProcessNotStarted, ask, own_command
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
 log = logging.getLogger(__name__)

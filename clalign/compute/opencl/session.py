@@ -28,14 +28,7 @@ from clalign.compute.opencl.discover import check_process, device_key, driver_de
 from clalign.compute.opencl.driver_errors import Translated, is_out_of_memory
 from clalign.compute.opencl.programs import Programs
 from clalign.compute.opencl.queues import Queue, is_over, span_of
-from clalign.compute.opencl.transfers import (
-    ALIGNMENT,
-    DamagedCopy,
-    Record,
-    Transfers,
-    marked_size,
-    new_buffer,
-)
+from clalign.compute.opencl.transfers import ALIGNMENT, DamagedCopy, Record, Transfers, marked_size, new_buffer
 from clalign.compute.opencl.tunings import counts_path, keep_tuning, read_tunings
 from clalign.compute.sessions import (
     AllTables,

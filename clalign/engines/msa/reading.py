@@ -25,14 +25,7 @@ from clalign.runs.columns import SqlRow
 from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
-from clalign.values.pair_hmm import (
-    ExpectedCounts,
-    GapParameters,
-    Numbers,
-    PairEmissions,
-    PairHmm,
-    fixed_emissions,
-)
+from clalign.values.pair_hmm import ExpectedCounts, GapParameters, Numbers, PairEmissions, PairHmm, fixed_emissions
 from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, SparsePosteriors, gaps_left
 
 MAPPED_BYTES = 2_000_000_000

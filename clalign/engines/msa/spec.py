@@ -129,11 +129,7 @@ class AlignmentSpec(Spec):
         positive=True,
     )  # fmt: skip
     least_gap_data: int = option(
-        60,
-        "--mingapdata",
-        "Least data for gaps",
-        "mean length of a pair above which its gaps are learned",
-        LEARNING,
+        60, "--mingapdata", "Least data for gaps", "mean length of a pair above which its gaps are learned", LEARNING
     )
     least_emission_data: int | None = option(
         None, "--minemitdata", "Least data for substitutions",

@@ -22,15 +22,7 @@ from clalign.engines.msa.spec import MAX_ROUNDS
 from clalign.engines.msa.splitting import expected_counts, selected
 from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
-from clalign.values.pair_hmm import (
-    TO_END,
-    ExpectedCounts,
-    GapParameters,
-    Numbers,
-    PairEmissions,
-    PairHmm,
-    PairHmms,
-)
+from clalign.values.pair_hmm import TO_END, ExpectedCounts, GapParameters, Numbers, PairEmissions, PairHmm, PairHmms
 
 COUNT_OFFSET = 0.001
 """Added to every count of a step."""

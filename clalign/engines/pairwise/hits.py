@@ -72,11 +72,7 @@ def aligned_alone(
 
 
 def checked(
-    alignment: PairAlignment,
-    raw: int,
-    query: PairwiseQuery,
-    target: npt.NDArray[np.uint8],
-    names: tuple[str, str],
+    alignment: PairAlignment, raw: int, query: PairwiseQuery, target: npt.NDArray[np.uint8], names: tuple[str, str]
 ) -> None:
     """Score an alignment again from its path.
 

@@ -9,14 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.databases.alphabet_guesses import (
-    TRANSLATE,
-    Guess,
-    are_two_kinds,
-    reconciled,
-    refusal,
-    reinterpreted,
-)
+from clalign.databases.alphabet_guesses import TRANSLATE, Guess, are_two_kinds, reconciled, refusal, reinterpreted
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.spec import PairwiseSpec

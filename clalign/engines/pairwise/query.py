@@ -403,11 +403,7 @@ def card_of_query(inputs: PairwiseInputs, number: int, spec: PairwiseSpec) -> Ca
 
 
 def card_with(
-    card: Card,
-    inputs: PairwiseInputs,
-    search: QuerySearch,
-    statistics: Statistics | None,
-    fitted: Statistics | None,
+    card: Card, inputs: PairwiseInputs, search: QuerySearch, statistics: Statistics | None, fitted: Statistics | None
 ) -> Card:
     """Return a card with the statistics that are shown and those that were fitted, or None for each."""
     curve = None

@@ -117,11 +117,7 @@ ALIGNMENTS = EngineTable(
     read=_read_alignments,
 )
 
-BATCHES = EngineTable(
-    name="pairwise_batches",
-    of="batches",
-    columns={"n_in_16_bits": Count, "n_in_32_bits": Count},
-)
+BATCHES = EngineTable(name="pairwise_batches", of="batches", columns={"n_in_16_bits": Count, "n_in_32_bits": Count})
 
 CHECKPOINTS = EngineTable(name="pairwise_checkpoints", of="unfinished", columns={"part": Line, "packed": bytes})
 """How far long pairs are, see `clalign.engines.pairwise.long_pairs`."""

@@ -277,12 +277,7 @@ def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, ses
 
 
 def _again(
-    session: Session,
-    query: PairwiseQuery,
-    target: Residues,
-    strand: int,
-    statistics: Statistics | None,
-    count: Count,
+    session: Session, query: PairwiseQuery, target: Residues, strand: int, statistics: Statistics | None, count: Count
 ) -> Domain:
     if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
         alignment = alignment_by_rows(query, target, count)

@@ -15,14 +15,7 @@ from clalign.execution.cluster import worker as tasks
 from clalign.execution.cluster.connection import LOOKING_SECONDS, Connection
 from clalign.execution.cluster.finalizers import Finalizers
 from clalign.execution.cluster.shard_placement import UNIT_PATIENCE, ShardPlacement, WorkersCutter
-from clalign.execution.cluster.worker_clients import (
-    MAX_TOGETHER,
-    TASK_SECONDS,
-    Payloads,
-    RemoteDevice,
-    Worker,
-    named,
-)
+from clalign.execution.cluster.worker_clients import MAX_TOGETHER, TASK_SECONDS, Payloads, RemoteDevice, Worker, named
 from clalign.execution.failures import Failure
 from clalign.execution.pace import Pace
 from clalign.execution.units import Finished, Unit

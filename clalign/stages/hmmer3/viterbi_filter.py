@@ -9,22 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import (
-    LOCAL_SHARE,
-    lane_backend,
-    lanes_group,
-    room_for,
-    stepped,
-)
+from clalign.compute.geometry import LOCAL_SHARE, lane_backend, lanes_group, room_for, stepped
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Tables
 from clalign.stages.hmmer3.model_groups import Form, Together, geometry_on, together
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, ScoringStage
 from clalign.stages.hmmer3.viterbi_filter_pairs import MAX_RESIDUES, PairSteps, pairs_of, skewed_tables
-from clalign.stages.hmmer3.viterbi_filter_tables import (
-    lanes_tables,
-    merges_steps,
-    striped_tables,
-)
+from clalign.stages.hmmer3.viterbi_filter_tables import lanes_tables, merges_steps, striped_tables
 from clalign.values.alphabets import N_CODES
 from clalign.values.devices import Device
 from clalign.values.local_profiles import LocalProfile

@@ -8,14 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
-from clalign.stages.plan7.viterbi_shapes import (
-    VARIANTS,
-    can_strip,
-    start_item,
-    start_lanes,
-    start_vector,
-    strips_pay,
-)
+from clalign.stages.plan7.viterbi_shapes import VARIANTS, can_strip, start_item, start_lanes, start_vector, strips_pay
 from clalign.values.hits import Scores
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch

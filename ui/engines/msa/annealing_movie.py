@@ -19,22 +19,10 @@ from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.row_alignments import RowAlignment
 
 from ... import formatting, theme
-from ...models.alignment.row_colors import (
-    CODES,
-    FIRST_LETTER,
-    Coloring,
-    Composition,
-    coloring,
-    value_coloring,
-)
+from ...models.alignment.row_colors import CODES, FIRST_LETTER, Coloring, Composition, coloring, value_coloring
 from ...models.alignment.row_measures import looks_nucleic
 from ...models.alignment.rows_view import Cells
-from ...views.alignment.rows_painter import (
-    LEFT,
-    RowsStyle,
-    paint_cells,
-    span,
-)
+from ...views.alignment.rows_painter import LEFT, RowsStyle, paint_cells, span
 from ...views.charts.pictures import png
 from .run_data import MEASURE_NAMES, AlignedRun, factor_words, judged
 

@@ -11,13 +11,7 @@ from clalign.common.escapes import escaped
 
 from ... import formatting, theme
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.parts import (
-    ElidedLabel,
-    IconButton,
-    label,
-    row,
-    stacked,
-)
+from ...views.widgets.parts import ElidedLabel, IconButton, label, row, stacked
 from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import path_of
 from .run_view import AlignedRunView

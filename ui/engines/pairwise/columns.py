@@ -10,13 +10,7 @@ from clalign.formats.pairwise_rows import PairRow
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hit_table import (
-    CELLS,
-    Hits,
-    TableKind,
-    sets_of,
-    shown,
-)
+from ...models.results.hit_table import CELLS, Hits, TableKind, sets_of, shown
 
 
 def row_of(hit: HitRow, hits: Hits) -> PairRow | None:

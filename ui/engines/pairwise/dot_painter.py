@@ -150,12 +150,7 @@ def part_around(plot: DotPlot, shown: QRectF) -> tuple[tuple[int, int], tuple[in
 
 
 def paint_dots(
-    painter: QPainter,
-    area: QRectF,
-    plot: DotPlot,
-    images: Sequence[DotImage | None],
-    shown: QRectF,
-    style: DotStyle,
+    painter: QPainter, area: QRectF, plot: DotPlot, images: Sequence[DotImage | None], shown: QRectF, style: DotStyle
 ) -> QRectF:
     """Draw the visible part of a plot, later images over earlier ones; return the area of its dots."""
     colors, frame = style.colors, frame_of(area, shown)

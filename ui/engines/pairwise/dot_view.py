@@ -7,18 +7,8 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from ... import formatting, theme
-from ...models.results.missing_files import (
-    LOCATE_TITLE,
-    can_be_located,
-    without_ways,
-)
-from ...views.widgets.parts import (
-    ElidedLabel,
-    IconButton,
-    button,
-    label,
-    row,
-)
+from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
+from ...views.widgets.parts import ElidedLabel, IconButton, button, label, row
 from .dot_painter import (
     DEFAULT_LEVEL,
     DotImage,

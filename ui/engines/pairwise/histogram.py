@@ -14,13 +14,7 @@ from clalign.runs.run_file import open_run
 from clalign.values.karlin_altschul import Statistics
 
 from ... import formatting
-from ...models.charts.histogram import (
-    Curve,
-    Histogram,
-    drawn_bins,
-    finite,
-    joined,
-)
+from ...models.charts.histogram import Curve, Histogram, drawn_bins, finite, joined
 
 MAX_BARS = 2000
 """Scores beyond which bars are joined."""

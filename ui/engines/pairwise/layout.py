@@ -13,14 +13,7 @@ from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 from ... import formatting
-from ...models.alignment.alignment_layout import (
-    MIN_COLUMNS,
-    Layout,
-    Line,
-    fasta_record,
-    ruler,
-    title_lines,
-)
+from ...models.alignment.alignment_layout import MIN_COLUMNS, Layout, Line, fasta_record, ruler, title_lines
 
 
 def pair_title(row: PairRow) -> list[str]:

@@ -10,13 +10,7 @@ from clalign.engines.plan7.columns import FILTER_HINT, HITS, SETS, Row
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hit_table import (
-    Cell,
-    Hits,
-    TableKind,
-    sets_of,
-    shown,
-)
+from ...models.results.hit_table import Cell, Hits, TableKind, sets_of, shown
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:

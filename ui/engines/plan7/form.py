@@ -10,9 +10,7 @@ from PySide6.QtWidgets import QComboBox
 from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, SearchSpec, replaced_by
 
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import (
-    OptionForm,
-)
+from ...views.widgets.option_form import OptionForm
 from ...views.widgets.parts import allow_entry
 
 CUSTOM = "own"

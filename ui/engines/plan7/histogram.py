@@ -26,23 +26,12 @@ from clalign.values.evalues import (
 from clalign.values.profiles import Calibration
 
 from ... import formatting
-from ...models.charts.histogram import (
-    CUTOFF_WORDS,
-    Curve,
-    Histogram,
-    drawn_bins,
-    finite,
-    joined,
-)
+from ...models.charts.histogram import CUTOFF_WORDS, Curve, Histogram, drawn_bins, finite, joined
 
 ScoreKind = Literal["viterbi", "msv", "forward"]
 """HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that reached that filter."""
 
-AXES: dict[ScoreKind, str] = {
-    "viterbi": "score (bits)",
-    "msv": "MSV score (bits)",
-    "forward": "Forward score (bits)",
-}
+AXES: dict[ScoreKind, str] = {"viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)"}
 
 KIND_WORDS: dict[str, str] = {
     "forward": "Forward scores of those that reached it",

@@ -10,12 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from ... import formatting, theme
 from ...views.widgets.facts import facts_grid
-from ...views.widgets.parts import (
-    ScrolledCard,
-    clear_layout,
-    label,
-    row,
-)
+from ...views.widgets.parts import ScrolledCard, clear_layout, label, row
 from .logo_figure import percents
 from .logo_painter import LogoStyle, letter_color
 from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, node_facts, node_title, statistics_words

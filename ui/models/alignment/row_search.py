@@ -15,10 +15,7 @@ from clalign.values.row_alignments import RowAlignment
 
 MODES = {
     "text": ("Residues", "Consecutive letters, ignoring gaps"),
-    "prosite": (
-        "PROSITE pattern",
-        "As C-x(2,4)-C-{P}-[LIV]: x any residue, [..] one of these, {..} none",
-    ),
+    "prosite": ("PROSITE pattern", "As C-x(2,4)-C-{P}-[LIV]: x any residue, [..] one of these, {..} none"),
     "regex": (
         "Regular expression",
         "As N[^P][ST], on the residues without gaps; case does not matter, and * or + mean 100 residues at most",

@@ -21,10 +21,7 @@ from .family_colors import family_colors
 
 RULE_WORDS = {
     "auto": ("Overlaps: automatic", "By clans if there is a table of them, else by the best E-value"),
-    "clans": (
-        "Overlaps: by clans",
-        "The best E-value of overlapping domains of a clan, as in Pfam",
-    ),
+    "clans": ("Overlaps: by clans", "The best E-value of overlapping domains of a clan, as in Pfam"),
     "best": ("Overlaps: best E-value", "The best E-value of all that overlap"),
     "all": ("Overlaps: show all", "Everything, overlapping or not"),
 }

@@ -105,9 +105,7 @@ class TableKind:
 
 
 def shown(
-    columns: Iterable[Column],
-    cells: Mapping[str, tuple[Cell | None, int, bool]],
-    row_of: RowOf = no_row,
+    columns: Iterable[Column], cells: Mapping[str, tuple[Cell | None, int, bool]], row_of: RowOf = no_row
 ) -> tuple[ShownColumn, ...]:
     """Return the columns of the window with their widths and initial visibility.
 

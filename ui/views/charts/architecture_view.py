@@ -10,24 +10,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QStackedWidget, QWidget
 
 from ... import formatting
-from ...models.charts.architectures import (
-    GROUP_COLUMNS,
-    RULE_WORDS,
-    ArchitectureRequest,
-    Architectures,
-    Bars,
-)
+from ...models.charts.architectures import GROUP_COLUMNS, RULE_WORDS, ArchitectureRequest, Architectures, Bars
 from ...models.widgets.text_table import TextTable
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import (
-    EmptyPanel,
-    IconButton,
-    LazyView,
-    row,
-    shrinking,
-    split,
-    stacked,
-)
+from ..widgets.parts import EmptyPanel, IconButton, LazyView, row, shrinking, split, stacked
 from ..widgets.text_table_view import TextTableView
 from ..widgets.wait_sign import WaitLine
 from .architecture_canvas import ArchitectureCanvas

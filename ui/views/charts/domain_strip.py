@@ -13,11 +13,7 @@ from clalign.values.hits import Domain, Hit
 
 from ... import formatting, theme
 from ...models.results.hit_table import NO_DOMAIN
-from ...models.results.hits_model import (
-    ROW_ROLE,
-    RULE_ROLE,
-    HitsModel,
-)
+from ...models.results.hits_model import ROW_ROLE, RULE_ROLE, HitsModel
 
 Index = QModelIndex | QPersistentModelIndex
 

@@ -7,11 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFileDialog, QLineEdit, QRadioButton
 
-from ..widgets.parts import (
-    button,
-    label,
-    row,
-)
+from ..widgets.parts import button, label, row
 from ..widgets.sheet import Sheet
 from .pictures import FORMATS
 

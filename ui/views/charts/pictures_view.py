@@ -15,17 +15,7 @@ from clalign.engines.pictures import KINDS, Asked, HitPicture
 from ... import formatting
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import TextColumn, TextTable
-from ..widgets.parts import (
-    ElidedLabel,
-    IconButton,
-    LazyView,
-    allow_entry,
-    button,
-    label,
-    row,
-    shrinking,
-    stacked,
-)
+from ..widgets.parts import ElidedLabel, IconButton, LazyView, allow_entry, button, label, row, shrinking, stacked
 from ..widgets.text_table_view import TextTableView, TurningSplitter
 from ..widgets.wait_sign import WaitLine
 from .drawing_view import DrawingView

@@ -4,10 +4,7 @@ from clalign.engines import exports as shared
 from clalign.engines.exports import SPECIES, Export
 from clalign.engines.lazy_imports import LazyImport
 
-_SEQUENCES, _TABLES = (
-    "clalign.engines.plan7.exports.sequences",
-    "clalign.engines.plan7.exports.tables",
-)
+_SEQUENCES, _TABLES = ("clalign.engines.plan7.exports.sequences", "clalign.engines.plan7.exports.tables")
 
 TEXT = Export(
     "text",

@@ -11,14 +11,7 @@ from msgspec.structs import replace
 from clalign.engines.columns import table_lines
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.columns import Row
-from clalign.engines.plan7.exports.source import (
-    Query,
-    chosen_domains,
-    hits,
-    places,
-    queries,
-    sides,
-)
+from clalign.engines.plan7.exports.source import Query, chosen_domains, hits, places, queries, sides
 from clalign.engines.plan7.exports.source import Source as RunSource
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.profile_stockholm import AlignedRow

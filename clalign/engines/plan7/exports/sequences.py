@@ -9,12 +9,7 @@ from typing import TextIO
 from clalign.engines.export import described, flanked, write_lines
 from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
 from clalign.engines.plan7.exports.rows import Source
-from clalign.engines.plan7.exports.source import (
-    chosen_domains,
-    hits,
-    profile_queries,
-    queries,
-)
+from clalign.engines.plan7.exports.source import chosen_domains, hits, profile_queries, queries
 from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
 from clalign.formats.writers import fasta_record
 

@@ -8,15 +8,7 @@ from typing import TextIO
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer3_tables
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
-from clalign.engines.plan7.exports.source import (
-    Query,
-    Source,
-    hits,
-    places,
-    sides,
-    widths,
-    write_by_query,
-)
+from clalign.engines.plan7.exports.source import Query, Source, hits, places, sides, widths, write_by_query
 from clalign.formats import json_lines
 from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit

@@ -22,11 +22,7 @@ from clalign.engines.plan7.exports.source import (
     queries,
     write_by_query,
 )
-from clalign.engines.plan7.exports.text_of_hmmer3 import (
-    write_hmmer3_head,
-    write_hmmer3_query,
-    write_hmmer3_scan,
-)
+from clalign.engines.plan7.exports.text_of_hmmer3 import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.evalues import bits, hmmer2_pvalue

@@ -11,19 +11,8 @@ import numpy.typing as npt
 
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer3_text as text
-from clalign.engines.plan7.exports.source import (
-    Query,
-    Source,
-    hits,
-    queries,
-    sides,
-    target_widths,
-)
-from clalign.engines.plan7.hmmer3.funnel import (
-    FILTERS,
-    funnel_of,
-    survivors_of,
-)
+from clalign.engines.plan7.exports.source import Query, Source, hits, queries, sides, target_widths
+from clalign.engines.plan7.hmmer3.funnel import FILTERS, funnel_of, survivors_of
 
 FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
 """What HMMER calls the filters."""

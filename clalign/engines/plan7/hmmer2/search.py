@@ -12,12 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
-from clalign.engines.plan7.hmmer2.domains import (
-    ScoredDomain,
-    corrected_domains,
-    counting_domains,
-    uncorrected_domains,
-)
+from clalign.engines.plan7.hmmer2.domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
 from clalign.engines.plan7.hmmer3.domain_limits import Hmmer2DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import Targets

@@ -8,12 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from clalign.engines.plan7.hmmer3.funnel import (
-    FILTERS,
-    limit_of,
-    pvalues_of,
-    was_run,
-)
+from clalign.engines.plan7.hmmer3.funnel import FILTERS, limit_of, pvalues_of, was_run
 from clalign.engines.plan7.hmmer3.survivors import Survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
 from clalign.runs.contradictions import Judgment, nothing_more
