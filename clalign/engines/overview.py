@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from clalign.errors import DamagedRun
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_columns import AlignedParts, read_aligned_parts
-from clalign.runs.queries import HitQueries
+from clalign.runs.queries import AllScores, HitQueries
 from clalign.runs.run_file import open_run
 from clalign.values.documents import Card
 from clalign.values.similarity_orders import order_alike
@@ -202,7 +202,7 @@ def _coverages(cards: list[Card], parts: AlignedParts) -> list[float]:
     return [float(share) for share in found]
 
 
-def _matrix(found: Any, hits: HitQueries, context: JobContext) -> HitMatrix:
+def _matrix(found: AllScores, hits: HitQueries, context: JobContext) -> HitMatrix:
     queries, columns = np.unique(found.queries, return_inverse=True)
     targets, rows = np.unique(found.rows, return_inverse=True)
     by_column, by_row = order_alike(

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.compute.sessions import Check, KernelSession, Session, Stage
+from clalign.compute.sessions import AnyStage, Check, KernelSession, Session
 from clalign.errors import ClalignError
 from clalign.formats.matrices import DEFAULT_PROTEIN, load_matrix, usual_gaps
 from clalign.labs.measuring import Row
@@ -60,8 +60,8 @@ USED_UP = 0.4
 class Job(Struct, frozen=True):
     """A batch, a model, the cells of both, and the bytes that must at least be read or written in global memory."""
 
-    batch: Any
-    model: Any
+    batch: SequenceBatch | PairBatch
+    model: object
     cells: float
     n_bytes: float
 
@@ -84,7 +84,7 @@ class EngineKernel(Struct, frozen=True):
     """
 
     name: str
-    stage: Stage[Any, Any, Any]
+    stage: AnyStage
     numbers: Numbers
     operations: int
     make: Callable[[np.random.Generator, int, int, int], Job]
@@ -96,7 +96,7 @@ def _sequences(rng: np.random.Generator, n: int, length: int) -> SequenceBatch:
     return SequenceBatch(random_codes(rng, n * length), offsets, np.arange(n, dtype=np.int64))
 
 
-def _of_profile(make: Callable[[np.random.Generator, int], Any], node_bytes: int) -> Callable[..., Job]:
+def _of_profile(make: Callable[[np.random.Generator, int], object], node_bytes: int) -> Callable[..., Job]:
     def job(rng: np.random.Generator, n: int, length: int, nodes: int) -> Job:
         n_bytes = n * (length + 4) + node_bytes * nodes
         return Job(_sequences(rng, n, length), make(rng, nodes), n * length * nodes, n_bytes)

@@ -125,7 +125,7 @@ def option(default: Any, flag: str, label: str, text: str, group: str, **more: A
     return field(default=default, metadata={"flag": flag, "label": label, "help": text, "group": group, **more})
 
 
-def has_meaning(option: dataclasses.Field[Any], spec: type, values: Mapping[str, object]) -> bool:
+def has_meaning(option: dataclasses.Field[object], spec: type, values: Mapping[str, object]) -> bool:
     """Return whether an option of a spec has a meaning beside some values of other fields, else their defaults."""
     defaults = {f.name: f.default for f in dataclasses.fields(spec)}
     when: Mapping[str, Collection[object]] = option.metadata.get("when", {})

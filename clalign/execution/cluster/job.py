@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from queue import Empty
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from clalign.compute.opening import CHECK_SECONDS
 from clalign.errors import DeviceError, DeviceNotFound
@@ -18,7 +18,7 @@ from clalign.execution.cluster.shard_placement import UNIT_PATIENCE, ShardPlacem
 from clalign.execution.cluster.worker_clients import MAX_TOGETHER, TASK_SECONDS, Payloads, RemoteDevice, Worker, named
 from clalign.execution.failures import Failure
 from clalign.execution.pace import Pace
-from clalign.execution.units import Finished, Unit
+from clalign.execution.units import Cutter, Finished, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext
 from clalign.values.devices import Device
@@ -68,7 +68,7 @@ class ClusterJob:
         self._connection, self._words, self._context, self._warn = connection, words, context, warn
         self._pick_device = pick_device
         self._devices: list[RemoteDevice] = []
-        self._no_cutter: Any = object()  # stands for the cutter of this process, which computes no rows
+        self._no_cutter = cast("Cutter", object())  # stands for the cutter of this process, which computes no rows
         self._asked: dict[str, tuple[str, Task]] = {}
         self._known: set[str] = set()
         self._placement: ShardPlacement | None = None
