@@ -253,10 +253,6 @@ class MainWindow(Workbench):
         menu.setToolTipsVisible(True)
         self.actions_.fill_menu(menu, "Alignment")
 
-    def _dress_anew(self, choices: dict[str, object]) -> None:
-        if choices.keys() & {"theme", "contrast"}:
-            self.dress()
-
     def start_tour(self) -> None:
         """Start the tour."""
         self.tour.begin()
