@@ -101,7 +101,8 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 
 @pytest.fixture
 def funnel(qtbot: Any, page: ResultsPage) -> FunnelView:
-    QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
+    page.show_tab("funnel")
     assert page.tab == "funnel"
     qtbot.waitUntil(lambda: bool(page.funnel.rows))
     return page.funnel
@@ -205,10 +206,7 @@ def test_steps_in_words() -> None:
 def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None:
     window = page.window()
     page.hits.table.choose_row(0)
-    press(window.details, "Explain")
-    assert isinstance(window.sheets.sheet, ExplainSheet)
-    window.sheets.close_sheet()
-    press(page.hits, "Explain")
+    press(page.hit, "Explain")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
     qtbot.waitUntil(lambda: bool(sheet.value))

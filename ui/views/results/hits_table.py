@@ -140,6 +140,11 @@ class HitsTable(Table):
         self._squeeze()
         self._widen_names()
         super().fill()
+        place = self._place("name")
+        spare = self.viewport().width() - self.horizontalHeader().length()
+        if self._is_squeezed and spare > 0 and self.columnWidth(place) == self._name_widths.get(place):
+            self._name_widths[place] += spare  # what the description leaves
+            self.setColumnWidth(place, self._name_widths[place])
 
     def _squeeze(self) -> None:
         """Hide the description where it would push the numbers out of view, and show it again where there is room."""

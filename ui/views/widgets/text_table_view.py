@@ -85,4 +85,6 @@ class TurningSplitter(QSplitter):
 
     def share(self) -> None:
         """Give both parts their initial shares."""
-        self.setSizes([280, 200] if self.orientation() == Qt.Orientation.Horizontal else self._heights)
+        width = self.width()
+        beside = [width * 7 // 12, width * 5 // 12]
+        self.setSizes(beside if self.orientation() == Qt.Orientation.Horizontal else self._heights)
