@@ -169,7 +169,7 @@ def test_hmmer2_has_no_funnel_and_one_kind_of_scores(
     assert not page.strip.kinds.isVisible()
     assert page.run.histogram.fit is not None
     assert not page.has_tab("funnel"), "a tab with nothing in it"
-    QTest.keyClick(page.window(), Qt.Key.Key_9, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_2, CTRL)
     assert page.tab == "hits"
 
 

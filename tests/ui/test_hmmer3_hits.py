@@ -170,6 +170,7 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 
 
 def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> None:
+    page.window().resize(1280, 640)
     page.hits.table.choose_row(1)
     page.show_alignment()
     table = page.hit.tables.table()

@@ -257,7 +257,7 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
 
 def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage, press: Press) -> None:
     window = page.window()
-    for tab in ("profile", "hits"):  # the highest of the tabs has been looked at
+    for tab in ("query", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
         qtbot.waitUntil(page.places[tab].isVisible)
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
