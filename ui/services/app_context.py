@@ -87,7 +87,8 @@ class AppContext(QObject):
         """Show the start page."""
         self.window.center.setCurrentWidget(self.window.start)
         self.window.start.setFocus()
-        self.window.details.show_source(None)
+        if self.window.details.shows_facts:  # of the page that was left
+            self.window.details.show_source(None)
         self.window.setWindowTitle("clalign")
         self.update_actions()
 

@@ -59,7 +59,7 @@ MAX_LOGO_HEIGHT = 900
 MIN_HITS_LOGO = 110
 """Pixels."""
 
-SHARES = 420, 230
+SHARES = 370, 280
 """Pixels of logo and node in a window of usual size, in which the states of a node fit."""
 
 
