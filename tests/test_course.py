@@ -124,3 +124,12 @@ def test_a_pause_is_no_time_of_work() -> None:
         course.take({"stage": "search", "done": 1e9 * (10 + now), "total": 2e10, "unit": "cells"}, 1000.0 + now)
         assert course.seconds_left is None or course.seconds_left < 15.0
     assert course.rate == pytest.approx(1e9)
+
+
+def test_a_pause_within_a_stage_is_no_time() -> None:
+    course = Course()
+    for done, now in ((0.0, 0.0), (40.0, 1.0)):
+        course.take({"stage": "search", "done": done, "total": 100.0, "unit": "cells", "forecast": {"rate": 40.0}}, now)
+    course.hold()
+    course.take({"stage": "search", "done": 50.0, "total": 100.0, "unit": "cells"}, 9.0)
+    assert 0 < course.fraction < 1

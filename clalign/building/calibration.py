@@ -115,6 +115,11 @@ def calibrated(hmm: Hmm, session: Session, sequences: RandomSequences, tail: flo
     tail : float
         Share of the Forward scores that the exponential tail is fitted to.
 
+    Raises
+    ------
+    ArithmeticError
+        If the scores have no such distribution, as those of a profile that prefers no residue.
+
     References
     ----------
     Eddy, PLoS Comput. Biol. 4, e1000069 (2008): distributions of local scores.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
@@ -33,6 +34,7 @@ from clalign.building.sums import normalized
 from clalign.building.weights import by_clusters, by_tree, clusters, position_based
 from clalign.compute.sessions import Session
 from clalign.errors import ClalignError
+from clalign.formats.numbers import finite
 from clalign.values.alphabets import Alphabet
 from clalign.values.local_profiles import occupancy
 from clalign.values.local_scores import background
@@ -44,6 +46,9 @@ Floats = npt.NDArray[np.float32]
 GAPS = b"-._~"
 """Characters of an annotation that stand for no column of the reference."""
 
+
+NO_SCORE = -99999.0
+"""What stands in place of a cutoff for domains that is not given."""
 
 TIMES_WITHOUT_TAIL = 4
 """Limit of the lengths of hits, in nodes, where no share of them may be longer."""
@@ -178,7 +183,12 @@ class Builder:
         return conditional(scores_of(matrix, self.alphabet), self.alphabet)
 
     def _calibrated(self, hmm: Hmm) -> Hmm:
-        return calibrated(hmm, self.session, self.sequences, self.spec.tail)
+        self.check()
+        try:
+            return calibrated(hmm, self.session, self.sequences, self.spec.tail)
+        except ArithmeticError:
+            reason = "no statistics fit the scores of its profile, which prefers no residue."
+            raise NoProfile(reason, "Add rows or residues.") from None
 
     def _digital(self, alignment: RowAlignment) -> DigitalRows:
         rows = DigitalRows.of_cells(alignment.cells, self.alphabet)
@@ -195,14 +205,13 @@ class Builder:
     def _weights(self, rows: DigitalRows, alignment: RowAlignment) -> npt.NDArray[np.float64]:
         spec = self.spec
         if spec.weighting == "given":
-            given = {name: float(text) for name, tag, text in alignment.notes.rows if tag == "WT"}
-            return np.array([given.get(name, 1.0) for name in alignment.names])
+            return _given_weights(alignment)
         if spec.weighting == "pb":
             return position_based(rows, self._reference(alignment) if spec.by_hand else None)
         if spec.weighting == "gsc":
             return by_tree(rows, self.check)
         if spec.weighting == "blosum":
-            return by_clusters(rows, spec.wid)
+            return by_clusters(rows, spec.wid, self.check)
         return np.ones(len(rows.codes))
 
     @staticmethod
@@ -234,7 +243,7 @@ class Builder:
         if spec.effective_number == "none":
             return float(n_rows)
         if spec.effective_number == "clust":
-            return float(clusters(rows, spec.eid).max() + 1)
+            return float(clusters(rows, spec.eid, self.check).max() + 1)
         least = TARGETS[self.alphabet.name] if spec.ere is None else spec.ere
         target = target_entropy(len(counts.match) - 1, least, spec.esigma)
         return by_entropy(counts, n_rows, self.background, self.prior, target)
@@ -243,7 +252,7 @@ class Builder:
         self, found: Counts, alignment: RowAlignment, name: str, columns: npt.NDArray[np.int64], effective: float
     ) -> Hmm:
         """Return the profile with what the alignment says of its nodes."""
-        notes = dict(reversed(alignment.notes.file))
+        notes = dict(alignment.notes.file)  # of several the last one counts, as in HMMER
 
         def of_nodes(tag: str) -> str:
             text = alignment.notes.columns.get(tag)
@@ -298,6 +307,33 @@ def composition(found: Counts) -> Floats:
 
 
 def _scores(text: str | None) -> tuple[float, float] | None:
-    """Return the pair of scores that an annotation gives, of which one stands for both."""
-    words = (text or "").replace(";", " ").split()
-    return (float(words[0]), float(words[1] if len(words) > 1 else words[0])) if words else None
+    """Return the pair of scores that an annotation gives; HMMER writes a number of its own where there is only one."""
+    words = (text or "").replace(";", " ").split()[:2]
+    if not words:
+        return None
+    scores = [_number(word, "a score") for word in words]
+    return scores[0], scores[1] if len(scores) > 1 else NO_SCORE
+
+
+def _given_weights(alignment: RowAlignment) -> npt.NDArray[np.float64]:
+    """Return the weights that the rows of an alignment are given; all alike where none is."""
+    given = {name: text for name, tag, text in alignment.notes.rows if tag == "WT"}
+    if not given:
+        return np.ones(alignment.n_rows)
+    if missing := next((name for name in alignment.names if name not in given), None):
+        raise NoProfile(f'the row "{missing}" has no weight, but others have.', "Give it one, or leave out --wgiven.")
+    return np.array([_number(given[name], "a weight", 0.0) for name in alignment.names])
+
+
+def _number(text: str, what: str, least: float = -math.inf) -> float:
+    """Return a number of an annotation.
+
+    Raises
+    ------
+    NoProfile
+        If it is none.
+    """
+    value = finite(text)
+    if value is None or value < least:
+        raise NoProfile(f'"{text[:40]}" is not {what}.', "Correct the annotation.")
+    return value

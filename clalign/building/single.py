@@ -150,7 +150,7 @@ def consensus_of_sequence(codes: npt.NDArray[np.uint8], match: npt.NDArray[np.fl
 
 
 def residues_of(rows: DigitalRows) -> npt.NDArray[np.uint8]:
-    """Return the codes of the only row without gaps and missing data."""
+    """Return the codes of the only row without gaps, missing data and ``*``."""
     codes = rows.codes[0]
-    kept: npt.NDArray[np.uint8] = codes[(codes != rows.gap) & (codes != rows.missing)]
+    kept: npt.NDArray[np.uint8] = codes[(codes != rows.gap) & (codes < rows.missing - 1)]
     return kept

@@ -14,11 +14,20 @@ MAX_SAMPLE_LENGTH = 100_000
 MIN_INSERTION = 5
 """Least value of the longest insertion that is counted."""
 
+MIN_WINDOW = 4
+"""Least value of the longest hit."""
+
 SHARES = {
-    "symfrac": 1.0, "fragthresh": 1.0, "wid": 1.0, "eid": 1.0, "tail": 1.0, "window_tail": 1.0, "popen": 0.5,
-    "pextend": 1.0,
-}  # fmt: skip
-"""Limits of the options that are shares or probabilities."""
+    "symfrac": 1.0,
+    "fragthresh": 1.0,
+    "wid": 1.0,
+    "eid": 1.0,
+    "window_tail": 1.0,
+}
+"""Greatest values of shares and probabilities."""
+
+BELOW = {"tail": (1e-12, 1.0), "popen": (0.0, 0.5), "pextend": (0.0, 1.0)}
+"""Least values of others, and limits that they must not reach."""
 
 MODEL_COLUMNS = "Model columns"
 WEIGHTS = "Weights"
@@ -99,6 +108,14 @@ class BuildSpec:
         for name, limit in SHARES.items():
             if (value := getattr(self, name)) is not None and not 0.0 <= value <= limit:
                 raise OptionError(f"{flag_of(name, BuildSpec)} is {value:g}.", f"Give a number from 0 to {limit:g}.")
+        for name, (least, limit) in BELOW.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value < limit:
+                raise OptionError(
+                    f"{flag_of(name, BuildSpec)} is {value:g}.", f"Give a number from {least:g} to less than {limit:g}."
+                )
+        if self.window is not None and self.window < MIN_WINDOW:
+            raise OptionError(f"--w_length is {self.window}.", f"Give a number from {MIN_WINDOW} on.")
         if self.max_insert is not None and self.max_insert < MIN_INSERTION:
             raise OptionError(f"--maxinsertlen is {self.max_insert}.", f"Give a number from {MIN_INSERTION} on.")
         for name in ("effective_number", "ere", "esigma"):
@@ -107,8 +124,9 @@ class BuildSpec:
                 flag = "--eset" if name == "effective_number" else flag_of(name, BuildSpec)
                 raise OptionError(f"{flag} is {value:g}.", "Give a number above 0.")
         for name in ("msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n"):
-            if not 1 <= getattr(self, name) <= MAX_SAMPLE_LENGTH:
+            least = 2 if name.endswith("_n") else 1  # a single score has no distribution
+            if not least <= getattr(self, name) <= MAX_SAMPLE_LENGTH:
                 raise OptionError(
                     f"{flag_of(name, BuildSpec)} is {getattr(self, name)}.",
-                    f"Give a number from 1 to {MAX_SAMPLE_LENGTH:,}.",
+                    f"Give a number from {least} to {MAX_SAMPLE_LENGTH:,}.",
                 )

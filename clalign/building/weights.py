@@ -105,7 +105,7 @@ def identities(rows: DigitalRows, row: int, others: npt.NDArray[np.int64]) -> We
     return shares
 
 
-def clusters(rows: DigitalRows, share: float) -> npt.NDArray[np.int64]:
+def clusters(rows: DigitalRows, share: float, check: Callable[[], None] = lambda: None) -> npt.NDArray[np.int64]:
     """Return the number of each row's cluster by single linkage of rows with a share of identical residues or more."""
     n = len(rows.codes)
     found, n_clusters = np.full(n, -1, np.int64), 0
@@ -113,6 +113,7 @@ def clusters(rows: DigitalRows, share: float) -> npt.NDArray[np.int64]:
         waiting = [int(left[0])]
         found[waiting] = n_clusters
         while waiting:
+            check()
             row = waiting.pop()
             others = np.flatnonzero(found < 0)
             linked = others[identities(rows, row, others) >= share]
@@ -122,7 +123,7 @@ def clusters(rows: DigitalRows, share: float) -> npt.NDArray[np.int64]:
     return found
 
 
-def by_clusters(rows: DigitalRows, share: float) -> Weights:
+def by_clusters(rows: DigitalRows, share: float, check: Callable[[], None] = lambda: None) -> Weights:
     """Return one weight for each cluster of similar rows, divided among its rows (float64[n_rows]).
 
     References
@@ -131,7 +132,7 @@ def by_clusters(rows: DigitalRows, share: float) -> Weights:
     """
     if len(rows.codes) == 1:
         return np.ones(1)
-    found = clusters(rows, share)
+    found = clusters(rows, share, check)
     return _scaled(1.0 / np.bincount(found)[found])
 
 

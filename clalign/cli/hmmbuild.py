@@ -133,11 +133,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Build the profiles and show their sizes."""
     from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
+    from clalign.formats.matrices import is_matrix_file
     from clalign.formats.writers import whole_file
 
     spec = spec_of(arguments)
     output, alignment = arguments.output, input_path(arguments.alignment)
-    check_places(filter(None, (output, arguments.summary)), (alignment,))
+    matrix = [arguments.matrix] if arguments.matrix and is_matrix_file(arguments.matrix) else []
+    check_places(filter(None, (output, arguments.summary)), (alignment, *matrix))
     warn_about_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
@@ -150,11 +152,11 @@ def run(arguments: argparse.Namespace) -> int:
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(built.read_text(encoding="utf-8"), end="")
-            return 0
     lines = summary_lines(value)
     if arguments.summary:
         with enough_read(), whole_file(arguments.summary) as stream:
             stream.writelines(f"{line}\n" for line in lines)
+    if arguments.summary or output == "-":
         return 0
     show("\n".join(lines))
     n = len(value["profiles"])

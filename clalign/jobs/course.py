@@ -138,8 +138,9 @@ class Course:
         elif not self._is_compiling:
             self._stage_seconds += passed
             self._measure(max(0.0, done - self.done), passed)
-            if self.unit == "cells" and self._forecast.get("rate") and self._stage_rate.units:
-                measured = self._stage_rate.units / self._stage_rate.seconds
+            rate = self._stage_rate
+            if self.unit == "cells" and self._forecast.get("rate") and rate.units and rate.seconds:
+                measured = rate.units / rate.seconds
                 self._slowness = min(max(float(self._forecast["rate"]) / measured, 1 / MAX_SLOWNESS), MAX_SLOWNESS)
         self._is_compiling = False
         if done > self.done or not self.is_working:

@@ -102,13 +102,17 @@ def hmmer2_pvalue(score: np.float32, calibration: Calibration | None) -> float:
     return min(bound, tail)
 
 
+LEAST_RAW = -(2**30)
+"""Integer score (1/1000 bit) below all that sequences have: that of a limit which all pass."""
+
+
 def hmmer2_least_score(evalue: float, n_targets: float, calibration: Calibration | None) -> int:
     """Return the least integer score (1/1000 bit) whose E-value does not exceed a limit.
 
     P-values fall with the score, so one comparison of integers stands for the E-value of each
     sequence. Without any such score the result is larger than every score.
     """
-    low, high = -(2**30), 2**30
+    low, high = LEAST_RAW, -LEAST_RAW
 
     def passes(raw: int) -> bool:
         return hmmer2_pvalue(bits(raw), calibration) * n_targets <= evalue

@@ -90,6 +90,7 @@ CASES = {
     "limit": (stockholm(BASES), ("--rna", "--w_length", "77")),
     "single": (stockholm({"one": PROTEINS["one"] + "XBU"}), ("--amino", "--singlemx", "--mx", "PAM30")),
     "single base": (stockholm({"a": BASES["a"]}), ("--dna", "--singlemx", "--popen", "0.01")),
+    "one score": (stockholm(PROTEINS, "#=GF GA 25", "#=GF DE one", "#=GF DE two"), ("--Eft", "1e-6")),
     "gaps": (stockholm(PROTEINS), ("--popen", "0.03", "--pextend", "0.6")),
 }  # fmt: skip
 
@@ -153,6 +154,10 @@ WRONG = {
     "a second row of one name": (stockholm(PROTEINS).replace("two ", "one "), 3, "one"),
     "a letter": (stockholm(PROTEINS).replace("SEFG", "S4FG"), 4, '"4"'),
     "a letter of no base": (stockholm(BASES).replace("ACGTACC", "ACGQACC"), 2, '"Q"'),
+    "a weight": (stockholm(PROTEINS, *(f"#=GS {name} WT abc" for name in PROTEINS)), 0, "abc"),
+    "a score": (stockholm(PROTEINS, "#=GF GA 25x"), 0, "25x"),
+    "only stops": (stockholm({"a": "*****"}), 0, "residues"),
+    "no preference": (stockholm({"a": "XXXX"}), 0, "statistics"),
     "no end": (stockholm(PROTEINS).replace("//\n", ""), 1, "//"),
     "a note of no row": (stockholm(PROTEINS, "#=GS nine AC A9"), 2, "nine"),
     "a name of two words": (stockholm(PROTEINS, "#=GF DE words", "#=GF ID two words"), 3, "ID"),
@@ -165,11 +170,13 @@ WRONG = {
 def test_what_is_wrong_in_an_alignment_is_told_with_its_line(tmp_path: Path, case: str) -> None:
     text, line, words = WRONG[case]
     (tmp_path / "x").write_text(text)
-    spec = BuildSpec(alphabet="dna" if "base" in case else "amino")
+    spec = BuildSpec(
+        alphabet="dna" if "base" in case else "amino", weighting="given" if "weight" in case else "pb", by_matrix=True
+    )
     with pytest.raises(InputError) as refused:
         build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), spec, REFERENCE, QuietContext())
     assert words in refused.value.reason
-    assert refused.value.line == line if line else refused.value.line is not None
+    assert refused.value.line == line if line else (line == 0 or refused.value.line is not None)
     assert not (tmp_path / "x.hmm").exists()
 
 

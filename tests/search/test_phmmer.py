@@ -98,3 +98,28 @@ def test_options_of_other_commands_are_refused(files: dict[str, Path], capsys: p
     both = str(files["queries"]), str(files["targets"])
     assert main(["phmmer", "--cut_ga", *both]) == ExitCode.USAGE
     assert main(["hmmsearch", "--popen", "0.1", *both]) == ExitCode.USAGE
+
+
+def test_a_matrix_from_a_file_belongs_to_the_run(files: dict[str, Path], tmp_path: Path) -> None:
+    letters = "ACDEFGHIKLMNPQRSTVWY"
+
+    def write(match: int) -> None:
+        rows = [[str(match if a == b else -2) for b in letters] for a in letters]
+        lines = [
+            " ".join(["  ", *letters]),
+            *(f"{letter} {' '.join(row)}" for letter, row in zip(letters, rows, strict=True)),
+        ]
+        (tmp_path / "m.mat").write_text("\n".join(lines) + "\n")
+
+    write(5)
+    few, kept = tmp_path / "few.fasta", tmp_path / "x.clalign"
+    few.write_text(">t\nMKVLAAGIVGLLLAQWER\n")
+    options = {"device": "reference", "matrix": str(tmp_path / "m.mat"), **QUICK}
+    with clalign.phmmer(few, few, kept, **options) as found:
+        first = next(iter(found)).score
+    words = ["phmmer", "-q", "--mxfile", str(tmp_path / "m.mat"), str(few), str(few)]
+    assert main([*words, "-o", str(tmp_path / "m.mat")]) == ExitCode.INPUT
+    write(7)
+    assert main(["verify", "-q", "--device", "reference", str(kept)]) == ExitCode.UNREADABLE
+    with clalign.phmmer(few, few, **options) as found:
+        assert next(iter(found)).score != first

@@ -76,6 +76,7 @@ class LibraryController(Controller):
             self._page.search_changed.connect(lambda _: self._show_entries())
             self._page.action_requested.connect(self._act)
             self._app.window.center.addWidget(self._page)
+        self._page.search.selectAll()
         self._app.show_page(self._page, "Library of runs")
         self._app.window.details.show_source(None)  # what it showed belongs to another page
         self._read()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+from argparse import Namespace
 from itertools import islice
 
 from msgspec.structs import replace
@@ -42,6 +44,19 @@ def has_several(spec: Spec) -> bool:
     from clalign.formats.profiles import read_profiles
 
     return sum(1 for _ in islice(read_profiles(spec.paths[0]), 2)) > 1
+
+
+def matrix_file(given: SpecFields) -> dict[str, str]:
+    """Return the matrix, if it is a file."""
+    from clalign.formats.matrices import is_matrix_file
+
+    matrix = given.get("matrix")
+    return {"matrix": matrix} if matrix is not None and is_matrix_file(matrix) else {}
+
+
+def with_drawn_seed(values: SpecFields, given: Namespace) -> SpecFields:
+    """Return the fields of a spec with a seed that is drawn in the place of 0, so that profiles are the same later."""
+    return values | {"seed": secrets.randbelow(2**32 - 1) + 1} if values.get("seed") == 0 else values
 
 
 def has_several_sequences(spec: Spec) -> bool:
@@ -100,6 +115,8 @@ COMMANDS = {
         inputs=(Input("profiles", "SEQFILE", "queries: protein sequences; - is standard input"), _SEARCH.inputs[1]),
         preset={"direction": "sequence"},
         aliases={"matrix": "--mxfile"},
+        files=matrix_file,
+        values=with_drawn_seed,
         has_several=has_several_sequences,
     ),
 }

@@ -15,10 +15,11 @@ from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.queries import load_queries, matrix_digest
 from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.tables import SearchFacts
 from clalign.engines.plan7.targets import Targets, targets_of
 from clalign.errors import InputError
 from clalign.execution.estimate import Estimate
@@ -31,6 +32,7 @@ from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.documents import BegunFacts, Card, JobResult
+from clalign.values.evalues import LEAST_RAW
 from clalign.values.hits import Hit
 from clalign.values.local_profiles import LocalProfile, Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings
@@ -92,7 +94,12 @@ class ProfileWork(Struct):
         # One by one: of a large library there is no need to have all cards in memory.
         self.task.run.set_cards(card_of_search(hmm, spec, self.searched) for hmm in self.profiles)
         n_targets = card_of_search(self.profiles[0], spec, self.searched)["n_targets"]
-        return {"direction": spec.direction, "profiles_digest": self.digest, "n_targets": n_targets}
+        return {
+            "direction": spec.direction,
+            "profiles_digest": self.digest,
+            "matrix_digest": matrix_digest(spec),
+            "n_targets": n_targets,
+        }
 
     def cautions(self) -> Iterator[str]:
         """Yield what the user should know of the input."""
@@ -156,12 +163,13 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
         from clalign.engines.plan7.hmmer2.search import thresholds_for
 
         older = thresholds_for(hmm, spec, targets.n("hmmer2"))
+        reported = older.report_score if older.least_raw > LEAST_RAW else None
         return card | {
-            "report_score": older.report_score,
+            "report_score": reported,
             "include_score": older.least_significant_score,
             "n_targets": older.n_targets,
             "histogram_kind": "viterbi",
-            "histogram_report_score": older.report_score,
+            "histogram_report_score": reported,
         }
     settings = hmm.settings
     assert isinstance(settings, Hmmer3Settings)
@@ -233,6 +241,8 @@ def check_unchanged(run: RunFile, spec: SearchSpec, report: InputReport, profile
     check_counted(run, "database", report)
     if run.facts.profiles_digest != profiles_digest:
         raise InputError(spec.profiles, "the profiles have changed since this run began.", hint)
+    if isinstance(run.facts, SearchFacts) and run.facts.matrix_digest != matrix_digest(spec):
+        raise InputError(spec.matrix or spec.profiles, "the matrix has changed since this run began.", hint)
 
 
 def with_alphabet_of_profiles(

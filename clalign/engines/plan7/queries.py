@@ -8,26 +8,21 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from clalign.building.profiles import Builder
+from clalign.building.profiles import Builder, NoProfile
 from clalign.building.rows import code_table
+from clalign.building.single import DEFAULT_MATRIX, scores_of
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import kept_models, load_library
-from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import InputError
 from clalign.jobs import JobContext
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceDatabase
-
-OPTIONS = (
-    "matrix", "popen", "pextend", "msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n",
-    "tail", "seed",
-)  # fmt: skip
-"""Options on which the profile of a sequence depends; they have the same names in both specs."""
 
 
 def load_queries(
@@ -57,13 +52,15 @@ def load_queries(
     if not len(rows):
         hint = "Check whether this is the right file, and whether it is complete."
         raise InputError(spec.profiles, f"none of its records has residues ({len(queries):,}).", hint)
-    options = {name: getattr(spec, name) for name in OPTIONS}
-    digest = hashlib.sha256(f"{report.digest} {json.dumps(options, sort_keys=True)}".encode()).hexdigest()
+    options = {name: getattr(spec, name) for name in BUILD_OPTIONS}
+    scores = matrix_digest(spec)
+    digest = hashlib.sha256(f"{report.digest} {scores} {json.dumps(options, sort_keys=True)}".encode()).hexdigest()
 
     def made() -> Iterator[Hmm]:
         def make(session: Session) -> list[Hmm]:
             builder = Builder(BuildSpec(by_matrix=True, **options), AMINO, session, context.check)
-            return [_profile(builder, queries, int(row)) for row in rows]
+            found = [_profile(builder, queries, int(row), context) for row in rows]
+            return [hmm for hmm in found if hmm is not None]
 
         with opening_of(lambda: pick_device(spec.device), context) as opening:
             yield from opening.work(make, context.check, context.warn)
@@ -71,6 +68,25 @@ def load_queries(
     return kept_models(digest, made, keep and spec.seed != 0), report.digest
 
 
-def _profile(builder: Builder, queries: SequenceDatabase, row: int) -> Hmm:
+def matrix_digest(spec: SearchSpec) -> str | None:
+    """Return the SHA-256 of the scores of the matrix of a search with sequences; None of one with profiles.
+
+    Raises
+    ------
+    OptionError
+        If there is no such matrix.
+    """
+    if not spec.has_sequences:
+        return None
+    scores = scores_of(spec.matrix or DEFAULT_MATRIX["amino"], AMINO)
+    return hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest()
+
+
+def _profile(builder: Builder, queries: SequenceDatabase, row: int, context: JobContext) -> Hmm | None:
+    """Return the profile of a query; None, with a warning, if no statistics fit its scores."""
     text = np.frombuffer(queries[row].text.encode(), np.uint8)
-    return builder.of_sequence(code_table(AMINO)[text], *queries.header(row))
+    try:
+        return builder.of_sequence(code_table(AMINO)[text], *queries.header(row))
+    except NoProfile as error:
+        context.warn(f"{queries.header(row)[0]}: {error.message} The query is left out.")
+        return None

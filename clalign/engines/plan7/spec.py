@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from clalign.building.specs import BuildSpec
 from clalign.errors import OptionError
 from clalign.values.documents import SpecFields
 from clalign.values.shards import Shard, shard_option
@@ -16,6 +17,12 @@ COMMANDS = {"search": "hmmsearch", "scan": "hmmscan", "sequence": "phmmer"}
 
 FOUND = {"search": "sequences", "scan": "profiles", "sequence": "sequences"}
 """What each direction finds and counts."""
+
+BUILD_OPTIONS = (
+    "matrix", "popen", "pextend", "msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n",
+    "tail", "seed",
+)  # fmt: skip
+"""Options on which the profile of a sequence depends; they have the same names in `BuildSpec`."""
 
 AS_MANY = "as many as there are"
 
@@ -52,6 +59,7 @@ class SearchSpec(Spec):
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("profiles", "targets")
+    more_files: ClassVar[tuple[str, ...]] = ("matrix",)
 
     profiles: str
     targets: str
@@ -199,6 +207,8 @@ class SearchSpec(Spec):
             raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
         if self.shard is not None:
             Shard.parse(self.shard)
+        if self.has_sequences:
+            BuildSpec(by_matrix=True, **{name: getattr(self, name) for name in BUILD_OPTIONS})  # checks its limits
 
     @property
     def command(self) -> str:

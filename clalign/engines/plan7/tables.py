@@ -214,6 +214,7 @@ class SearchFacts(BegunRun, frozen=True, kw_only=True):
 
     direction: Literal["search", "scan", "sequence"]
     profiles_digest: str
+    matrix_digest: str | None = None
     n_targets: Size
 
 

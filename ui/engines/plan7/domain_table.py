@@ -41,20 +41,21 @@ HMMER2_COLUMNS = (
 
 HMMER3_COLUMNS = (
     _NUMBER,
-    TextColumn("Status", "Significant, only reported, or below the limit for domains",
-               lambda r: verdict(r["domain"]), False, 100),
     _SCORE,
-    _BIAS,
-    TextColumn("c-Evalue", "Conditional: expected number of false domains this good in the sequences that are reported",
-               lambda r: _evalue(r, "conditional_evalue"), True, 74),
     TextColumn("i-Evalue", "Independent: as if it were the only domain of the sequence",
                lambda r: _evalue(r, "evalue"), True, 74),
+    TextColumn("c-Evalue", "Conditional: expected number of false domains this good in the sequences that are reported",
+               lambda r: _evalue(r, "conditional_evalue"), True, 74),
     _MODEL,
     _TARGET,
     TextColumn("Envelope", "Most probable extent of the domain", lambda r: _places(r, "envelope"), True, 82),
     TextColumn("Accuracy", "Expected share of correctly aligned residues",
                lambda r: f"{r['domain'].accuracy or 0:.2f}", True, 68),
+    _BIAS,
+    TextColumn("Status", "Significant, only reported, or below the limit for domains",
+               lambda r: verdict(r["domain"]), False, 100),
 )  # fmt: skip
+"""What is most asked for comes first: in narrow panes the rest is scrolled to."""
 
 
 def domain_rows(hit: Hit) -> list[Row]:
