@@ -114,9 +114,10 @@ def test_a_hit_in_words_and_lines(hmmer3_run: Callable[..., Path]) -> None:
     with open_run(hmmer3_run()) as run:
         hit, weak = list(run.hits(0))[1], list(run.hits(0))[3]
     rows = domain_rows(hit)
-    cells = [column.text(rows[1]) for column in HMMER3_COLUMNS]
-    assert cells[:3] == ["2", "significant", "20.0"]
-    assert cells[6:] == ["1–28", "66–93", "63–99", "0.91"]
+    cells = {column.title: column.text(rows[1]) for column in HMMER3_COLUMNS}
+    assert [cells[title] for title in ("#", "Status", "Bits")] == ["2", "significant", "20.0"]
+    assert [cells[title] for title in ("Model", "Sequence", "Envelope")] == ["1–28", "66–93", "63–99"]
+    assert cells["Accuracy"] == "0.91"
     assert [is_below(row) for row in domain_rows(weak)] == [True, True]
     assert estimates_line(hit) == "3.4 domains expected · 2 regions · 3 envelopes · 1 resolved by sampling"
     assert estimates_line(weak).endswith(NO_DOMAIN)
