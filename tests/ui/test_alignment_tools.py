@@ -73,10 +73,11 @@ def pick(panel: RowsPanel, text: str) -> None:
         if not menu.isVisible():
             QTimer.singleShot(20, click)
             return
-        action = next(action for action in menu.actions() if action.text() == text)
-        clicks.append(action.toolTip())
-        if action.isEnabled():
-            QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+        for action in menu.actions():
+            if action.text() == text:
+                clicks.append(action.toolTip())
+                if action.isEnabled():
+                    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
         menu.close()
 
     QTimer.singleShot(0, click)
@@ -278,7 +279,7 @@ def test_a_profile_is_built_and_searched_with(
     qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, of_run: bool
 ) -> None:
     panel = opened(qtbot, real_window, family_run if of_run else family)
-    pick(panel, "Search with it…")
+    pick(panel, "Search with this alignment…")
     controller = real_window.controller
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
     (card,) = controller.workspace.profiles.cards

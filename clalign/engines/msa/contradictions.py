@@ -74,7 +74,7 @@ def _likelihoods_otherwise(run: RunFile, given: AlignmentInput) -> Iterator[str]
     scores = np.concatenate([np.empty(0, np.int32), *(values for _, _, values in run.scores(phase))])
     for i, j, facts in each_pair_facts(run, given):
         size, known = int(given.lengths[[i, j]].sum()), place < len(scores) and scores[place] > IMPOSSIBLE
-        if known and abs(float(scores[place]) - facts.log_likelihood / size / UNIT) > 0.5001:
+        if known and size and abs(float(scores[place]) - facts.log_likelihood / size / UNIT) > 0.5001:
             yield f"{given.names[i]} and {given.names[j]}: the score is not that of the ln likelihood."
         place += 1
     if place != len(scores):
