@@ -22,7 +22,7 @@ from tests.search.test_verify_every_column import KINDS
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
-MAY_MISS = {"command", "error", "device", "seen_digest", "name", "relocated"}
+MAY_MISS = {"command", "error", "device", "matrix_digest", "seen_digest", "name", "relocated"}
 """Facts without which a run is whole."""
 
 
@@ -80,7 +80,7 @@ def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Pat
     assert not_refused <= MAY_MISS
     of_another_kind = {(name, what) for name, what in opened if what in ("number", "list", "object")}
     assert of_another_kind <= {("device", "object"), ("spec", "object")}  # which say nothing that is known
-    texts = {"command", "seen_digest", "name", "profiles_digest"}
+    texts = {"command", "seen_digest", "name", "profiles_digest", "matrix_digest"}
     assert {name for name, what in opened if what == "text"} <= texts
 
 
