@@ -68,7 +68,7 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
         builder = Builder(spec, alphabet, session, context.check)
         built.clear()
         with whole_file(output, is_exact=True) as stream:
-            for number, rows in enumerate(_alignments(alignment, spec, context)):
+            for number, rows in enumerate(read_alignments_of(alignment, spec, context)):
                 context.check()
                 _refuse_letters(alignment, rows, alphabet, spec.form)
                 name = _name(rows, number, alignment, spec)
@@ -102,7 +102,7 @@ def _facts(hmm: Hmm, rows: RowAlignment) -> JobResult:
     }
 
 
-def _alignments(path: str, spec: BuildSpec, context: JobContext) -> Iterator[RowAlignment]:
+def read_alignments_of(path: str, spec: BuildSpec, context: JobContext) -> Iterator[RowAlignment]:
     """Yield the alignments of a file.
 
     Raises
@@ -134,7 +134,7 @@ def _form(source: Source, name: str, context: JobContext) -> str:
 
 def _alphabet(path: str, spec: BuildSpec, context: JobContext) -> Alphabet:
     """Return the alphabet that the letters of a file are of."""
-    found = guessed_alphabet(chain.from_iterable(rows.cells for rows in _alignments(path, spec, context)))
+    found = guessed_alphabet(chain.from_iterable(rows.cells for rows in read_alignments_of(path, spec, context)))
     if found is None:
         raise InputError(path, "the alphabet of its sequences is uncertain.", "Give --amino, --dna or --rna.")
     return found

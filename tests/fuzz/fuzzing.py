@@ -220,10 +220,12 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
 
 def aligned_rows(path: str) -> None:
     """Read an alignment as hmmbuild does."""
+    from clalign.building.specs import BuildSpec
     from clalign.jobs import QuietContext
-    from clalign.tools.hmm_building import _aligned_text
+    from clalign.tools.hmm_building import read_alignments_of
 
-    _aligned_text(path, QuietContext())
+    for _ in read_alignments_of(path, BuildSpec(), QuietContext()):
+        pass
 
 
 def written_rows(path: str) -> None:

@@ -241,7 +241,8 @@ def test_all_fields_of_a_sheet_stand_below_each_other_and_queries_are_pasted_bel
         qtbot.wait(1)
         fields = [f for kind in (QComboBox, QLineEdit) for f in sheet.findChildren(kind) if f.isVisible()]
         places = {(f.mapTo(sheet, f.rect().topLeft()).x(), f.width()) for f in fields}
-        assert len(places) == 1, f"{sheet.heading}: {places}"
+        assert len({left for left, _ in places}) <= 2, f"{sheet.heading}: {places}"  # a threshold has two beside it
+        assert len(places) <= 3, f"{sheet.heading}: {places}"
         if hasattr(sheet, "paste_button"):
             tops = [w.mapTo(sheet, w.rect().topLeft()).y() for w in (sheet.queries, sheet.paste_button, sheet.targets)]
             assert tops == sorted(tops)

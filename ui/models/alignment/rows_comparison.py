@@ -215,7 +215,7 @@ class RowsComparison(QObject):
         self.view.set_note(AGREEMENT, None)
         self.view.link(np.empty(0, np.int64), np.empty(0, np.int64))
         if was_shown:
-            self.view.set_scheme(next(iter(self.view.values), "nucleotide" if self.view.nucleic else "clustalx"))
+            self.view.set_scheme(next(iter(self.view.values), "nucleotide" if self.view.nucleic else "safe"))
 
     def _take_other(self, answer: OtherRows | Exception) -> None:
         if isinstance(answer, Exception):
