@@ -102,7 +102,7 @@ def hmmer2_pvalue(score: np.float32, calibration: Calibration | None) -> float:
     return min(bound, tail)
 
 
-LEAST_RAW = -(2**30)
+MIN_RAW = -(2**30)
 """Integer score (1/1000 bit) below all that sequences have: that of a limit which all pass."""
 
 
@@ -112,7 +112,7 @@ def hmmer2_least_score(evalue: float, n_targets: float, calibration: Calibration
     P-values fall with the score, so one comparison of integers stands for the E-value of each
     sequence. Without any such score the result is larger than every score.
     """
-    low, high = LEAST_RAW, -LEAST_RAW
+    low, high = MIN_RAW, -MIN_RAW
 
     def passes(raw: int) -> bool:
         return hmmer2_pvalue(bits(raw), calibration) * n_targets <= evalue

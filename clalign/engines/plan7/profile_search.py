@@ -32,7 +32,7 @@ from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.documents import BegunFacts, Card, JobResult
-from clalign.values.evalues import LEAST_RAW
+from clalign.values.evalues import MIN_RAW
 from clalign.values.hits import Hit
 from clalign.values.local_profiles import LocalProfile, Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings
@@ -163,7 +163,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
         from clalign.engines.plan7.hmmer2.search import thresholds_for
 
         older = thresholds_for(hmm, spec, targets.n("hmmer2"))
-        reported = older.report_score if older.least_raw > LEAST_RAW else None
+        reported = older.report_score if older.least_raw > MIN_RAW else None
         return card | {
             "report_score": reported,
             "include_score": older.least_significant_score,

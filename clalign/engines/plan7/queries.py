@@ -5,13 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clalign.building.profiles import Builder, NoProfile
-from clalign.building.rows import code_table
-from clalign.building.single import DEFAULT_MATRIX, scores_of
-from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
@@ -23,6 +20,9 @@ from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceDatabase
+
+if TYPE_CHECKING:  # a search with profiles builds none: its start does not wait for the builder
+    from clalign.building.profiles import Builder
 
 
 def load_queries(
@@ -57,6 +57,9 @@ def load_queries(
     digest = hashlib.sha256(f"{report.digest} {scores} {json.dumps(options, sort_keys=True)}".encode()).hexdigest()
 
     def made() -> Iterator[Hmm]:
+        from clalign.building.profiles import Builder
+        from clalign.building.specs import BuildSpec
+
         def make(session: Session) -> list[Hmm]:
             builder = Builder(BuildSpec(by_matrix=True, **options), AMINO, session, context.check)
             found = [_profile(builder, queries, int(row), context) for row in rows]
@@ -78,12 +81,17 @@ def matrix_digest(spec: SearchSpec) -> str | None:
     """
     if not spec.has_sequences:
         return None
+    from clalign.building.single import DEFAULT_MATRIX, scores_of
+
     scores = scores_of(spec.matrix or DEFAULT_MATRIX["amino"], AMINO)
     return hashlib.sha256(scores.astype("<i8").tobytes()).hexdigest()
 
 
 def _profile(builder: Builder, queries: SequenceDatabase, row: int, context: JobContext) -> Hmm | None:
     """Return the profile of a query; None, with a warning, if no statistics fit its scores."""
+    from clalign.building.profiles import NoProfile
+    from clalign.building.rows import code_table
+
     text = np.frombuffer(queries[row].text.encode(), np.uint8)
     try:
         return builder.of_sequence(code_table(AMINO)[text], *queries.header(row))

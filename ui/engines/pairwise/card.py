@@ -14,7 +14,7 @@ from .dot_view import DotPlotView
 MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
 """Width (pixels), or ratio of width and height, from which on alignment and dot plot are side by side."""
 
-LEAST_HEIGHT = 360
+MIN_HEIGHT = 360
 """Pixels of the card below which there is no room for the dot plot."""
 
 SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
@@ -42,7 +42,7 @@ class PairCard(HitCard):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.dots.setVisible(self.height() >= LEAST_HEIGHT)
+        self.dots.setVisible(self.height() >= MIN_HEIGHT)
         is_wide = self.width() >= min(MIN_BESIDE_WIDTH, LOW_RATIO * self.height())
         beside = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._splitter.orientation() != beside:
