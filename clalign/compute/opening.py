@@ -67,19 +67,19 @@ class Opening(Generic[Opened]):
 
     def result(self, check: Check) -> Opened:
         """Wait for the open session and return it; it belongs to the caller from now on."""
-        with tracing.span("wait for the device to be opened", "start"):
-            while self._thread.is_alive():
-                check()
-                self._thread.join(CHECK_SECONDS)
+        self.opened(check)
         if self._error is not None:
             raise self._error
         assert self._session is not None
         session, self._session = self._session, None
         return session
 
-    def opened(self) -> Opened | None:
+    def opened(self, check: Check = no_check) -> Opened | None:
         """Wait for the open session and return it, though it does not belong to the caller; None if there is none."""
-        self._thread.join()
+        with tracing.span("wait for the device to be opened", "start"):
+            while self._thread.is_alive():
+                check()
+                self._thread.join(CHECK_SECONDS)
         return self._opened
 
     def build_ahead(self: Opening[Session], rehearse: Rehearse, except_kinds: Container[str] = ()) -> None:

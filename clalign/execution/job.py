@@ -31,9 +31,9 @@ from clalign.errors import ClalignError, RunBusy
 from clalign.execution.cpu_helper import CpuHelper
 from clalign.execution.estimate import BUILD_SECONDS, START_SECONDS, Estimate
 from clalign.execution.executor import Executor
-from clalign.execution.local_executors import LocalExecutors
+from clalign.execution.local_executors import LocalExecutors, Serve
 from clalign.execution.planner import Planner
-from clalign.execution.remote.processes import Processes
+from clalign.execution.remote.processes import MAX_SHARE_OF_MEMORY, Processes, n_processes
 from clalign.execution.run_access import Post, RunAccess
 from clalign.execution.units import Plan
 from clalign.execution.writer import Forecast, Writer
@@ -230,10 +230,11 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
     picks, helps, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
-    in_processes = in_processes and is_known and _has_files(task)
+    may_use_processes = in_processes and _has_files(task)
+    in_processes = may_use_processes and is_known
     with ExitStack() as stack:
+        processes = stack.enter_context(Processes())
         if in_processes:
-            processes = stack.enter_context(Processes())
             openings: list[Opening[Any]] = _processes(task, devices, executors, processes)
         else:
             openings = [opening_of(pick, task.context, executors.check, task.open_session, builds) for pick in picks]
@@ -245,10 +246,16 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
                 replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=helps.append)
             )
         state = RunState(task, work, executors, len(openings), helps, builds=builds)
-        if len(openings) == 1:  # it computes in this thread, which is also the writer's
+        serve = state.serve_process if in_processes else state.serve
+        served: list[tuple[Opening[Any], Serve[Any]]] = [(opening, serve) for opening in openings]
+        if may_use_processes and len(openings) == 1:
+            more = _processes_beside(openings[0], task, state, executors, processes)
+            served += [(stack.enter_context(opening), state.serve_process) for opening in more]
+            state.n_executors = len(served)
+        if len(served) == 1:  # it computes in this thread, which is also the writer's
             openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
         else:
-            executors.work(openings, state.serve_process if in_processes else state.serve, state.has_begun_units)
+            executors.work(served, state.has_begun_units)
     return work, state
 
 
@@ -316,6 +323,21 @@ def _processes(
     return [Opening(partial(DeviceProcess, processes, engine, device, *given)) for device in devices]
 
 
+def _processes_beside(
+    opening: Opening[Session], task: Task[Spec], state: RunState, executors: LocalExecutors, processes: Processes
+) -> list[Opening[DeviceProcess]]:
+    """Start the processes that compute with a card besides this one, which alone would keep it waiting."""
+    session = opening.opened(executors.check)
+    if session is None or session.device.kind not in IN_PROCESSES:
+        return []
+    plan, device = state.plan, session.device
+    n_cells = max(0.0, plan.n_cells - task.run.work_done()[0])
+    n = n_processes(len(plan.queries) * n_cells / max(1.0, plan.n_cells), n_cells)
+    if state.n_residues * n > MAX_SHARE_OF_MEMORY * device.memory_bytes:
+        return []
+    return _processes(task, [device] * (n - 1), executors, processes)
+
+
 def _has_files(task: Task[Spec]) -> bool:
     """Return whether another process can read the input, too; a pipe is read once."""
     return not task.given and not any(
@@ -367,12 +389,19 @@ class RunState:
         helps: Sequence[Rehearse] = (), *, builds: BuildReports, are_workers: bool = False,
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
+        self.n_executors = n_devices
         self._helps, self._builds, self._are_workers = helps, builds, are_workers
         self._writer: Writer | None = None
         self._beginning = threading.Event()
         self._helpers: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
         self.part = part_of(task, work)
+        self.plan = plan_of_part(work, self.part)
+
+    @property
+    def n_residues(self) -> int:
+        """Residues that are searched."""
+        return self._work.targets.n_residues if self.part is None else self.part.n_residues
 
     def serve(self, session: Session, run: RunFile, post: Post) -> None:
         """Compute with a device until everything is stored."""
@@ -429,11 +458,9 @@ class RunState:
         store_facts(task, work, self.part)
         for text in cautions_of(run, work, device if self._n_devices == 1 else None):
             task.warn(text)
-        plan = plan_of_part(work, self.part)
-        if not self._are_workers:
-            plan = plan.among(self._n_devices)
+        plan = self.plan if self._are_workers else self.plan.among(self.n_executors)
         devices = [device] if self._n_devices == 1 else []  # of several one knows only the first so early
-        writer = Writer(run, Planner(plan, self._n_devices), task.context, forecast_of(run, work, plan, devices))
+        writer = Writer(run, Planner(plan, self.n_executors), task.context, forecast_of(run, work, plan, devices))
         writer.announce()
         return writer
 

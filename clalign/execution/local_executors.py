@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from clalign.compute.opening import CHECK_SECONDS, Opened, Opening
 from clalign.errors import Cancelled, DeviceError
@@ -67,16 +68,15 @@ class LocalExecutors:
 
     def work(
         self,
-        openings: Sequence[Opening[Opened]],
-        serve: Serve[Opened],
+        served: Sequence[tuple[Opening[Any], Serve[Any]]],
         has_begun_units: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Compute with several devices at a time.
+        """Compute with several devices, or processes of a device, at a time.
 
         Parameters
         ----------
-        openings : sequence of Opening
-        serve : callable
+        served : sequence of (Opening, callable)
+            Each with what computes once it is open.
         has_begun_units : callable
             Whether executors may keep the state of unfinished units when the job is stopped, which takes them a while.
 
@@ -85,10 +85,10 @@ class LocalExecutors:
         DeviceError
             If the last device failed before everything was stored; units of others that failed are computed again.
         """
-        self._n_working = len(openings)
+        self._n_working = len(served)
         threads = [
             threading.Thread(target=self._run_one, args=(opening, serve), name=f"executor {number}", daemon=True)
-            for number, opening in enumerate(openings, 1)
+            for number, (opening, serve) in enumerate(served, 1)
         ]
         for thread in threads:
             thread.start()
@@ -145,10 +145,10 @@ class LocalExecutors:
         if error is None:
             self._is_complete = True  # an executor returns when everything is stored
         elif self._is_complete and isinstance(error, DeviceError):
-            self._warn(f"{error.message} The other devices have done without it.")
+            self._warn(f"{error.message} The others have done without it.")
         elif self._is_over.is_set():  # its run may have been closed while it read it
             log.debug("an executor ended after the job", exc_info=error)
         elif isinstance(error, DeviceError) and self._n_working:
-            self._warn(f"{error.message} The other devices go on with what it had.")
+            self._warn(f"{error.message} The others go on with what it had.")
         else:
             raise error

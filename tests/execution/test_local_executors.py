@@ -37,7 +37,7 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
         (("one", "two"), ""),
         (("one", "two", "reference"), ""),
         (("one", "slow"), ""),
-        (("failing", "two"), "The other devices go on"),
+        (("failing", "two"), "The others go on"),
         (("one", "tight", "reference"), "smaller batches"),
     ],
     ids=lambda words: words[-2] if isinstance(words, tuple) else "",
@@ -192,7 +192,7 @@ def test_the_error_of_the_last_one_comes_out_and_what_is_stored_stays(
         computed(spec, path, devices, ("failing", "failing too"), context)
     assert "failed twice" in caught.value.hint
     assert len([text for text in context.texts if "once more" in text]) == 2
-    assert len([text for text in context.texts if "other devices" in text]) == 1
+    assert len([text for text in context.texts if "The others" in text]) == 1
     with open_run(path) as run:
         assert run.state == "failed"
         cells = run.work_done()[0]
@@ -229,5 +229,5 @@ def test_a_device_that_cannot_be_opened_matters_no_more_when_all_is_stored(tmp_p
 
     openings: Any = [Done(), Absent()]
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
-        LocalExecutors(run, context, context.warn).work(openings, lambda *given: None)
-    assert context.texts == ["There is no such device. The other devices have done without it."]
+        LocalExecutors(run, context, context.warn).work([(opening, lambda *given: None) for opening in openings])
+    assert context.texts == ["There is no such device. The others have done without it."]

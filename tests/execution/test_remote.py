@@ -23,6 +23,7 @@ from clalign.execution.job import Task
 from clalign.execution.remote import client, processes, server
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
+from clalign.values.devices import Device
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_runs import WAIT, Counting, Devices, Expected, content, exports, small_units, spec_of
@@ -58,12 +59,14 @@ def computed_apart(
 ) -> dict[str, Any]:
     """Compute a run, or go on with it, by a process for each of some words."""
     spec = replace(spec_of(engine, folder), device=",".join(words))  # type: ignore[type-var]
-    picked = [devices.pick(word) if word != "real" else devices.real for word in words]
+
+    def pick(word: str) -> Device:
+        return devices.real if word == "real" else devices.pick(word)
+
+    picked = [pick(word) for word in words]
     facts = {"engine": "plan7", "spec": spec.to_dict(), "state": "new"}
     with open_run(path, writable=True) if path.exists() else create_run(path, **facts) as run:
-        task = Task(
-            run, spec, devices.pick, context or QuietContext(), pick_devices=lambda words: (picked, list[str]())
-        )
+        task = Task(run, spec, pick, context or QuietContext(), pick_devices=lambda words: (picked, list[str]()))
         found: dict[str, Any] = engine_named("plan7").compute(task)
         return found
 
@@ -129,6 +132,30 @@ def test_two_processes_give_what_one_gives(
     assert told(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
     assert all(one._process.wait(WAIT) is not None for one in started)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_card_with_much_work_of_the_host_is_served_by_several_processes(
+    engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path = tmp_path / "run.clalign"
+    monkeypatch.setattr(job, "n_processes", lambda n_queries, n_cells: 2)
+    done = computed_apart(engine, folder, path, Devices(monkeypatch), ("real",))
+    assert len(started) == 1
+    assert content(path) == expected(engine)[0]
+    assert "devices" not in done, "there is one"
+
+
+@pytest.mark.parametrize(
+    ("cores", "n_queries", "n_cells", "expected_processes"),
+    [(16, 50, 1e9, 1), (16, 5_000, 1e12, 4), (16, 100, 1e12, 2), (8, 5_000, 1e12, 2), (2, 20_000, 1e13, 1)],
+)
+def test_processes_of_a_card_follow_from_the_work_of_the_host_and_its_cores(
+    cores: int, n_queries: int, n_cells: float, expected_processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "n_cores", lambda: cores)
+    assert processes.n_processes(n_queries, n_cells) == expected_processes
 
 
 def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

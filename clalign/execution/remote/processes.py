@@ -9,10 +9,38 @@ from types import TracebackType
 
 from clalign.databases.cache_root import cache_root
 from clalign.system import driver_marks
-from clalign.system.processes import own_command
+from clalign.system.processes import n_cores, own_command
+
+MAX_PROCESSES = 4
+"""Processes that compute with one card at most: more would share the bus and the host's memory for little."""
+
+CORES_EACH = 4
+"""Cores of the host for each of them: a driver, packers and the processor that helps have threads, too."""
+
+QUERY_SECONDS, CELL_SECONDS = 2e-3, 2e-12
+"""What the host does beside a card, mostly in one thread at a time (s): for a query, and for a cell, which is its share
+of launches and hits."""
+
+SECONDS_EACH = 1.0
+"""Work of the host for which one more process is started (s): to start takes it about as long."""
+
+MAX_SHARE_OF_MEMORY = 0.2
+"""Share of a card's memory that the sequences take at most when each process has them there."""
 
 END_SECONDS = 5.0
 """Timeout for the end of a killed process, whose driver may hang (s)."""
+
+
+def n_processes(n_queries: float, n_cells: float) -> int:
+    """Return how many processes should compute with one card, that which writes the run included.
+
+    Parameters
+    ----------
+    n_queries, n_cells : float
+        What is left to compute.
+    """
+    seconds = QUERY_SECONDS * n_queries + CELL_SECONDS * n_cells
+    return max(1, min(MAX_PROCESSES, n_cores() // CORES_EACH, int(seconds / SECONDS_EACH)))
 
 
 class Processes(AbstractContextManager["Processes"]):
