@@ -496,7 +496,8 @@ def _computed(
             given.update({field: some[0].profiles} if some[0].profiles else {})
             read += some
         undone.enter_context(inputs_named(read))
-        spec = engine.spec_of({**engine.command(name).preset, **options, **files})
+        command = engine.command(name)
+        spec = engine.spec_of({**command.usual, **command.preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
         if path.exists():
             file = _begun(path, engine, spec)

@@ -7,6 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.building.rows import DigitalRows, members
+from clalign.building.sums import compensated_sum
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
 Bools = npt.NDArray[np.bool_]
@@ -42,6 +43,14 @@ class Counts(Struct, frozen=True, eq=False):
     def scaled(self, factor: float) -> Counts:
         """Return all of them times a factor."""
         by = np.float32(factor)
+        return Counts(self.match * by, self.insert * by, self.transitions * by)
+
+    def powered(self, exponent: float) -> Counts:
+        """Return them with the sum over each node raised to a power; node 0 stays as it is."""
+        totals = compensated_sum(self.match)
+        raised = np.power(totals.astype(np.float64), exponent).astype(np.float32)
+        by = np.divide(raised, totals, out=np.ones_like(totals), where=totals > 0)[:, None]
+        by[0] = 1.0
         return Counts(self.match * by, self.insert * by, self.transitions * by)
 
 

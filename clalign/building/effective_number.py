@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,9 @@ from clalign.errors import OptionError
 
 NUMBER_TOLERANCE, RELATIVE_TOLERANCE = 0.01, 1e-12
 """How near the bisection comes to the number of sequences: by so much, or by this share of it."""
+
+EXPONENT_TOLERANCE = 0.001
+"""The same of the power of the counts."""
 
 MAX_STEPS = 100
 
@@ -66,18 +70,38 @@ def by_entropy(
         match = match_probabilities(counts.match[1:] * np.float32(number / n_rows), prior)
         return relative_entropy(match, background) - target
 
-    low, high = 0.0, float(n_rows)
+    return _where_zero(excess, float(n_rows), NUMBER_TOLERANCE)
+
+
+def exponent_by_entropy(
+    counts: Counts, background: npt.NDArray[np.float32], prior: Prior | None, target: float
+) -> float:
+    """Return the power of the counts of nodes with which the mean relative entropy comes down to a target.
+
+    Arguments and errors are those of `by_entropy`.
+    """
+
+    def excess(exponent: float) -> float:
+        match = match_probabilities(counts.powered(exponent).match[1:], prior)
+        return relative_entropy(match, background) - target
+
+    return _where_zero(excess, 1.0, EXPONENT_TOLERANCE)
+
+
+def _where_zero(excess: Callable[[float], float], high: float, tolerance: float) -> float:
+    """Return where a rising function is zero, from 0 to `high`, or `high` if it is below zero there."""
+    low = 0.0
     if excess(high) <= 0.0:
         return high
     if excess(low) >= 0.0:
         raise OptionError(
-            f"A mean relative entropy of {target:g} bits is less than a profile has without sequences.",
+            "The mean relative entropy that is asked for is less than a profile has without sequences.",
             "Choose a larger one (--ere), or another effective number (--enone, --eset).",
         )
     for _ in range(MAX_STEPS):
         middle = (low + high) / 2.0
         found = excess(middle)
-        if found == 0.0 or high - low < NUMBER_TOLERANCE + RELATIVE_TOLERANCE * middle:
+        if found == 0.0 or high - low < tolerance + RELATIVE_TOLERANCE * middle:
             break
         if found < 0.0:
             low = middle

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from clalign.building.calibration import RandomSequences, Trials, calibrated
 from clalign.building.counts import Counts, counted, match_columns
-from clalign.building.effective_number import TARGETS, by_entropy, target_entropy
+from clalign.building.effective_number import TARGETS, by_entropy, exponent_by_entropy, target_entropy
 from clalign.building.lengths import longest_likely
 from clalign.building.priors import laplace, prior_of, probabilities
 from clalign.building.rows import DigitalRows
@@ -30,7 +30,7 @@ from clalign.building.single import (
     with_gaps,
 )
 from clalign.building.specs import BuildSpec
-from clalign.building.sums import normalized
+from clalign.building.sums import compensated_sum, normalized
 from clalign.building.weights import by_clusters, by_tree, clusters, position_based
 from clalign.compute.sessions import Session
 from clalign.errors import ClalignError
@@ -82,28 +82,40 @@ class Builder:
     ----------
     spec : BuildSpec
     alphabet : Alphabet
-    session : Session
-        Computes the scores of the random sequences.
+    session : Session or None
+        Computes the scores of the random sequences; None if all statistics are known.
     check : callable
         Called now and then; may raise.
     """
 
     def __init__(
-        self, spec: BuildSpec, alphabet: Alphabet, session: Session, check: Callable[[], None] = lambda: None
+        self, spec: BuildSpec, alphabet: Alphabet, session: Session | None, check: Callable[[], None] = lambda: None
     ) -> None:
         self.spec, self.alphabet, self.session, self.check = spec, alphabet, session, check
         self.background = background(alphabet)
         self.prior = (
             None if spec.prior == "none" else laplace(alphabet) if spec.prior == "laplace" else prior_of(alphabet)
         )
+
+    @cached_property
+    def sequences(self) -> RandomSequences:
+        """What the statistics are fitted to the scores of."""
+        spec = self.spec
         trials = Trials(
             (spec.msv_n, spec.msv_length), (spec.viterbi_n, spec.viterbi_length),
             (spec.forward_n, spec.forward_length), spec.tail, spec.seed,
         )  # fmt: skip
-        self.sequences = RandomSequences.of(alphabet, trials)
+        return RandomSequences.of(self.alphabet, trials)
 
-    def build(self, alignment: RowAlignment, name: str) -> Built:
+    def build(self, alignment: RowAlignment, name: str, known: Hmmer3Settings | None = None) -> Built:
         """Return the profile of an alignment.
+
+        Parameters
+        ----------
+        alignment : RowAlignment
+        name : str
+        known : Hmmer3Settings, optional
+            Score statistics that it is known to have; they are computed otherwise.
 
         Raises
         ------
@@ -122,12 +134,12 @@ class Builder:
         self.check()
         counts = _shortened(counted(rows, weights, is_match), self.spec.max_insert)
         n_rows, columns = len(rows.codes), np.flatnonzero(is_match)
-        effective = np.float32(self._effective_number(counts, rows))
-        found = probabilities(counts.scaled(float(effective) / n_rows), self.prior)
+        effective, counts = self._weighed(counts, rows)
+        found = probabilities(counts, self.prior)
         node_mask = "".join(chr(mask[column]).replace(".", "-") for column in columns) if mask else ""
         facts = {"sequences": f"{n_rows}", "checksum": f"{checksum}"}
-        hmm = self._described(found, alignment, name, columns, float(effective))
-        hmm = self._calibrated(replace(hmm, facts=facts))
+        hmm = replace(self._described(found, alignment, name, columns, effective), facts=facts)
+        hmm = self._calibrated(hmm) if known is None else _with_statistics(hmm, known)
         match = hmm.match.copy()
         match[1:-1][[letter == "m" for letter in node_mask.ljust(hmm.length)[:-1]]] = self.background  # as HMMER has it
         hmm = self._with_limit(replace(hmm, match=match))
@@ -184,6 +196,7 @@ class Builder:
 
     def _calibrated(self, hmm: Hmm) -> Hmm:
         self.check()
+        assert self.session is not None
         try:
             return calibrated(hmm, self.session, self.sequences, self.spec.tail)
         except ArithmeticError:
@@ -236,6 +249,19 @@ class Builder:
             raise NoProfile(f"no column has at least {share} residues.", "Choose a smaller --symfrac.")
         return found
 
+    def _weighed(self, counts: Counts, rows: DigitalRows) -> tuple[float, Counts]:
+        """Return the effective number of sequences, and the counts of so many."""
+        if self.spec.effective_number == "exponential":
+            scaled = counts.powered(exponent_by_entropy(counts, self.background, self.prior, self._target(counts)))
+            per_node = compensated_sum(scaled.match[1:]).astype(np.float64)
+            return float(np.float32(np.add.accumulate(per_node)[-1] / len(per_node))), scaled
+        number = float(np.float32(self._effective_number(counts, rows)))
+        return number, counts.scaled(number / len(rows.codes))
+
+    def _target(self, counts: Counts) -> float:
+        least = TARGETS[self.alphabet.name] if self.spec.ere is None else self.spec.ere
+        return target_entropy(len(counts.match) - 1, least, self.spec.esigma)
+
     def _effective_number(self, counts: Counts, rows: DigitalRows) -> float:
         spec, n_rows = self.spec, len(rows.codes)
         if isinstance(spec.effective_number, float):
@@ -244,9 +270,7 @@ class Builder:
             return float(n_rows)
         if spec.effective_number == "clust":
             return float(clusters(rows, spec.eid, self.check).max() + 1)
-        least = TARGETS[self.alphabet.name] if spec.ere is None else spec.ere
-        target = target_entropy(len(counts.match) - 1, least, spec.esigma)
-        return by_entropy(counts, n_rows, self.background, self.prior, target)
+        return by_entropy(counts, n_rows, self.background, self.prior, self._target(counts))
 
     def _described(
         self, found: Counts, alignment: RowAlignment, name: str, columns: npt.NDArray[np.int64], effective: float
@@ -283,6 +307,12 @@ class Builder:
             tail = self.spec.window_tail
             limit = longest_likely(hmm.transitions, tail) if tail else TIMES_WITHOUT_TAIL * hmm.length
         return replace(hmm, settings=replace(hmm.settings, max_length=limit))
+
+
+def _with_statistics(hmm: Hmm, known: Hmmer3Settings) -> Hmm:
+    """Return a profile with score statistics that were computed before."""
+    assert isinstance(hmm.settings, Hmmer3Settings)
+    return replace(hmm, settings=replace(hmm.settings, msv=known.msv, viterbi=known.viterbi, forward=known.forward))
 
 
 def _shortened(counts: Counts, longest: int | None) -> Counts:

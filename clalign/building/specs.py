@@ -51,7 +51,8 @@ class BuildSpec:
     weighting : str
         ``pb`` (position based), ``gsc`` (tree), ``blosum`` (clusters), ``none`` or ``given`` (in the file).
     effective_number : str or float
-        ``entropy``, ``clust``, ``none``, or the number itself.
+        ``entropy``, ``exponential`` (the same, by a power of the counts of each node), ``clust``, ``none``, or the
+        number itself.
     prior : str
         ``alphabet`` (mixture Dirichlet), ``laplace`` or ``none``.
     """
@@ -71,7 +72,7 @@ class BuildSpec:
     )
     weighting: Literal["pb", "gsc", "blosum", "none", "given"] = "pb"
     wid: float = option(0.62, "--wid", "Identity", "share of identical residues for --wblosum", WEIGHTS)
-    effective_number: Literal["entropy", "clust", "none"] | float = "entropy"
+    effective_number: Literal["entropy", "exponential", "clust", "none"] | float = "entropy"
     ere: float | None = option(None, "--ere", "Relative entropy", "target of --eent in bits per column", NUMBER)
     esigma: float = option(45.0, "--esigma", "Least entropy", "minimum of --eent in bits per model", NUMBER)
     eid: float = option(0.62, "--eid", "Identity", "share of identical residues for --eclust", NUMBER)

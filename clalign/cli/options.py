@@ -32,6 +32,7 @@ def add_fields(parser: CommandParser, spec: type, command: Command | None = None
     The namespace gets only the flags that were given; see `spec_of`. `command` is that of an engine, if there is one.
     """
     found, aliases, preset = (command.found, command.aliases, command.preset) if command else ("", {}, {})
+    usual = command.usual if command else {}
     hints = get_type_hints(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
@@ -52,7 +53,8 @@ def add_fields(parser: CommandParser, spec: type, command: Command | None = None
             kinds = (hints[field.name], *get_args(hints[field.name]))
             whole = signed_number if given.get("signed") else count if given.get("positive") else whole_number
             kind = number if float in kinds else whole if int in kinds else str
-            default = f" [{field.default:g}]" if isinstance(field.default, float | int) else ""
+            value = usual.get(field.name, field.default)
+            default = f" [{value:g}]" if isinstance(value, float | int) else ""
             flags = [flag, *aliases.get(field.name, "").split()]
             action = group.add_argument(
                 *flags, dest=field.name, type=kind, default=SUPPRESS, metavar="X", help=f"{text}{default}"
@@ -181,7 +183,8 @@ def device_of(arguments: argparse.Namespace) -> str:
 def spec_of(arguments: argparse.Namespace, engine: Engine, command: Command) -> Spec:
     """Return the spec that the flags of a command describe."""
     given = vars(arguments)
-    fields = {f.name: given.get(f.name, f.default) for f in dataclasses.fields(engine.spec) if "flag" in f.metadata}
+    usual = {f.name: f.default for f in dataclasses.fields(engine.spec) if "flag" in f.metadata}
+    fields = {name: given.get(name, value) for name, value in {**usual, **command.usual}.items()}
     named = {one.field: given[one.field] for one in command.inputs}
     files = {field: tuple(value) if isinstance(value, list) else value for field, value in named.items()}
     values = {**command.values(fields, arguments), **files, **command.preset}

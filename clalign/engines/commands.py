@@ -36,6 +36,8 @@ class Command(Struct, frozen=True, kw_only=True):
         Those that it has flags for.
     preset : mapping
         Fields of the spec that the command sets.
+    usual : mapping
+        Fields that are not at the defaults of the spec where they are not given.
     later : tuple of Export
         What `clalign export` writes by these flags, and the command in ways of its own.
     has_hits : bool
@@ -70,6 +72,7 @@ class Command(Struct, frozen=True, kw_only=True):
     inputs: tuple[Input, ...]
     outputs: tuple[Export, ...]
     preset: Mapping[str, object] = field(default_factory=dict)
+    usual: Mapping[str, object] = field(default_factory=dict)
     later: tuple[Export, ...] = ()
     has_hits: bool = True
     found: str = "targets"

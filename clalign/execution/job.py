@@ -230,7 +230,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
     picks, helps, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
-    may_use_processes = in_processes and _has_files(task)
+    may_use_processes = in_processes and _has_files(task) and not task.spec.needs_ends
     in_processes = may_use_processes and is_known
     with ExitStack() as stack:
         processes = stack.enter_context(Processes())

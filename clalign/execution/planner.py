@@ -57,14 +57,19 @@ class QueryGroups:
     def __len__(self) -> int:
         return self._n_left
 
-    def take(self, cutter: object = None) -> int | None:
-        """Return the next query for an executor, or the first one of all without an executor; None if there is none."""
+    def take(self, cutter: object, is_known: Callable[[int], bool]) -> int | None:
+        """Return the next query for an executor, or the first one of all without an executor.
+
+        None if there is none, or if it `is_known` later whether there is.
+        """
         if not self._n_left:
             return None
         group = self._group_of.get(id(cutter))
         if group is None or not self._left[group]:
             group = self._next_group(cutter)
         number = self._numbers[self._left[group][0]]
+        if not is_known(number):
+            return None
         self._left[group] = self._left[group][1:]
         self._n_left -= 1
         return number
@@ -284,9 +289,14 @@ class Planner:
         Where queries depend on those before them, none is opened before everything of these is stored.
         """
         first_row, n_rows = self.plan.first_row, self.plan.n_rows
-        if self.plan.phases is not None and (self._assignments or self._open or self._ends):
+        is_busy = bool(self._assignments or self._open or self._ends)
+        if self.plan.phases is not None and is_busy:
             return None
-        while (number := self._unopened.take(cutter)) is not None:
+
+        def is_known(number: int) -> bool:
+            return not is_busy or self.plan.is_known(run, number)
+
+        while (number := self._unopened.take(cutter, is_known)) is not None:
             ranges = list(gaps(run.finished(number), n_rows, first_row))
             if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
@@ -299,7 +309,7 @@ class Planner:
                 return None
             self._open[query] = None
             return query
-        self._all_opened = True
+        self._all_opened = not self._unopened
         return None
 
     def wait(self) -> bool:
@@ -311,7 +321,7 @@ class Planner:
             is_left, n_out = self._is_left, len(self._assignments)
             if not is_left and not n_out:
                 return False
-            is_between = self.plan.phases is not None and n_out > 0
+            is_between = n_out > 0 and not self._open and not self._all_opened
             if not is_left or self._ends or self._is_too_much() or is_between or self._assignments.is_lent():
                 self._changed.wait(CHECK_SECONDS if self._n_at_work == 1 else LOOK_SECONDS)
             return True

@@ -220,6 +220,8 @@ class Plan(Struct, frozen=True):
         processor then.
     is_needed : callable
         Returns whether a query, given by its number, is to be computed at all; called when those before it are done.
+    is_known : callable
+        Returns whether that is known yet; it is when all queries that were begun are concluded.
     first_row : int
         Row at which the targets begin: rows before it belong to another run.
     start : callable, optional
@@ -243,6 +245,7 @@ class Plan(Struct, frozen=True):
     may_suit_cpu: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
+    is_known: Callable[[RunFile, int], bool] = lambda run, number: True
     first_row: int = 0
     start: Callable[[Any, Session, Any, UnitProgress], Callable[[], Scored[object]]] | None = None
     start_many: Callable[[Sequence[Any], Session, Any], Callable[[], Sequence[Scored[object]]]] | None = None

@@ -244,10 +244,11 @@ class Writer:
         if not self.planner.is_wanted(unit):
             return
         with tracing.span("store the end of a query", "storing", query=query.number):
-            storing(self.run)
             best = query.best or self._best_of(query)
-            if best[0] > IMPOSSIBLE:
-                self.run.set_best(query.number, query.search.described(*best))
+            with self.run.transaction():
+                storing(self.run)
+                if best[0] > IMPOSSIBLE:
+                    self.run.set_best(query.number, query.search.described(*best))
         self.planner.stored(unit)
 
     def _best_of(self, query: Query) -> tuple[int, int]:

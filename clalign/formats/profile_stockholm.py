@@ -55,6 +55,31 @@ class AlignedRow(Struct, frozen=True):
         """Name and ends, as in ``name/1-20``."""
         return f"{self.name}/{self.start}-{self.end}"
 
+    @property
+    def remark(self) -> str:
+        """What is said of the row."""
+        return f"[subseq from] {self.description or self.name}"
+
+
+class QueryRow(AlignedRow, frozen=True):
+    """What was searched with, as a row of an alignment to itself."""
+
+    @classmethod
+    def of(cls, name: str, accession: str, description: str, residues: str) -> QueryRow:
+        """Return the row of a sequence."""
+        n = len(residues)
+        return cls(name, accession, description, 1, n, 0, "M" * n, residues)
+
+    @property
+    def place(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def remark(self) -> str:
+        """Its description."""
+        return self.description
+
 
 def widen_inserts(row: AlignedRow, inserts: list[int]) -> None:
     """Widen the inserts after the nodes 0..length (0: before the first) to those of a row."""
@@ -152,7 +177,7 @@ def profile_stockholm_lines(
     for name, row in _named(rows()):
         if row.accession:
             yield f"#=GS {name:<{width}s} AC {row.accession}"
-        yield f"#=GS {name:<{width}s} DE [subseq from] {row.description or row.name}"
+        yield f"#=GS {name:<{width}s} DE {row.remark}"
     label = max(width, len("#=GC SS_cons"))
     for name, row in _named(rows()):
         yield f"{name:<{label}s} {aligned_text(row, inserts)}"

@@ -354,6 +354,11 @@ class HitQueries:
         whole = [column[order].astype(np.int64) for column in (ids, queries, targets)]
         return AllScores(whole[0], whole[1], whole[2], scores[order], evalues[order], included[order] > 0)
 
+    def significant_names(self, number: int) -> list[str]:
+        """Return the names of the significant hits of a query, one for each hit."""
+        asked = "SELECT name FROM hits JOIN targets USING (row) WHERE query = ? AND included ORDER BY hits.id"
+        return [name for (name,) in self._all(asked, number)]
+
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""
         return {row: name for some in self._connection.blocks("SELECT row, name FROM targets")

@@ -56,6 +56,11 @@ __all__ = [
 SpecKind = TypeVar("SpecKind", bound=Spec)
 
 
+def _row_of_card(number: int, card: Card) -> SqlRow:
+    names = (card[name] for name in ("name", "accession", "description", "length"))
+    return number, *names, json.dumps(card), "null"
+
+
 class RunFile:
     """An open run file; a context manager.
 
@@ -123,14 +128,18 @@ class RunFile:
 
     def set_cards(self, cards: Iterable[Card]) -> None:
         """Store the cards of the queries, which must hold name, accession, description and length."""
-        rows = (  # one by one: of a million queries there is no room for all
-            (i, card["name"], card["accession"], card["description"], card["length"], json.dumps(card), "null")
-            for i, card in enumerate(cards)
-        )
+        rows = itertools.starmap(_row_of_card, enumerate(cards))  # of a million queries there is no room for all
         self._hits.forget_cards()
         with self.transaction():
             self.connection.execute("DELETE FROM queries")
             self.connection.insert("queries", rows)
+
+    def add_card(self, card: Card) -> int:
+        """Store the card of a further query, and return its number."""
+        with self.transaction():
+            number = self.n_queries()
+            self.connection.insert("queries", [_row_of_card(number, card)])
+        return number
 
     def n_queries(self) -> int:
         """Return the number of queries."""

@@ -48,6 +48,15 @@ class Spec(ABC):
         """The flag that selects the hits of one entry of the first file."""
         return "--target" if self.is_scan else "--query"
 
+    @property
+    def needs_ends(self) -> bool:
+        """Whether something is computed at the ends of queries, in the process that writes the run."""
+        return False
+
+    def usual(self, name: str, default: object) -> object:
+        """Return what a field is where it is not given: `default`, unless other fields have their own."""
+        return default
+
     def check_inputs(self) -> None:
         """Raise `OptionError` if several files are standard input."""
         if self.paths.count("-") > 1:
@@ -155,7 +164,7 @@ def _flag_words(spec: Spec) -> Iterator[str]:
     yield from device_flags(getattr(spec, "device", "auto"))
     for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
-        if "flag" not in f.metadata or value == f.default:
+        if "flag" not in f.metadata or value == spec.usual(f.name, f.default):
             continue
         flags = f.metadata["flag"].split("|")
         if len(flags) > 1:  # a flag for each value

@@ -10,6 +10,7 @@ ENGINE = Engine(
         "hmmsearch": "search profile HMMs against sequences",
         "hmmscan": "find the profiles of a library that match each sequence",
         "phmmer": "search protein sequences against protein sequences, each by a profile of its own",
+        "jackhmmer": "search protein sequences against protein sequences in rounds, with profiles of what is found",
     },
     query="profile",
     queries="profiles",

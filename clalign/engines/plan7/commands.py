@@ -1,4 +1,4 @@
-"""``clalign hmmsearch``, ``clalign hmmscan`` and ``clalign phmmer``."""
+"""``clalign hmmsearch``, ``clalign hmmscan``, ``clalign phmmer`` and ``clalign jackhmmer``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clalign.engines.commands import Command, Input
 from clalign.engines.plan7.exports.register import OUTPUTS
-from clalign.engines.plan7.spec import FOUND, REPLACED, SearchSpec, replaced_by
+from clalign.engines.plan7.spec import FOUND, REPLACED, USUAL_IN_ROUNDS, SearchSpec, replaced_by
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec, flag_of
 
@@ -87,6 +87,23 @@ _SEARCH = Command(
     has_several=has_several,
 )
 
+_PHMMER = replace(
+    _SEARCH,
+    description="Search protein sequences against protein sequences: of each query a profile is made with a"
+    " substitution matrix, and searched with as hmmsearch does. Names and meanings of the options are those of"
+    " HMMER.",
+    examples=(
+        "clalign phmmer query.fasta proteins.fasta",
+        "clalign phmmer -E 1e-5 --tblout hits.tbl --noali queries.fasta proteins.fasta.gz",
+    ),
+    inputs=(Input("profiles", "SEQFILE", "queries: protein sequences; - is standard input"), _SEARCH.inputs[1]),
+    preset={"direction": "sequence"},
+    aliases={"matrix": "--mxfile"},
+    files=matrix_file,
+    values=with_drawn_seed,
+    has_several=has_several_sequences,
+)
+
 COMMANDS = {
     "hmmsearch": _SEARCH,
     "hmmscan": replace(
@@ -103,20 +120,19 @@ COMMANDS = {
         found=FOUND["scan"],
         aliases={"sequence_format": "--qformat"},
     ),
-    "phmmer": replace(
-        _SEARCH,
-        description="Search protein sequences against protein sequences: of each query a profile is made with a"
-        " substitution matrix, and searched with as hmmsearch does. Names and meanings of the options are those of"
-        " HMMER.",
+    "phmmer": _PHMMER,
+    "jackhmmer": replace(
+        _PHMMER,
+        description="Search protein sequences against protein sequences in rounds: the first is that of phmmer; then"
+        " the significant domains are aligned with the query, and a profile of the alignment is searched with, until"
+        " nothing new is found. Names and meanings of the options are those of HMMER.",
         examples=(
-            "clalign phmmer query.fasta proteins.fasta",
-            "clalign phmmer -E 1e-5 --tblout hits.tbl --noali queries.fasta proteins.fasta.gz",
+            "clalign jackhmmer query.fasta proteins.fasta",
+            "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
+            "clalign jackhmmer -N 3 --incE 1e-10 --tblout hits.tbl --run query.clalign query.fasta proteins.fasta",
         ),
-        inputs=(Input("profiles", "SEQFILE", "queries: protein sequences; - is standard input"), _SEARCH.inputs[1]),
-        preset={"direction": "sequence"},
-        aliases={"matrix": "--mxfile"},
-        files=matrix_file,
-        values=with_drawn_seed,
-        has_several=has_several_sequences,
+        preset={"direction": "rounds"},
+        usual=USUAL_IN_ROUNDS,
+        found=FOUND["rounds"],
     ),
 }

@@ -6,8 +6,10 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, reinterpreted
@@ -37,6 +39,9 @@ from clalign.values.hits import Hit
 from clalign.values.local_profiles import LocalProfile, Shelves
 from clalign.values.profiles import Hmm, Hmmer3Settings
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
+
+if TYPE_CHECKING:  # only searches in rounds build profiles while they run
+    from clalign.engines.plan7.rounds import Rounds
 
 NO_RESIDUES = "None of its records has residues, so there was nothing to search."
 
@@ -91,8 +96,10 @@ class ProfileWork(Struct):
     def store(self) -> BegunFacts:
         """Store the cards of the profiles, and return the facts of the input."""
         spec = self.task.spec
-        # One by one: of a large library there is no need to have all cards in memory.
-        self.task.run.set_cards(card_of_search(hmm, spec, self.searched) for hmm in self.profiles)
+        run, rounds = self.task.run, self._rounds()
+        if rounds is None or not run.n_queries():  # else there may be profiles of later rounds
+            # One by one: of a large library there is no need to have all cards in memory.
+            run.set_cards(map(self._card_of, self.profiles) if rounds is None else rounds.cards())
         n_targets = card_of_search(self.profiles[0], spec, self.searched)["n_targets"]
         return {
             "direction": spec.direction,
@@ -100,6 +107,17 @@ class ProfileWork(Struct):
             "matrix_digest": matrix_digest(spec),
             "n_targets": n_targets,
         }
+
+    def _card_of(self, hmm: Hmm) -> Card:
+        return card_of_search(hmm, self.task.spec, self.searched)
+
+    def _rounds(self) -> Rounds | None:
+        """Return the rounds of the search, if it has some."""
+        if not self.task.spec.has_rounds:
+            return None
+        from clalign.engines.plan7.rounds import Rounds
+
+        return Rounds(self.task.spec, self.profiles, self._card_of, self.task.context.check)
 
     def cautions(self) -> Iterator[str]:
         """Yield what the user should know of the input."""
@@ -114,17 +132,21 @@ class ProfileWork(Struct):
         """Return every profile with all sequences; domains of HMMER3 profiles suit the processor."""
         database, lengths = self.searched.database, [hmm.length for hmm in self.profiles]
         shelves = Shelves(self.profiles, self.task.spec.compute_composition)
+        rounds = self._rounds()
 
         def search_of(run: RunFile, number: int) -> AnySearch:
+            if rounds is not None and number >= len(self.profiles):
+                return prepare_search(rounds.profile(run, number), number, self.task.spec, self.searched)
             profile = shelves.profile(number)
             return prepare_search(self.profiles[number], number, self.task.spec, self.searched, profile)
 
-        return Plan(
+        plan = Plan(
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
             may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
             start_many=start_many, groups=shelves.firsts,
         )  # fmt: skip
+        return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task.spec)
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return what the window tells before a search, too; see `clalign.engines.plan7.estimate`."""
@@ -135,6 +157,22 @@ class ProfileWork(Struct):
     def summary(self) -> JobResult:
         """Nothing that every summary has not."""
         return {}
+
+
+def _with_rounds(plan: Plan, rounds: Rounds, spec: SearchSpec) -> Plan:
+    """Return the plan of all rounds, given that of the first ones."""
+
+    def is_there(run: RunFile, number: int) -> bool:
+        return number < run.n_queries()
+
+    return replace(
+        plan,
+        queries=range(len(plan.queries) * spec.iterations),
+        n_cells=plan.n_cells * spec.iterations,
+        concluded=lambda run, number, search, session: rounds.concluded(run, number, session),
+        is_needed=is_there,
+        is_known=is_there,
+    )
 
 
 def prepare_search(

@@ -12,17 +12,27 @@ from clalign.values.documents import SpecFields
 from clalign.values.shards import Shard, shard_option
 from clalign.values.specs import INPUT, REPORT, Spec, flag_of, option
 
-COMMANDS = {"search": "hmmsearch", "scan": "hmmscan", "sequence": "phmmer"}
+COMMANDS = {"search": "hmmsearch", "scan": "hmmscan", "sequence": "phmmer", "rounds": "jackhmmer"}
 """The command of each direction."""
 
-FOUND = {"search": "sequences", "scan": "profiles", "sequence": "sequences"}
+FOUND = {"search": "sequences", "scan": "profiles", "sequence": "sequences", "rounds": "sequences"}
 """What each direction finds and counts."""
 
-BUILD_OPTIONS = (
-    "matrix", "popen", "pextend", "msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n",
-    "tail", "seed",
+STATISTICS_OPTIONS = (
+    "msv_length", "msv_n", "viterbi_length", "viterbi_n", "forward_length", "forward_n", "tail", "seed",
 )  # fmt: skip
-"""Options on which the profile of a sequence depends; they have the same names in `BuildSpec`."""
+"""Options of the calibration of profiles that are made, with the same names in `BuildSpec`."""
+
+BUILD_OPTIONS = ("matrix", "popen", "pextend", *STATISTICS_OPTIONS)
+"""Options on which the profile of a sequence depends."""
+
+ROUND_OPTIONS = (
+    "fragthresh", "weighting", "wid", "effective_number", "ere", "esigma", "eid", "prior", *STATISTICS_OPTIONS,
+)  # fmt: skip
+"""Options on which the profiles of later rounds depend."""
+
+USUAL_IN_ROUNDS: dict[str, object] = {"inclusion_evalue": 0.001, "inclusion_domain_evalue": 0.001}
+"""Defaults of jackhmmer that are not those of the other commands."""
 
 AS_MANY = "as many as there are"
 
@@ -37,7 +47,10 @@ FILTER = "Filters"
 ENGINE = "Scoring"
 STATISTICS = "Score statistics"
 
-OF_SEQUENCES: dict[str, tuple[str, ...]] = {"direction": ("sequence",)}
+ROUNDS = "Profiles of later rounds"
+
+OF_SEQUENCES: dict[str, tuple[str, ...]] = {"direction": ("sequence", "rounds")}
+OF_ROUNDS: dict[str, tuple[str, ...]] = {"direction": ("rounds",)}
 OF_PROFILES: dict[str, tuple[str, ...]] = {"direction": ("search", "scan")}
 """When an option has a meaning."""
 
@@ -50,12 +63,15 @@ class SearchSpec(Spec):
     ----------
     profiles, targets : str
         Files; ``-`` is standard input. With the direction ``sequence`` the first one holds proteins, of each of which
-        a profile is made.
+        a profile is made, and so with ``rounds``.
     device : str
         What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
     direction : str
         ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
         sequence, its profiles, and E-values count profiles. ``sequence``: for each protein, its sequences.
+        ``rounds``: the same, and again with a profile of what was found.
+    iterations : int
+        Rounds at most.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("profiles", "targets")
@@ -64,7 +80,11 @@ class SearchSpec(Spec):
     profiles: str
     targets: str
     device: str = "auto"
-    direction: Literal["search", "scan", "sequence"] = "search"
+    direction: Literal["search", "scan", "sequence", "rounds"] = "search"
+    iterations: int = option(
+        5, "-N", "Rounds at most", "search in at most this number of rounds", ROUNDS, positive=True, when=OF_ROUNDS,
+        first=True,
+    )  # fmt: skip
     evalue: float = option(
         10.0, "-E", "E-value at most", "report {found} with at most this E-value", REPORT, positive=True, first=True
     )
@@ -175,6 +195,49 @@ class SearchSpec(Spec):
     tail: float = option(
         0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS, positive=True, when=OF_SEQUENCES
     )
+    fragthresh: float = option(
+        0.5, "--fragthresh", "Fragment", "rows of at most this share of the columns are fragments", ROUNDS,
+        when=OF_ROUNDS,
+    )  # fmt: skip
+    weighting: Literal["pb", "gsc", "blosum", "none"] = option(
+        "pb", "--wpb|--wgsc|--wblosum|--wnone", "Weights", "weights of sequences", ROUNDS, when=OF_ROUNDS,
+        values={"pb": "by position [default]", "gsc": "from a tree", "blosum": "by clusters", "none": "all equal"},
+        choices={"pb": "By position", "gsc": "From a tree", "blosum": "By clusters", "none": "All equal"},
+    )  # fmt: skip
+    wid: float = option(
+        0.62, "--wid", "Identity for weights", "share of identical residues for --wblosum", ROUNDS, when=OF_ROUNDS
+    )
+    effective_number: Literal["entropy", "exponential", "clust", "none"] = option(
+        "entropy", "--eent|--eentexp|--eclust|--enone", "Effective number", "effective number of sequences", ROUNDS,
+        when=OF_ROUNDS,
+        values={
+            "entropy": "by relative entropy [default]", "exponential": "by relative entropy, by a power of the counts",
+            "clust": "the number of clusters", "none": "the number of sequences",
+        },
+        choices={
+            "entropy": "By relative entropy", "exponential": "By relative entropy, exponential",
+            "clust": "Clusters", "none": "All sequences",
+        },
+    )  # fmt: skip
+    effective_n: float | None = option(
+        None, "--eset", "Effective number itself", "this effective number of sequences", ROUNDS, positive=True,
+        when=OF_ROUNDS, empty="as by the rule",
+    )  # fmt: skip
+    ere: float | None = option(
+        None, "--ere", "Relative entropy", "target of --eent in bits per column", ROUNDS, positive=True, when=OF_ROUNDS,
+        empty="0.59",
+    )  # fmt: skip
+    esigma: float = option(
+        45.0, "--esigma", "Least entropy", "minimum of --eent in bits per model", ROUNDS, positive=True, when=OF_ROUNDS
+    )
+    eid: float = option(
+        0.62, "--eid", "Identity for clusters", "share of identical residues for --eclust", ROUNDS, when=OF_ROUNDS
+    )
+    prior: Literal["alphabet", "laplace", "none"] = option(
+        "alphabet", "--plaplace|--pnone", "Priors", "priors", ROUNDS, when=OF_ROUNDS,
+        values={"laplace": "Laplace's: one more of each residue", "none": "none: observed frequencies"},
+        choices={"alphabet": "Dirichlet mixture", "laplace": "Laplace", "none": "None"},
+    )  # fmt: skip
     skip_bad: bool = option(
         False, "--skip_bad", "Skip bad records",
         "leave out sequences with characters that HMMER3 refuses, such as - (HMMER3)", INPUT,
@@ -209,16 +272,46 @@ class SearchSpec(Spec):
             Shard.parse(self.shard)
         if self.has_sequences:
             BuildSpec(by_matrix=True, **{name: getattr(self, name) for name in BUILD_OPTIONS})  # checks its limits
+        if self.has_rounds:
+            self.round_spec()
+            if self.iterations < 1:
+                raise OptionError(f"-N is {self.iterations}.", "Give a number from 1 on.")
+            if self.shard is not None and self.iterations > 1:
+                raise OptionError(
+                    "A part of the sequences cannot be searched in rounds: each needs all hits of the one before.",
+                    "Leave out --shard, or give -N 1.",
+                )
+
+    def round_spec(self) -> BuildSpec:
+        """Return how the profiles of later rounds are built."""
+        options = {name: getattr(self, name) for name in ROUND_OPTIONS}
+        if self.effective_n is not None:
+            options["effective_number"] = self.effective_n
+        return BuildSpec(by_hand=True, **options)
 
     @property
     def command(self) -> str:
-        """``hmmsearch``, ``hmmscan`` or ``phmmer``."""
+        """``hmmsearch``, ``hmmscan``, ``phmmer`` or ``jackhmmer``."""
         return COMMANDS[self.direction]
+
+    def usual(self, name: str, default: object) -> object:
+        """Return what a field is where it is not given."""
+        return USUAL_IN_ROUNDS.get(name, default) if self.has_rounds else default
+
+    @property
+    def needs_ends(self) -> bool:
+        """Whether a profile may have to be made at the end of a query, for a further round."""
+        return self.has_rounds and self.iterations > 1
 
     @property
     def has_sequences(self) -> bool:
         """Whether the queries are sequences, of each of which a profile is made."""
-        return self.direction == "sequence"
+        return self.direction in ("sequence", "rounds")
+
+    @property
+    def has_rounds(self) -> bool:
+        """Whether what is found is searched with again."""
+        return self.direction == "rounds"
 
     @property
     def is_scan(self) -> bool:

@@ -150,11 +150,19 @@ class StoredDomainLimits(TypedDict):
 
 
 class Hmmer3Card(Hmmer2Card):
-    """The card of a HMMER3 profile."""
+    """The card of a HMMER3 profile.
+
+    In a search in rounds `round` is counted from 1, `first` and `before` are the numbers of the profiles of the
+    first one and of the one before, and `n_rows` is of the alignment that the profile was built from.
+    """
 
     calibration3: Calibration3
     filter_limits: StoredFilterLimits
     domain_limits: NotRequired[StoredDomainLimits | None]
+    round: NotRequired[Place | None]
+    first: NotRequired[Count | None]
+    before: NotRequired[Count | None]
+    n_rows: NotRequired[Place | None]
 
 
 class BestTarget(Best):
@@ -212,7 +220,7 @@ class SearchAsked(Asked, frozen=True, kw_only=True):
 class SearchFacts(BegunRun, frozen=True, kw_only=True):
     """The facts of a search or a scan that has begun."""
 
-    direction: Literal["search", "scan", "sequence"]
+    direction: Literal["search", "scan", "sequence", "rounds"]
     profiles_digest: str
     matrix_digest: str | None = None
     n_targets: Size

@@ -34,6 +34,8 @@ class _Means:
         self.counts = np.zeros(length, np.int64)
 
     def add(self, row: AlignedRow) -> None:
+        if not row.posterior:
+            return
         states, symbols = (np.frombuffer(text.encode("ascii"), np.uint8) for text in (row.states, row.posterior))
         matches = states == ord("M")
         nodes = row.first_node - 1 + np.cumsum(states != ord("I"))[matches]
@@ -59,8 +61,9 @@ def _symbol(mean: float) -> str:
 
 
 def hmmer3_stockholm_lines(
-    card: Card, rows: Callable[[], Iterable[AlignedRow]], author: str, comments: Iterable[str] = (), block: int = BLOCK
-) -> Iterator[str]:
+    card: Card, rows: Callable[[], Iterable[AlignedRow]], author: str, comments: Iterable[str] = (), block: int = BLOCK,
+    has_case: bool = True,
+) -> Iterator[str]:  # fmt: skip
     """Yield the lines of an alignment of domains to their profile.
 
     Parameters
@@ -75,9 +78,11 @@ def hmmer3_stockholm_lines(
         More lines for the head.
     block : int
         Columns of a block; 0 for one block.
+    has_case : bool
+        Whether inserts are in lower case and their gaps dots; else all letters are capitals, and gaps dashes.
     """
     length: int = card["length"]
-    inserts, means, n_rows, n_accessions = [0] * (length + 1), _Means(length), 0, 0
+    inserts, means, n_rows, n_accessions, n_remarks = [0] * (length + 1), _Means(length), 0, 0, 0
     places = set[str]()
     for row in rows():
         widen_inserts(row, inserts)
@@ -85,6 +90,7 @@ def hmmer3_stockholm_lines(
         places.add(line_name(row.place))
         n_rows += 1
         n_accessions += bool(row.accession)
+        n_remarks += bool(row.remark)
     n_digits = len(str(n_rows)) if len(places) < n_rows else 0
     width = max(map(len, places)) + (n_digits and n_digits + 1)
 
@@ -104,27 +110,37 @@ def hmmer3_stockholm_lines(
     if n_accessions:
         yield from (f"#=GS {name:<{width}s} AC {row.accession}" for name, row in named() if row.accession)
         yield ""
-    yield from (f"#=GS {name:<{width}s} DE [subseq from] {row.description or row.name}" for name, row in named())
-    yield ""
-    yield from _blocks(named, inserts, means.text(), width, block)
+    if n_remarks:
+        yield from (f"#=GS {name:<{width}s} DE {row.remark}" for name, row in named() if row.remark)
+        yield ""
+    yield from _blocks(named, inserts, means, width, block, has_case)
     yield "//"
 
 
 def _blocks(
-    named: Callable[[], Iterable[tuple[str, AlignedRow]]], inserts: list[int], means: str, width: int, block: int
-) -> Iterator[str]:
-    label = max(width + len("#=GR  PP"), len("#=GC PP_cons"))
-    n, rooms = len(means) + sum(inserts), [(node, room) for node, room in enumerate(inserts) if room]
+    named: Callable[[], Iterable[tuple[str, AlignedRow]]], inserts: list[int], means: _Means, width: int, block: int,
+    has_case: bool,
+) -> Iterator[str]:  # fmt: skip
+    has_posteriors, length = bool(means.counts.any()), len(means.counts)
+    label = max(width + len("#=GR  PP"), len("#=GC PP_cons")) if has_posteriors else max(width, len("#=GC RF"))
+    n, rooms = length + sum(inserts), [(node, room) for node, room in enumerate(inserts) if room]
     for start in range(0, n, block or n):
         part = slice(start, start + (block or n))
         if start:
             yield ""
         for name, row in named():
-            text, posterior = centered_text(row, len(means), rooms)
-            yield f"{name:<{label}s} {text[part]}"
-            yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
-        yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means, inserts)[part]}"
-        yield f"{'#=GC RF':<{label}s} {annotation_text('x' * len(means), inserts)[part]}"
+            text, posterior = centered_text(row, length, rooms)
+            yield f"{name:<{label}s} {(text if has_case else in_capitals(text))[part]}"
+            if row.posterior:
+                yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
+        if has_posteriors:
+            yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means.text(), inserts)[part]}"
+        yield f"{'#=GC RF':<{label}s} {annotation_text('x' * length, inserts)[part]}"
+
+
+def in_capitals(text: str) -> str:
+    """Return a row without the marks of inserts: in capitals, and gaps as dashes."""
+    return text.upper().replace(".", "-")
 
 
 def centered_text(row: AlignedRow, length: int, rooms: Sequence[tuple[int, int]]) -> tuple[str, str]:

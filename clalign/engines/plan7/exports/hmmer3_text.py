@@ -7,7 +7,7 @@ profile and sequence in each other's place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -57,7 +57,31 @@ def query_lines(name: str, length: int, accession: str, description: str, is_seq
         yield f"Description: {description}"
 
 
-def hit_lines(hits: Iterable[Hit], longest: int, layout: Layout) -> Iterator[str]:
+def round_head(number: int, n_rows: int, n_targets: int, length: int) -> Iterator[str]:
+    """Yield what begins a later round: the size of its profile and of the alignment, with domains of `n_targets`."""
+    yield "@@"
+    yield f"@@ Round:                  {number}"
+    yield f"@@ Included in MSA:        {n_rows} subsequences (query + {n_rows - 1} subseqs from {n_targets} targets)"
+    yield f"@@ Model size:             {length} positions"
+    yield "@@"
+    yield ""
+
+
+def round_end(number: int, n_new: int, n_rows: tuple[int, int], is_last: bool) -> Iterator[str]:
+    """Yield what ends a round: new targets, rows of its alignment before and after it, and whether it was the last."""
+    before, after = n_rows
+    yield ""
+    yield f"@@ New targets included:   {n_new}"
+    yield f"@@ New alignment includes: {after} subseqs (was {before}), including original query"
+    if not n_new and after <= before:
+        yield from ("@@", f"@@ CONVERGED (in {number} rounds). ", "@@", "")
+    elif not is_last:
+        yield from ("@@ Continuing to next round.", "")
+
+
+def hit_lines(
+    hits: Iterable[Hit], longest: int, layout: Layout, mark: Callable[[Hit], str] = lambda hit: " "
+) -> Iterator[str]:
     """Yield the table of hits.
 
     Parameters
@@ -67,6 +91,8 @@ def hit_lines(hits: Iterable[Hit], longest: int, layout: Layout) -> Iterator[str
     longest : int
         Length of the longest name that is shown.
     layout : Layout
+    mark : callable
+        Returns the first character of the line of a hit.
     """
     width = max(8, longest)
     room = max(MIN_DESCRIPTION, layout.width - width - 61) if layout.width else None
@@ -86,7 +112,7 @@ def hit_lines(hits: Iterable[Hit], longest: int, layout: Layout) -> Iterator[str
         if within and not hit.is_significant:
             yield "  ------ inclusion threshold ------"
             within = False
-        yield _hit_line(hit, width, room, layout)
+        yield mark(hit) + _hit_line(hit, width, room, layout)
     if is_empty:
         yield ""
         yield "   [No hits detected that satisfy reporting thresholds]"
@@ -97,7 +123,7 @@ def _hit_line(hit: Hit, width: int, room: int | None, layout: Layout) -> str:
     numbers = f"{best.evalue:9.2g} {best.score:6.1f} {best.bias:5.1f}" if best else f"{'-':>9s} {'-':>6s} {'-':>5s}"
     expected = _or_dash(hit.estimates.expected if hit.estimates else None, 5, ".1f")
     return (
-        f"  {hit.evalue:9.2g} {hit.score:6.1f} {hit.bias:5.1f}  {numbers}"
+        f" {hit.evalue:9.2g} {hit.score:6.1f} {hit.bias:5.1f}  {numbers}"
         f"  {expected} {len(hit.reported_domains):2d}  {layout.shown(hit.name, hit.accession):<{width}s} "
         f" {hit.description[:room]}"
     )

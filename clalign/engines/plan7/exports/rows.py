@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from clalign.engines.columns import table_lines
 from clalign.engines.export import write_lines
+from clalign.engines.plan7.aligned import aligned_row, target_text
 from clalign.engines.plan7.columns import Row
 from clalign.engines.plan7.exports.source import Query, chosen_domains, hits, places, queries, sides
 from clalign.engines.plan7.exports.source import Source as RunSource
@@ -21,8 +22,6 @@ from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, PairFacts
 
 _GAPS = re.compile("I+|D+")
-GAPS = "-.~_"
-_NO_GAPS, _DELETES = str.maketrans(dict.fromkeys(GAPS, "X")), re.compile("D+|[MI]+")
 _OTHER_WAY = str.maketrans("ID", "DI")
 
 
@@ -39,7 +38,7 @@ class Source(RunSource):
         for hit in self.stored(self.keys.of_query(number), kept_as):
             if not self.choice.significant or is_significant(hit):
                 for domain in chosen_domains(self, number, hit):
-                    yield _aligned_row(hit, domain)
+                    yield aligned_row(hit, domain)
 
     def pair_groups(self, every: bool = False) -> Iterator[tuple[Card, Iterator[PairRow]]]:
         """Yield each query, in a scan a sequence, with its domains as alignments of two sides."""
@@ -95,7 +94,7 @@ def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
 def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
     """Return a domain as the alignment of a query and a target; the profile's side is its consensus."""
     card = source.cards[number]
-    model, target = domain.text.model.replace(".", "-").upper(), _residues(domain).upper()
+    model, target = domain.text.model.replace(".", "-").upper(), target_text(domain).upper()
     middle = "".join("|" if mark.isalpha() else mark for mark in domain.text.match)
     n_positive = len(middle) - middle.count(" ")
     n_gap_residues = len(domain.states) - domain.states.count("M")
@@ -109,30 +108,3 @@ def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
     )  # fmt: skip
     query, profile = sides(source, number, hit)
     return PairRow(query, replace(profile, domains=(swapped,)), swapped, has_raw=card["origin"] == "hmmer2")
-
-
-def _residues(domain: Domain) -> str:
-    """Return the target's side; a gap character that was searched as a residue must not look like a gap."""
-    states, text = domain.states, domain.text.target
-    if "D" not in states:
-        return text.translate(_NO_GAPS)
-    return "".join([
-        text[run.start() : run.end()].translate({} if run[0].startswith("D") else _NO_GAPS)
-        for run in _DELETES.finditer(states)
-    ])  # fmt: skip
-
-
-def _aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
-    ends = domain.target_range[0] + 1, domain.target_range[1]
-    return AlignedRow(
-        name=hit.name,
-        accession=hit.accession,
-        description=hit.description,
-        start=ends[0],
-        end=ends[1],
-        first_node=domain.query_range[0],
-        states=domain.states,
-        text=_residues(domain),
-        posterior=domain.text.posterior,
-        score=domain.score,
-    )

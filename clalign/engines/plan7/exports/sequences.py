@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import TextIO
 
 from clalign.engines.export import described, flanked, write_lines
+from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.source import chosen_domains, hits, profile_queries, queries
@@ -22,6 +24,10 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
     comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
         card = source.cards[query.number]
+        if source.spec.has_rounds:
+            block = BLOCK if source.choice.width else 0
+            count += _write_round(source, stream, query.number, block, comments)
+            continue
 
         def rows(number: int = query.number) -> Iterator[AlignedRow]:
             return source.aligned_rows(number)
@@ -37,6 +43,19 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
         else:
             write_lines(stream, profile_stockholm_lines(card, rows, comments))
     return count
+
+
+def _write_round(source: Source, stream: TextIO, number: int, block: int, comments: Iterable[str]) -> int:
+    """Write the alignment that ends a round, the query first, and return how many rows it has."""
+    card, first = source.cards[number], source.cards[source.cards[number]["first"]]
+
+    def rows() -> Iterator[AlignedRow]:
+        return chain([query_row(first)], source.aligned_rows(number))
+
+    named = {**first, "name": f"{first['name']}-i{card['round']}"}
+    author = f"{source.origin.program} (clalign {source.origin.version})"
+    write_lines(stream, hmmer3_stockholm_lines(named, rows, author, comments, block, has_case=False))
+    return sum(1 for _ in rows())
 
 
 def write_matched(source: Source, stream: TextIO) -> int:

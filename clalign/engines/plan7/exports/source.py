@@ -53,10 +53,10 @@ class Source(GeneralSource):
     def done_queries(self, first: int) -> Iterator[Query]:
         """Yield the profiles from a number on as far as they are done.
 
-        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
-        longest of all names.
+        There is none of a scan, whose queries are done at the end, of a search in rounds, whose last ones are not known
+        before, nor of HMMER2, whose tables are as wide as the longest of all names.
         """
-        if not self.is_scan and self.origins == {"hmmer3"}:
+        if not self.is_scan and self.origins == {"hmmer3"} and not self.spec.needs_ends:
             found = profile_queries(self, first)
             for number in range(first, len(self.cards)):
                 if self.run.best(number) is None:  # before its hits are listed, so that none comes in between
@@ -67,6 +67,26 @@ class Source(GeneralSource):
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
         return "hmmer3" in self.origins
+
+    @cached_property
+    def rounds(self) -> dict[int, list[int]]:
+        """The numbers of the profiles of each query of a search in rounds, by the first of them; empty of others."""
+        found = dict[int, list[int]]()
+        for number, card in enumerate(self.cards if self.spec.has_rounds else ()):
+            found.setdefault(card["first"], []).append(number)
+        return found
+
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds the query with most of them has."""
+        return max(map(len, self.rounds.values()), default=1)
+
+    def named_card(self, number: int) -> Card:
+        """Return the card of a profile under the name of its query, which those of later rounds do not bear."""
+        card = self.cards[number]
+        if (first := card.get("first", number)) == number:
+            return card
+        return {**card, **{name: self.cards[first][name] for name in ("name", "accession", "description")}}
 
     @cached_property
     def n_targets(self) -> float:
@@ -141,10 +161,16 @@ def write_by_query(
 
 
 def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
-    """Yield the profiles from a number on as queries, whatever the direction of the search."""
-    for number in range(first, len(source.cards)):
-        card, keys = source.cards[number], source.keys.of_query(number)
-        yield Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
+    """Yield the profiles from a number on as queries, whatever the direction of the search; those of last rounds."""
+    last = [numbers[-1] for numbers in source.rounds.values()]
+    for number in last[first:] if source.spec.has_rounds else range(first, len(source.cards)):
+        yield profile_query(source, number)
+
+
+def profile_query(source: Source, number: int) -> Query:
+    """Return a profile as a query."""
+    card, keys = source.named_card(number), source.keys.of_query(number)
+    return Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
 
 
 def _sequences(source: Source, every: bool) -> Iterator[Query]:
@@ -192,7 +218,7 @@ def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
 
     Names of HMMER2 profiles may have blanks, but columns have none.
     """
-    card = source.cards[number]
+    card = source.named_card(number)
     if " " in card["name"]:
         card = {**card, "name": "_".join(card["name"].split())}
     return swapped(card, hit) if source.is_scan else (card, hit)

@@ -22,7 +22,12 @@ from clalign.engines.plan7.exports.source import (
     queries,
     write_by_query,
 )
-from clalign.engines.plan7.exports.text_of_hmmer3 import write_hmmer3_head, write_hmmer3_query, write_hmmer3_scan
+from clalign.engines.plan7.exports.text_of_hmmer3 import (
+    write_hmmer3_head,
+    write_hmmer3_query,
+    write_hmmer3_rounds,
+    write_hmmer3_scan,
+)
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.evalues import bits, hmmer2_pvalue
@@ -49,16 +54,20 @@ def write_text(source: Source, stream: TextIO) -> int:
 
 def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the part of a profile, and return how many hits it has."""
-    card = source.cards[query.number]
+    card, path, end = source.cards[query.number], source.choice.alignment_file, ["//"]
     if card["origin"] == "hmmer3":
-        count = write_hmmer3_query(source, stream, query)
+        write = write_hmmer3_rounds if source.spec.has_rounds else write_hmmer3_query
+        count = write(source, stream, query)
     else:
         write_lines(stream, text.parameters(source.spec, card))
         count = _text_of_profile(source, stream, query)
-    write_lines(stream, ["//"])
-    if source.choice.alignment_file and card["origin"] == "hmmer3":
+    if path and card["origin"] == "hmmer3":
         n_rows = n_significant_domains(source, query)
-        write_lines(stream, [hmmer3_text.alignment_saved(n_rows, source.choice.alignment_file)])
+        if source.spec.has_rounds:
+            end.insert(0, hmmer3_text.alignment_saved(1 + n_rows, path))
+        else:
+            end.append(hmmer3_text.alignment_saved(n_rows, path))
+    write_lines(stream, end)
     return count
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from typing import TextIO
 
@@ -11,8 +12,18 @@ import numpy.typing as npt
 
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer3_text as text
-from clalign.engines.plan7.exports.source import Query, Source, hits, queries, sides, target_widths
+from clalign.engines.plan7.exports.source import (
+    Query,
+    Source,
+    hits,
+    n_significant_domains,
+    profile_query,
+    queries,
+    sides,
+    target_widths,
+)
 from clalign.engines.plan7.hmmer3.funnel import FILTERS, funnel_of, survivors_of
+from clalign.values.hits import Hit
 
 FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
 """What HMMER calls the filters."""
@@ -25,6 +36,42 @@ def write_hmmer3_head(source: Source, stream: TextIO) -> None:
 
 def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
+    write_lines(stream, chain(_head(source, query), _hits_and_domains(source, query), _statistics(source, query)))
+    return len(query.keys)
+
+
+def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
+    """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
+    numbers, known, n_rows, count = source.rounds[source.cards[query.number]["first"]], set[str](), 1, 0
+    write_lines(stream, chain(_head(source, query), [""]))
+    for place, number in enumerate(numbers, 1):
+        one = profile_query(source, number)
+        if place > 1:
+            write_lines(stream, text.round_head(place, n_rows, len(known), one.length))
+        marks = partial(_mark, known)
+        write_lines(stream, chain(_hits_and_domains(source, one, marks), _statistics(source, one)))
+        names = source.keys.significant_names(number)
+        both = n_rows, 1 + n_significant_domains(source, one)
+        n_new = sum(name not in known for name in names)
+        if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
+            write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations))
+        known, n_rows, count = set(names), both[1], count + len(one.keys)
+    return count
+
+
+def _mark(before: set[str], hit: Hit) -> str:
+    """Return the mark of a hit that is new in this round, or lost."""
+    if hit.is_significant:
+        return " " if hit.name in before else "+"
+    return "-" if hit.name in before else " "
+
+
+def _head(source: Source, query: Query) -> Iterator[str]:
+    is_sequence = source.is_scan or source.spec.has_sequences
+    return text.query_lines(query.name, query.length, query.accession, query.description, is_sequence)
+
+
+def _statistics(source: Source, query: Query) -> Iterator[str]:
     found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
     report = source.run.facts.database
     _, cells, seconds = source.keys.work_of(query.number)
@@ -34,15 +81,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
     n_passed = [found[stage]["passed"] for stage in FILTERS]
     limits = [found[stage]["limit"] for stage in FILTERS]
     funnel = _funnel(source, query, (found["all"]["passed"], n_residues), n_passed, limits)
-    write_lines(
-        stream,
-        chain(
-            _hits_and_domains(source, query),
-            text.statistics_lines(funnel, False),
-            text.speed_lines(source.origin.device, cells, seconds),
-        ),
-    )
-    return len(query.keys)
+    return chain(text.statistics_lines(funnel, False), text.speed_lines(source.origin.device, cells, seconds))
 
 
 def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
@@ -56,7 +95,9 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
         source.context.check()
         n_passed = [int(n) for n in passed[:, query.number]]
         funnel = _funnel(source, query, (len(source.cards), n_nodes), n_passed, limits)
-        write_lines(stream, chain(_hits_and_domains(source, query), text.statistics_lines(funnel, True), ["//"]))
+        write_lines(stream, chain(
+            _head(source, query), _hits_and_domains(source, query), text.statistics_lines(funnel, True), ["//"],
+        ))  # fmt: skip
         count += len(query.keys)
     if source.sequences is None and source.choice.hits is None:
         write_lines(stream, ["# Sequences without hits are left out: the file is not the one that was scanned."])
@@ -64,15 +105,13 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
     return count
 
 
-def _hits_and_domains(source: Source, query: Query) -> Iterator[str]:
-    """Yield the query, its hits and their domains."""
+def _hits_and_domains(source: Source, query: Query, mark: Callable[[Hit], str] = lambda hit: " ") -> Iterator[str]:
+    """Yield the hits of a query and their domains."""
     choice, is_scan = source.choice, source.is_scan
     layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
     found = (sides(source, number, hit)[1] for number, hit in hits(source, query))
     both = ((source.cards[number], hit) for number, hit in hits(source, query))
-    is_sequence = is_scan or source.spec.has_sequences
-    yield from text.query_lines(query.name, query.length, query.accession, query.description, is_sequence)
-    yield from text.hit_lines(found, _longest_shown(source, query), layout)
+    yield from text.hit_lines(found, _longest_shown(source, query), layout, mark)
     yield from ("", "")
     yield from text.domain_lines(both, layout)
     yield from ("", "")

@@ -1,0 +1,134 @@
+"""The rounds of a search, as of jackhmmer: what one has found makes the profile of the next one.
+
+Every round of a query has a profile, with a number in the run as every other: those of the first rounds come first,
+others as they are made. Its card says which round it is of, which profile the query began with, and which one it had
+before. A run does not keep profiles: from the hits and the score statistics that it keeps each can be made again.
+
+References
+----------
+Johnson, Eddy & Portugaly, BMC Bioinformatics 11, 431 (2010); HMMER 3.3.2 user's guide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec.structs import replace
+
+from clalign.building.profiles import Builder, Built
+from clalign.compute.sessions import Session
+from clalign.engines.plan7.aligned import aligned_row, query_row
+from clalign.engines.plan7.exports.hmmer3_stockholm import centered_text, in_capitals
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.execution.units import Storing
+from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.values.alphabets import AMINO
+from clalign.values.documents import Card
+from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
+from clalign.values.row_alignments import RowAlignment, RowNotes
+
+
+def rows_of(run: RunFile, number: int) -> Iterator[AlignedRow]:
+    """Yield the rows of the alignment that ends a round: the query, and the significant domains, best first."""
+    yield query_row(run.card(run.card(number)["first"]))
+    for hit in run.hits(number):
+        if hit.is_significant:
+            for domain in hit.domains:
+                if domain.is_significant:
+                    yield aligned_row(hit, domain)
+
+
+def name_of(run: RunFile, number: int) -> str:
+    """Return the name of the alignment that ends a round, and so of the next profile."""
+    card = run.card(number)
+    return f"{run.card(card['first'])['name']}-i{card['round']}"
+
+
+def aligned(first: Card, rows: Sequence[AlignedRow]) -> RowAlignment:
+    """Return rows as the alignment that a profile is built from: capital letters and dashes.
+
+    `first` is the card of the first profile of their query.
+    """
+    length: int = first["length"]
+    inserts = [0] * (length + 1)
+    for row in rows:
+        widen_inserts(row, inserts)
+    rooms = [(node, room) for node, room in enumerate(inserts) if room]
+    texts = [in_capitals(centered_text(row, length, rooms)[0]).encode("ascii") for row in rows]
+    found = RowAlignment.of_rows([row.place for row in rows], texts)
+    notes = [(tag, first[key]) for tag, key in (("AC", "accession"), ("DE", "description")) if first[key]]
+    return replace(found, notes=RowNotes(notes, columns={"RF": annotation_text("x" * length, inserts).encode()}))
+
+
+def n_new(run: RunFile, number: int) -> int:
+    """Return how many significant hits of a round have names that none of the round before had."""
+    keys, before = HitQueries(run.connection), run.card(number)["before"]
+    known = set() if before is None else set(keys.significant_names(before))
+    return sum(name not in known for name in keys.significant_names(number))
+
+
+def made_again(builder: Builder, run: RunFile, number: int) -> Built:
+    """Return the profile of a later round, from the hits of the one before and its own statistics."""
+    card = run.card(number)
+    before: int = card["before"]
+    found = {
+        name: Calibration("exponential" if "tau" in one else "gumbel", one.get("tau", one.get("mu")), one["lambda"])
+        for name, one in card["calibration3"].items()
+    }
+    known = Hmmer3Settings("f", **found, composition=None, max_length=None, effective_n=None)
+    return builder.build(aligned(run.card(card["first"]), list(rows_of(run, before))), name_of(run, before), known)
+
+
+class Rounds:
+    """The profiles of the rounds of a run.
+
+    Parameters
+    ----------
+    spec : SearchSpec
+    first : sequence of Hmm
+        Those of the first rounds.
+    card_of : callable
+        Returns the card of a profile.
+    check : callable
+        Called now and then; may raise.
+    """
+
+    def __init__(
+        self, spec: SearchSpec, first: Sequence[Hmm], card_of: Callable[[Hmm], Card],
+        check: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self._spec, self._first, self._card_of, self._check = spec, first, card_of, check
+        self._made = dict[int, Hmm]()
+
+    def cards(self) -> Iterator[Card]:
+        """Yield the cards of the profiles of the first rounds."""
+        for number, hmm in enumerate(self._first):
+            yield {**self._card_of(hmm), "round": 1, "first": number, "before": None, "n_rows": 1}
+
+    def profile(self, run: RunFile, number: int) -> Hmm:
+        """Return a profile; another process may have made it."""
+        if number < len(self._first):
+            return self._first[number]
+        if number not in self._made:
+            builder = Builder(self._spec.round_spec(), AMINO, None, self._check)
+            self._made[number] = made_again(builder, run, number).hmm
+        return self._made[number]
+
+    def concluded(self, run: RunFile, number: int, session: Session) -> Storing:
+        """Make the profile of the round that follows, if there is one; return what stores its card."""
+        card = run.card(number)
+        if card["round"] >= self._spec.iterations:
+            return lambda run: None
+        rows = list(rows_of(run, number))
+        if not n_new(run, number) and len(rows) <= card["n_rows"]:
+            return lambda run: None
+        builder = Builder(self._spec.round_spec(), AMINO, session, self._check)
+        hmm = builder.build(aligned(run.card(card["first"]), rows), name_of(run, number)).hmm
+        more = {"round": card["round"] + 1, "first": card["first"], "before": number, "n_rows": len(rows)}
+
+        def store(run: RunFile) -> None:
+            self._made[run.add_card({**self._card_of(hmm), **more})] = hmm
+
+        return store
