@@ -156,7 +156,10 @@ class Builder:
         assert isinstance(hmm.settings, Hmmer3Settings)
         return Built(replace(hmm, settings=replace(hmm.settings, effective_n=1.0)), None, "")
 
-    def of_sequence(self, codes: npt.NDArray[np.uint8], name: str, accession: str = "", description: str = "") -> Hmm:
+    def of_sequence(
+        self, codes: npt.NDArray[np.uint8], name: str, accession: str = "", description: str = "",
+        known: Hmmer3Settings | None = None,
+    ) -> Hmm:  # fmt: skip
         """Return the profile of a sequence by a substitution matrix.
 
         Parameters
@@ -164,6 +167,8 @@ class Builder:
         codes : uint8[M]
             As in `DigitalRows`, without gaps.
         name, accession, description : str
+        known : Hmmer3Settings, optional
+            As of `build`.
         """
         opening, extension = self.gaps
         assert opening is not None
@@ -177,7 +182,7 @@ class Builder:
             settings=Hmmer3Settings("f", None, None, None, composition(found), None, None),
             facts={"sequences": "1", "history": ORIGIN},
         )  # fmt: skip
-        return self._with_limit(self._calibrated(hmm))
+        return self._with_limit(self._calibrated(hmm) if known is None else _with_statistics(hmm, known))
 
     @property
     def gaps(self) -> tuple[float | None, float | None]:

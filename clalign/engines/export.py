@@ -80,6 +80,8 @@ def export(
             )
         one = exports[what]
         context = context or QuietContext()
+        if one.by_round:
+            return _write_rounds(engine_of(run).source(run, choice, context), one, str(out_path))
         with whole_file(str(out_path), one.is_exact) as stream:
             source = engine_of(run).source(run, choice, context)
             if begun is not None and begun.still_holds(source.origin):
@@ -88,6 +90,20 @@ def export(
             count = one.writer(source, cast(TextIO, SafeCells(stream)) if is_made_safe else stream)
         _tell_origin(source.origin, one, str(out_path), choice, context)
         return count
+
+
+def _write_rounds(source: Source, one: Export, begin: str) -> int:
+    """Write a file for each round, and return how many records they have."""
+    if begin == "-":
+        raise OptionError(f"{one.flag} writes a file for each round.", "Give a name that the names of all begin with.")
+    count, write = 0, one.write.get()
+    for number in range(1, source.n_rounds + 1):
+        path = f"{begin}-{number}{one.ending}"
+        check_output(path)
+        with whole_file(path, one.is_exact) as stream:
+            count += write(source, stream, number)
+        _tell_origin(source.origin, one, path, source.choice, source.context)
+    return count
 
 
 def take_of_run(run_path: str | Path, what: Literal["alignment", "posteriors"], out_path: str | Path) -> None:

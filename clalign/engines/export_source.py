@@ -211,6 +211,11 @@ class Source(ABC):
         """How many of the first queries are written already."""
         return self.begun.n_queries if self.begun is not None else 0
 
+    @property
+    def n_rounds(self) -> int:
+        """How many rounds the query with most of them has."""
+        return 1
+
     def done_queries(self, first: int) -> Iterator[ListedQuery]:
         """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""
         return iter(())

@@ -26,7 +26,7 @@ class Shape(Struct, frozen=True):
     """How what is written looks. What each field does is said by its `OPTIONS`, and each `Export` names those it heeds.
 
     What is empty or None is as usual. Numbers are of letters (`width`, 0 for no limit), residues (`flank`) and hits of
-    each query (`listed`, 0 for all).
+    each query (`listed`, 0 for all), or aligned parts (`seq_limit`).
     """
 
     alignments: bool = True
@@ -43,6 +43,7 @@ class Shape(Struct, frozen=True):
     matched_by: bool = False
     provenance: bool = False
     listed: int | None = None
+    seq_limit: int | None = None
 
     @property
     def given(self) -> dict[str, str | int | bool | None]:
@@ -134,6 +135,12 @@ OPTIONS = {
         is_number=True,
         is_later=True,
     ),
+    "seq_limit": ShapeOption(
+        "--seq_limit",
+        "write at most the first N aligned parts of each query to alignments (with jackhmmer besides the query)",
+        "N",
+        is_number=True,
+    ),
     "alignments": ShapeOption("--noali", "leave the alignments out of the text"),
     "accessions": ShapeOption("--acc", "show accessions in place of names (HMMER3)"),
     "width": ShapeOption("--textw", "longest line of the text", "N", is_number=True),
@@ -204,6 +211,9 @@ class Export(Struct, frozen=True):
         What tools that read alignments take of a run by it: its ``alignment``, or the ``posteriors`` of its pairs.
     group : str
         What sort of thing it is, by which the window arranges them.
+    by_round : bool
+        Whether there is a file for each round of a search: what is named is how their names begin, and ``-1`` and so on
+        and the ending follow. Takes the number of the round as its third argument.
     is_main : bool
         Whether it goes to standard output where no output is named. Of two, one has `columns`, and is written if any
         are named.
@@ -232,6 +242,7 @@ class Export(Struct, frozen=True):
     aligns: Literal["", "one query", "all queries"] = ""
     serves: Literal["", "alignment", "posteriors"] = ""
     group: Literal["sequences", "alignment", "table", "annotation", "report"] = "table"
+    by_round: bool = False
     is_main: bool = False
     is_of_run: bool = False
     is_exact: bool = False

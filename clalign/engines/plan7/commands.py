@@ -9,7 +9,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from clalign.engines.commands import Command, Input
-from clalign.engines.plan7.exports.register import OUTPUTS
+from clalign.engines.plan7.exports.register import OUTPUTS, OUTPUTS_OF_ROUNDS
 from clalign.engines.plan7.spec import FOUND, REPLACED, USUAL_IN_ROUNDS, SearchSpec, replaced_by
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec, flag_of
@@ -131,6 +131,7 @@ COMMANDS = {
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
             "clalign jackhmmer -N 3 --incE 1e-10 --tblout hits.tbl --run query.clalign query.fasta proteins.fasta",
         ),
+        outputs=OUTPUTS_OF_ROUNDS,
         preset={"direction": "rounds"},
         usual=USUAL_IN_ROUNDS,
         found=FOUND["rounds"],

@@ -69,16 +69,22 @@ def n_new(run: RunFile, number: int) -> int:
     return sum(name not in known for name in keys.significant_names(number))
 
 
-def made_again(builder: Builder, run: RunFile, number: int) -> Built:
+def made_again(run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None) -> Built:
     """Return the profile of a later round, from the hits of the one before and its own statistics."""
     card = run.card(number)
     before: int = card["before"]
+    builder = Builder(spec.round_spec(), AMINO, None, check)
+    rows = aligned(run.card(card["first"]), list(rows_of(run, before)))
+    return builder.build(rows, name_of(run, before), statistics_of(card))
+
+
+def statistics_of(card: Card) -> Hmmer3Settings:
+    """Return the score statistics on a card."""
     found = {
         name: Calibration("exponential" if "tau" in one else "gumbel", one.get("tau", one.get("mu")), one["lambda"])
         for name, one in card["calibration3"].items()
     }
-    known = Hmmer3Settings("f", **found, composition=None, max_length=None, effective_n=None)
-    return builder.build(aligned(run.card(card["first"]), list(rows_of(run, before))), name_of(run, before), known)
+    return Hmmer3Settings("f", **found, composition=None, max_length=None, effective_n=None)
 
 
 class Rounds:
@@ -112,8 +118,7 @@ class Rounds:
         if number < len(self._first):
             return self._first[number]
         if number not in self._made:
-            builder = Builder(self._spec.round_spec(), AMINO, None, self._check)
-            self._made[number] = made_again(builder, run, number).hmm
+            self._made[number] = made_again(run, number, self._spec, self._check).hmm
         return self._made[number]
 
     def concluded(self, run: RunFile, number: int, session: Session) -> Storing:

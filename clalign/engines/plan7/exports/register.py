@@ -99,7 +99,50 @@ STOCKHOLM = Export(
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
+    options=("seq_limit",),
     group="alignment",
+)
+
+_ROUNDS = "clalign.engines.plan7.exports.rounds"
+
+A3M = Export(
+    "a3m",
+    "--a3m",
+    "write the significant domains of the last round under the query as A3M, what it has no column for in lower case",
+    "A3M under the query (of a search in rounds)",
+    ".a3m",
+    LazyImport(f"{_ROUNDS}:write_a3m"),
+    counts="aligned part",
+    aligns="one query",
+    options=("seq_limit",),
+    group="alignment",
+    is_exact=True,
+    has_remarks=False,
+)
+
+ROUNDS = (
+    Export(
+        "chkhmm",
+        "--chkhmm",
+        "write the profiles of each round to F-1.hmm, F-2.hmm ...",
+        "",
+        ".hmm",
+        LazyImport(f"{_ROUNDS}:write_profiles"),
+        counts="profile",
+        by_round=True,
+        is_exact=True,
+        has_remarks=False,
+    ),
+    Export(
+        "chkali",
+        "--chkali",
+        "write the alignments that end each round to F-1.sto, F-2.sto ...",
+        "",
+        ".sto",
+        LazyImport(f"{_ROUNDS}:write_alignments"),
+        counts="aligned part",
+        by_round=True,
+    ),
 )
 
 SEQUENCES = (
@@ -136,8 +179,11 @@ OUTPUTS = (
 )
 """Those that have flags, in the order of a help."""
 
+OUTPUTS_OF_ROUNDS = (*OUTPUTS, A3M, *ROUNDS)
+"""The same of a search in rounds."""
+
 EXPORTS = (
-    *(*SEQUENCES, STOCKHOLM, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
+    *(*SEQUENCES, STOCKHOLM, A3M, *ROUNDS, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
     *(*HMMER_TABLES, JSONL, TEXT, *shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
 )
 """All, in the order of the window."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import TextIO
 
 from clalign.engines.export import described, flanked, write_lines
@@ -23,39 +23,55 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
     """
     comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
-        card = source.cards[query.number]
-        if source.spec.has_rounds:
-            block = BLOCK if source.choice.width else 0
-            count += _write_round(source, stream, query.number, block, comments)
+        card, block = source.cards[query.number], BLOCK if source.choice.width else 0
+        above = query_row(source.cards[card["first"]]) if source.spec.has_rounds else None
+
+        def rows(number: int = query.number, above: AlignedRow | None = above) -> Iterator[AlignedRow]:
+            return limited(source, above, source.aligned_rows(number))
+
+        if above is not None:
+            count += write_round(source, stream, query.number, rows, block, comments)
             continue
-
-        def rows(number: int = query.number) -> Iterator[AlignedRow]:
-            return source.aligned_rows(number)
-
         n = sum(1 for _ in rows())
         count += n
         if not n:
             continue
         if card["origin"] == "hmmer3":
             author = f"{source.origin.program} (clalign {source.origin.version})"
-            block = BLOCK if source.choice.width else 0
             write_lines(stream, hmmer3_stockholm_lines(card, rows, author, comments, block))
         else:
             write_lines(stream, profile_stockholm_lines(card, rows, comments))
     return count
 
 
-def _write_round(source: Source, stream: TextIO, number: int, block: int, comments: Iterable[str]) -> int:
-    """Write the alignment that ends a round, the query first, and return how many rows it has."""
+def write_round(
+    source: Source, stream: TextIO, number: int, rows: Callable[[], Iterable[AlignedRow]], block: int = 0,
+    comments: Iterable[str] = (),
+) -> int:  # fmt: skip
+    """Write the alignment that ends a round, and return how many rows it has; `block` as in Stockholm's lines.
+
+    Parameters
+    ----------
+    source : Source
+    stream : TextIO
+    number : int
+        Of the profile of the round.
+    rows : callable
+        Returns the rows, the query first.
+    block : int
+        Columns of a block; 0 for one block.
+    comments : iterable of str
+    """
     card, first = source.cards[number], source.cards[source.cards[number]["first"]]
-
-    def rows() -> Iterator[AlignedRow]:
-        return chain([query_row(first)], source.aligned_rows(number))
-
     named = {**first, "name": f"{first['name']}-i{card['round']}"}
     author = f"{source.origin.program} (clalign {source.origin.version})"
     write_lines(stream, hmmer3_stockholm_lines(named, rows, author, comments, block, has_case=False))
     return sum(1 for _ in rows())
+
+
+def limited(source: Source, query: AlignedRow | None, rows: Iterator[AlignedRow]) -> Iterator[AlignedRow]:
+    """Yield a query, if there is one, and of the rows below it as many as are wanted."""
+    return chain([] if query is None else [query], islice(rows, source.choice.seq_limit))
 
 
 def write_matched(source: Source, stream: TextIO) -> int:

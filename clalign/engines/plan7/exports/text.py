@@ -62,7 +62,8 @@ def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) 
         write_lines(stream, text.parameters(source.spec, card))
         count = _text_of_profile(source, stream, query)
     if path and card["origin"] == "hmmer3":
-        n_rows = n_significant_domains(source, query)
+        n_rows, limit = n_significant_domains(source, query), source.choice.seq_limit
+        n_rows = n_rows if limit is None else min(n_rows, limit)
         if source.spec.has_rounds:
             end.insert(0, hmmer3_text.alignment_saved(1 + n_rows, path))
         else:

@@ -1,0 +1,80 @@
+"""What a search in rounds leaves besides: profiles and alignments of each round, and the last one as A3M."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+import numpy as np
+from msgspec.structs import replace
+
+from clalign.building.profiles import Builder, Built
+from clalign.building.rows import code_table
+from clalign.building.specs import BuildSpec
+from clalign.engines.export import write_lines
+from clalign.engines.plan7.aligned import query_row
+from clalign.engines.plan7.exports.rows import Source
+from clalign.engines.plan7.exports.sequences import limited, write_round
+from clalign.engines.plan7.rounds import made_again, rows_of, statistics_of
+from clalign.engines.plan7.spec import BUILD_OPTIONS
+from clalign.errors import OptionError
+from clalign.formats.hmmer3_writer import profile_text
+from clalign.formats.profile_stockholm import aligned_text, widen_inserts
+from clalign.values.alphabets import AMINO
+
+
+def write_profiles(source: Source, stream: TextIO, number: int) -> int:
+    """Write the profiles of the round of a number, from 1, and return how many they are."""
+    count = 0
+    for profile in _of_round(source, number):
+        source.context.check()
+        built = _first(source, profile) if number == 1 else made_again(source.run, profile, source.spec)
+        date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.origin.seconds))
+        hmm = replace(built.hmm, facts={**built.hmm.facts, "date": date})
+        write_lines(stream, profile_text(hmm, built.columns))
+        count += 1
+    return count
+
+
+def write_alignments(source: Source, stream: TextIO, number: int) -> int:
+    """Write the alignments that end the round of a number, from 1, and return how many rows they have."""
+    return sum(
+        write_round(source, stream, profile, lambda profile=profile: rows_of(source.run, profile))  # type: ignore[misc]
+        for profile in _of_round(source, number)
+    )
+
+
+def write_a3m(source: Source, stream: TextIO) -> int:
+    """Write the alignment that ends the last round of the only query as A3M.
+
+    Raises
+    ------
+    OptionError
+        If there are several queries, or the search had no rounds.
+    """
+    if len(source.rounds) != 1:
+        found = f"{len(source.rounds)} queries" if source.rounds else "no rounds"
+        raise OptionError(f"A3M holds one query with what it is aligned with; the run has {found}.", "Use Stockholm.")
+    ((first, numbers),) = source.rounds.items()
+    count, length = 0, source.cards[first]["length"]
+    for row in limited(source, query_row(source.cards[first]), source.aligned_rows(numbers[-1])):
+        inserts = [0] * (length + 1)
+        widen_inserts(row, inserts)
+        stream.write(f"{f'>{row.place} {row.remark}'.rstrip()}\n{aligned_text(row, inserts)}\n")
+        count += 1
+    return count
+
+
+def _of_round(source: Source, number: int) -> Iterator[int]:
+    """Yield the numbers of the profiles of a round; other queries ended before it."""
+    return (numbers[number - 1] for numbers in source.rounds.values() if len(numbers) >= number)
+
+
+def _first(source: Source, number: int) -> Built:
+    """Return the profile of a query, as it began."""
+    card, spec = source.cards[number], source.spec
+    build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
+    codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode(), np.uint8)]
+    hmm = Builder(build, AMINO, None).of_sequence(codes, card["name"], known=statistics_of(card))
+    return Built(hmm, None, "")
