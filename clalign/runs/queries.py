@@ -123,6 +123,8 @@ class HitQueries:
         Ids of the hits that are looked at; all if None.
     only_significant : bool
         Whether only significant ones of them are.
+    queries : sequence of int, optional
+        Numbers of the queries whose hits are looked at; all if None.
 
     Attributes
     ----------
@@ -132,8 +134,9 @@ class HitQueries:
     """
 
     def __init__(
-        self, connection: RunConnection, chosen: Sequence[int] | None = None, only_significant: bool = False
-    ) -> None:
+        self, connection: RunConnection, chosen: Sequence[int] | None = None, only_significant: bool = False,
+        queries: Sequence[int] | None = None,
+    ) -> None:  # fmt: skip
         self._connection = self.connection = connection
         self._is_chosen, self.are_chosen, self.only_significant = "1", chosen is not None, only_significant
         if chosen is not None:
@@ -141,6 +144,8 @@ class HitQueries:
             self._is_chosen = f"hits.id IN (SELECT id FROM {table})"
             connection.execute(f"CREATE TEMP TABLE {table} (id INTEGER PRIMARY KEY)")
             connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES (?)", [(int(i),) for i in chosen])
+        if queries is not None:
+            self._is_chosen = f"{self._is_chosen} AND hits.query IN ({', '.join(str(int(one)) for one in queries)})"
         if only_significant:
             self._is_chosen = f"{self._is_chosen} AND hits.included"
 

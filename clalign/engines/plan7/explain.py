@@ -8,7 +8,7 @@ from clalign.compute.opening import opening_of
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3.funnel import in_sentence
 from clalign.engines.plan7.profile_search import check_unchanged, prepare_search, with_alphabet_of_profiles
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.queries import load_queries, with_later_rounds
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.steps import Step
 from clalign.engines.plan7.targets import targets_of
@@ -65,6 +65,7 @@ def explain(
     profiles, digest = load_queries(spec, pick_device, context)
     if run is not None:
         check_unchanged(run, spec, report, digest)
+        profiles = with_later_rounds(run, spec, profiles, context)
     if not 0 <= profile < len(profiles):
         raise OptionError(f"There is no profile {profile + 1}.", f"The file has {len(profiles)}.")
     database, report, texts = with_alphabet_of_profiles(spec, profiles, database, report)

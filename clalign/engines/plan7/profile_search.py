@@ -152,7 +152,13 @@ class ProfileWork(Struct):
         """Return what the window tells before a search, too; see `clalign.engines.plan7.estimate`."""
         from clalign.engines.plan7.estimate import estimate
 
-        return estimate(((hmm.origin, hmm.length) for hmm in self.profiles), n_cells, self.task.spec, devices)
+        spec = self.task.spec
+        found = estimate(((hmm.origin, hmm.length) for hmm in self.profiles), n_cells, spec, devices)
+        return (
+            replace(found, queries=f"{found.queries}, in {spec.iterations} rounds at most")
+            if spec.needs_ends
+            else found
+        )
 
     def summary(self) -> JobResult:
         """Nothing that every summary has not."""

@@ -16,6 +16,7 @@ from clalign.databases.profile_library import kept_models, load_library
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import InputError
 from clalign.jobs import JobContext
+from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
@@ -69,6 +70,15 @@ def load_queries(
             yield from opening.work(make, context.check, context.warn)
 
     return kept_models(digest, made, keep and spec.seed != 0), report.digest
+
+
+def with_later_rounds(run: RunFile, spec: SearchSpec, first: list[Hmm], context: JobContext) -> list[Hmm]:
+    """Return the profiles of a run by their numbers, given those that it began with."""
+    if not spec.has_rounds:
+        return first
+    from clalign.engines.plan7.rounds import all_profiles
+
+    return all_profiles(run, spec, first, context.check)
 
 
 def matrix_digest(spec: SearchSpec) -> str | None:

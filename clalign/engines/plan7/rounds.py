@@ -78,6 +78,22 @@ def made_again(run: RunFile, number: int, spec: SearchSpec, check: Callable[[], 
     return builder.build(rows, name_of(run, before), statistics_of(card))
 
 
+def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callable[[], None]) -> list[Hmm]:
+    """Return the profiles of all rounds of a run by their numbers, given those of the first ones."""
+    later = range(len(first), run.n_queries())
+    return [*first, *(made_again(run, number, spec, check).hmm for number in later)]
+
+
+def place_of(run: RunFile, number: int) -> Card:
+    """Return what the card of a profile says of its round, as it follows from the round before."""
+    before: int | None = run.card(number)["before"]
+    if before is None:
+        return {"round": 1, "first": number, "before": None, "n_rows": 1}
+    card = run.card(before)
+    n_rows = sum(1 for _ in rows_of(run, before))
+    return {"round": card["round"] + 1, "first": card["first"], "before": before, "n_rows": n_rows}
+
+
 def statistics_of(card: Card) -> Hmmer3Settings:
     """Return the score statistics on a card."""
     found = {

@@ -19,7 +19,7 @@ from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.queries import load_queries, with_later_rounds
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.targets import targets_of
@@ -127,8 +127,9 @@ class _Inputs:
         )
         # Files are read again. Profiles of sequences are made again by a device; the reference takes seconds for each.
         keep = spec.has_sequences and (device is None or device.kind == "reference")
-        self.profiles, digest = load_queries(spec, lambda _: device or REFERENCE, context, keep)
+        profiles, digest = load_queries(spec, lambda _: device or REFERENCE, context, keep)
         check_unchanged(run, spec, self.report, digest)
+        self.profiles = with_later_rounds(run, spec, profiles, context)
 
 
 class _Again:
@@ -199,7 +200,12 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
         context.check()
         raw, row = best_score(run, number)
         described = again.search(number).described(raw, row) if raw > IMPOSSIBLE else None
-        yield from unequal_query(run.connection, number, card_of_search(hmm, spec, targets), described)
+        card = card_of_search(hmm, spec, targets)
+        if spec.has_rounds:
+            from clalign.engines.plan7.rounds import place_of
+
+            card |= place_of(run, number)
+        yield from unequal_query(run.connection, number, card, described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
 
 

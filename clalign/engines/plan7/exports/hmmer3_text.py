@@ -302,6 +302,7 @@ _THRESHOLDS = (
 )
 
 _FACTS = (
+    ("iterations", "maximum iterations set to", str),
     ("cutoff", "model-specific thresholding", lambda value: f"{value.upper()} cutoffs"),
     ("without_filters", "Max sensitivity mode", lambda value: "on [all heuristic filters off]"),
     ("f1", "MSV filter P threshold", lambda value: f"<= {value:g}"),
@@ -317,13 +318,17 @@ _FACTS = (
 """What is said of options that are not at their defaults."""
 
 
+_PURPOSES = {
+    "search": "search profile(s) against a sequence database",
+    "scan": "search sequence(s) against a profile database",
+    "sequence": "search a protein sequence against a protein database",
+    "rounds": "iteratively search a protein sequence against a protein database",
+}
+
+
 def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     """Yield the head of the whole text: the program, the files and the options."""
-    purpose = (
-        "search sequence(s) against a profile database"
-        if origin.is_scan
-        else ("search profile(s) against a sequence database")
-    )
+    purpose = _PURPOSES[spec.direction]
     yield f"# clalign {origin.program} :: {purpose}"
     yield f"# clalign {origin.version}; in the layout of HMMER 3.3.2"
     yield RULE
@@ -331,7 +336,8 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
         yield f"# {'query sequence file:':<33s}{origin.target}"
         yield f"# {'target HMM database:':<33s}{origin.query}"
     else:
-        yield f"# {'query HMM file:':<33s}{origin.query}"
+        query = "query sequence file:" if spec.has_sequences else "query HMM file:"
+        yield f"# {query:<33s}{origin.query}"
         yield f"# {'target sequence database:':<33s}{origin.target}"
     if origin.part:
         yield f"# {'searched of the sequences:':<33s}{origin.part}"
@@ -339,7 +345,7 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     for words, score, evalue in _THRESHOLDS:
         if getattr(spec, score) is not None:
             yield f"# {f'{words}:':<33s}score >= {getattr(spec, score):g}"
-        elif getattr(spec, evalue) != getattr(default, evalue):
+        elif getattr(spec, evalue) != spec.usual(evalue, getattr(default, evalue)):
             yield f"# {f'{words}:':<33s}E-value <= {getattr(spec, evalue):g}"
     for field, words, shown in _FACTS:
         if getattr(spec, field) != getattr(default, field):

@@ -16,6 +16,7 @@ from clalign.engines.export import write_lines
 from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.sequences import limited, write_round
+from clalign.engines.plan7.exports.source import profile_queries
 from clalign.engines.plan7.rounds import made_again, rows_of, statistics_of
 from clalign.engines.plan7.spec import BUILD_OPTIONS
 from clalign.errors import OptionError
@@ -53,13 +54,15 @@ def write_a3m(source: Source, stream: TextIO) -> int:
     OptionError
         If there are several queries, or the search had no rounds.
     """
-    if len(source.rounds) != 1:
-        found = f"{len(source.rounds)} queries" if source.rounds else "no rounds"
-        raise OptionError(f"A3M holds one query with what it is aligned with; the run has {found}.", "Use Stockholm.")
-    ((first, numbers),) = source.rounds.items()
-    count, length = 0, source.cards[first]["length"]
-    for row in limited(source, query_row(source.cards[first]), source.aligned_rows(numbers[-1])):
-        inserts = [0] * (length + 1)
+    found = [one for one in profile_queries(source) if source.choice.hits is None or one.keys]
+    if len(found) != 1 or not source.rounds:
+        words = f"{len(found)} queries" if source.rounds else "no rounds"
+        hint = "Choose one, or write Stockholm."
+        raise OptionError(f"A3M holds one query with what it is aligned with; the run has {words}.", hint)
+    number = found[0].number
+    query, count = query_row(source.cards[source.cards[number]["first"]]), 0
+    for row in limited(source, query, source.aligned_rows(number)):
+        inserts = [0] * (query.end + 1)
         widen_inserts(row, inserts)
         stream.write(f"{f'>{row.place} {row.remark}'.rstrip()}\n{aligned_text(row, inserts)}\n")
         count += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TextIO
 
@@ -18,7 +19,7 @@ from clalign.errors import ClalignError
 from clalign.formats.tables import swapped
 from clalign.jobs import JobContext
 from clalign.runs.hit_rows import HITS_AT_ONCE
-from clalign.runs.queries import HitKey, is_significant
+from clalign.runs.queries import HitKey, HitQueries, is_significant
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
@@ -37,6 +38,15 @@ class Source(GeneralSource):
             self.cards = run.cards()
         self.origins = self.keys.origins()
         """What programs the profiles are of."""
+        if self.rounds and choice.hits is None:
+            last = [numbers[-1] for numbers in self.rounds.values()]
+            self.keys = HitQueries(run.connection, None, choice.significant, last)
+
+    def of_all_rounds(self) -> Source:
+        """Return it with the hits of all rounds; otherwise they are those of the last ones, unless some are chosen."""
+        other = copy(self)
+        other.keys = HitQueries(self.run.connection, self.choice.hits, self.choice.significant)
+        return other
 
     def found(self) -> Iterator[Hit]:
         """Yield all chosen hits, query by query."""
@@ -162,9 +172,16 @@ def write_by_query(
 
 def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
     """Yield the profiles from a number on as queries, whatever the direction of the search; those of last rounds."""
-    last = [numbers[-1] for numbers in source.rounds.values()]
+    last = [_last_round(source, numbers) for numbers in source.rounds.values()]
     for number in last[first:] if source.spec.has_rounds else range(first, len(source.cards)):
         yield profile_query(source, number)
+
+
+def _last_round(source: Source, numbers: Sequence[int]) -> int:
+    """Return the last round of a query; the last one with some of them where hits are chosen."""
+    if source.choice.hits is None:
+        return numbers[-1]
+    return next((number for number in reversed(numbers) if source.keys.of_query(number)), numbers[-1])
 
 
 def profile_query(source: Source, number: int) -> Query:

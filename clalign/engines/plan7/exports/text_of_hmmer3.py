@@ -23,6 +23,7 @@ from clalign.engines.plan7.exports.source import (
     target_widths,
 )
 from clalign.engines.plan7.hmmer3.funnel import FILTERS, funnel_of, survivors_of
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"}
@@ -42,7 +43,8 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
 
 def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
     """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
-    numbers, known, n_rows, count = source.rounds[source.cards[query.number]["first"]], set[str](), 1, 0
+    source, numbers = source.of_all_rounds(), source.rounds[source.cards[query.number]["first"]]
+    known, n_rows, count = set[str](), 1, 0
     write_lines(stream, chain(_head(source, query), [""]))
     for place, number in enumerate(numbers, 1):
         one = profile_query(source, number)
@@ -110,11 +112,17 @@ def _hits_and_domains(source: Source, query: Query, mark: Callable[[Hit], str] =
     choice, is_scan = source.choice, source.is_scan
     layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
     found = (sides(source, number, hit)[1] for number, hit in hits(source, query))
-    both = ((source.cards[number], hit) for number, hit in hits(source, query))
+    both = ((_model_card(source, number), hit) for number, hit in hits(source, query))
     yield from text.hit_lines(found, _longest_shown(source, query), layout, mark)
     yield from ("", "")
     yield from text.domain_lines(both, layout)
     yield from ("", "")
+
+
+def _model_card(source: Source, number: int) -> Card:
+    """Return the card of a profile as its alignments name it: that of a sequence has no accession of its own."""
+    card = source.cards[number]
+    return {**card, "accession": ""} if source.spec.has_sequences and card.get("before") is None else card
 
 
 def _longest_shown(source: Source, query: Query) -> int:
