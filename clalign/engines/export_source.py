@@ -213,8 +213,14 @@ class Source(ABC):
 
     @property
     def n_rounds(self) -> int:
-        """How many rounds the query with most of them has."""
-        return 1
+        """How many rounds the query with most of them has.
+
+        Raises
+        ------
+        OptionError
+            If the run has none.
+        """
+        raise OptionError(f"Runs of `clalign {self.origin.program}` have no rounds.", OTHER_EXPORT)
 
     def done_queries(self, first: int) -> Iterator[ListedQuery]:
         """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""

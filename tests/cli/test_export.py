@@ -184,9 +184,13 @@ def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
     places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
     tables |= {"queries", "matrix"}
     aligned = {"text", "html", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
-    assert {one.name for one in EXPORTS} == tables | places | aligned | {"fasta", "fasta_matched"}
+    rounds = {"a3m", "chkhmm", "chkali"}
+    assert {one.name for one in EXPORTS} == tables | places | aligned | rounds | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='"xml"'):
         export(small_run, "xml", "-")
+    for what in rounds:
+        with pytest.raises(OptionError, match="no rounds"):
+            export(small_run, what, small_run.with_name("rounds"))
 
 
 def test_whole_sequences_need_the_same_file(small_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

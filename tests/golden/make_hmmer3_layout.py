@@ -1,4 +1,7 @@
-"""Make again what hmmsearch and hmmscan 3.3.2 write, letter by letter: ``python make_hmmer3_layout.py`` needs both."""
+"""Make again what hmmsearch, hmmscan and jackhmmer 3.3.2 write, letter by letter.
+
+``python make_hmmer3_layout.py`` needs the three of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ ANSWERS = HERE / "hmmer3_layout"
 SEQUENCES = (HERE / "sequences", HERE / "hmmer3" / "sequences")
 
 CASES: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    # name: profiles, sequences, options
+    # name: profiles (of jackhmmer, whose cases begin with rounds, names of its queries among built.fa), sequences, options
     "globins_built": (("globins4",), "built", ()),
     "globins_weak": (("globins4",), "proteins", ("-E", "100", "--F1", "0.3", "--F2", "0.1", "--F3", "0.01", "--noali")),
     "globins_odd": (("globins4",), "odd", ("--max", "-E", "1000", "--domE", "1e-3", "--notextw")),
@@ -33,6 +36,9 @@ CASES: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "several": (("globins4", "RRM_1", "XYPPX"), "built", ("-E", "1e-3", "--nonull2", "--noali")),
     "scan_built": (("globins4", "RRM_1", "XYPPX"), "built", ()),
     "scan_odd": (("RRM_1", "XYPPX", "globins4"), "odd", ("--domE", "0.1", "--acc", "--F3", "1e-3", "--noali")),
+    "rounds_built": (("globin1_cut",), "built", ("-N", "3")),
+    "rounds_several": (("globin0_mutated", "rrm2_pair", "random0"), "built", ("--noali", "--incE", "1e-8", "--wgsc")),
+    "rounds_one": (("same_twice", "globin3"), "built", ("-N", "1", "--noali", "--notextw", "-E", "0.0001")),
 }
 
 PARTS = {
@@ -50,9 +56,15 @@ def is_scan(name: str) -> bool:
     return name.startswith("scan")
 
 
+def program_of(name: str) -> str:
+    """Return the program of a case."""
+    return "hmmscan" if is_scan(name) else "jackhmmer" if name.startswith("rounds") else "hmmsearch"
+
+
 def parts_of(name: str) -> dict[str, str]:
     """Return ending and flag of each output of a case; hmmscan writes no alignments, hmmsearch dies of odd ones."""
     without = ("sto",) if is_scan(name) or name.endswith("odd") else ()
+    without = ("pfam",) if program_of(name) == "jackhmmer" else without
     return {ending: flag for ending, (flag, _) in PARTS.items() if ending not in without}
 
 
@@ -60,6 +72,14 @@ def library(profiles: tuple[str, ...], folder: Path) -> Path:
     """Return a file with all profiles of a case."""
     path = folder / "library.hmm"
     path.write_text("".join(profile_path(name).read_text() for name in profiles))
+    return path
+
+
+def queries(names: tuple[str, ...], folder: Path) -> Path:
+    """Return a file with sequences of ``built.fa``."""
+    records = {record.split()[0]: record for record in sequences_path("built").read_text().split(">")[1:]}
+    path = folder / "queries.fa"
+    path.write_text("".join(f">{records[name]}" for name in names))
     return path
 
 
@@ -83,11 +103,12 @@ def main() -> None:
     for name, (profiles, sequences, options) in CASES.items():
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            path = library(profiles, folder)
-            of_one_version(path)
+            program = program_of(name)
+            path = queries(profiles, folder) if program == "jackhmmer" else library(profiles, folder)
+            if program != "jackhmmer":
+                of_one_version(path)
             if is_scan(name):
                 subprocess.run(["hmmpress", str(path)], check=True, capture_output=True)
-            program = "hmmscan" if is_scan(name) else "hmmsearch"
             flags = [word for ending, flag in parts_of(name).items() for word in (flag, str(folder / ending))]
             words = [program, "--cpu", "0", *flags, *options, str(path), str(sequences_path(sequences))]
             subprocess.run(words, check=True)

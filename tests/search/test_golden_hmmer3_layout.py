@@ -1,4 +1,4 @@
-"""clalign writes what hmmsearch and hmmscan 3.3.2 write, letter by letter, through the real command line."""
+"""clalign writes what hmmsearch, hmmscan and jackhmmer 3.3.2 write, letter by letter, through the real command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))
 
 from hmmer3_output import compare_domains, compare_hits  # noqa: E402
-from make_hmmer3_layout import ANSWERS, CASES, PARTS, is_scan, library, parts_of, sequences_path  # noqa: E402
+from make_hmmer3_layout import (  # noqa: E402
+    ANSWERS,
+    CASES,
+    PARTS,
+    library,
+    parts_of,
+    program_of,
+    queries,
+    sequences_path,
+)
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -25,10 +34,11 @@ NUCLEIC = ("made1_dna",)
 def test_equals_hmmer3_letter_by_letter(name: str, fast_device: Device, tmp_path: Path) -> None:
     profiles, sequences, options = CASES[name]
     files = [word for ending, flag in parts_of(name).items() for word in (flag, str(tmp_path / ending))]
-    command = "hmmscan" if is_scan(name) else "hmmsearch"
+    command = program_of(name)
     words = [command, "-q", "--device", fast_device.id, "--cpu", "2", *files, *options]
     words += ["--alphabet", "dna" if name in NUCLEIC else "amino"]
-    assert main([*words, str(library(profiles, tmp_path)), str(sequences_path(sequences))]) == 0
+    path = queries(profiles, tmp_path) if command == "jackhmmer" else library(profiles, tmp_path)
+    assert main([*words, str(path), str(sequences_path(sequences))]) == 0
     for ending in parts_of(name):
         ours = PARTS[ending][1]((tmp_path / ending).read_text())
         assert ours == (ANSWERS / f"{name}.{ending}").read_text().splitlines(), ending
@@ -43,6 +53,7 @@ def test_answers_hold_something() -> None:
     for words in (
         "inclusion threshold", "No hits detected", "No individual domains", "No targets detected", " CS\n", " PP\n",
         "as set by --domZ", "Query sequence(s)", "Accession:   PF00076", ">> PF", "  == domain 13 ",
+        "@@ Round:                  2", "@@ CONVERGED", "@@ Continuing",
     ):  # fmt: skip
         assert words in everything, words
     assert max(len(line) for line in texts["globins_odd"].splitlines()) > 120

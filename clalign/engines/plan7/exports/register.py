@@ -142,6 +142,8 @@ ROUNDS = (
         LazyImport(f"{_ROUNDS}:write_alignments"),
         counts="aligned part",
         by_round=True,
+        is_exact=True,
+        has_remarks=False,
     ),
 )
 

@@ -89,7 +89,7 @@ class Source(GeneralSource):
     @property
     def n_rounds(self) -> int:
         """How many rounds the query with most of them has."""
-        return max(map(len, self.rounds.values()), default=1)
+        return max(map(len, self.rounds.values()), default=0) if self.spec.has_rounds else super().n_rounds
 
     def named_card(self, number: int) -> Card:
         """Return the card of a profile under the name of its query, which those of later rounds do not bear."""
