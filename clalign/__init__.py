@@ -50,6 +50,9 @@ if TYPE_CHECKING:
     from clalign.engines.hit_alignments import read_hit_alignment as read_hit_alignment
     from clalign.engines.overview import read_overview as read_overview
     from clalign.formats.profiles import load_profiles as load_profiles
+    from clalign.rounds_api import Round as Round
+    from clalign.rounds_api import Rounds as Rounds
+    from clalign.rounds_api import jackhmmer as jackhmmer
     from clalign.values.alphabets import Alphabet as Alphabet
     from clalign.values.devices import Device as Device
     from clalign.values.hit_tables import HitTable as HitTable
@@ -81,6 +84,7 @@ else:
             ],
             "api",
         ),
+        **dict.fromkeys(["Round", "Rounds", "jackhmmer"], "rounds_api"),
         **dict.fromkeys(["accuracy", "add", "realign", "tree"], "alignment_api"),
         "Alphabet": "values.alphabets",
         "Device": "values.devices",

@@ -252,6 +252,13 @@ def phmmer(
     return _computed("phmmer", (queries, targets), run, context, options)
 
 
+def search_in_rounds(
+    queries: Sequences, targets: Sequences, run: PathLike, context: JobContext, options: SpecFields
+) -> Results:
+    """Do all rounds of a search; see `clalign.rounds_api.jackhmmer`, which yields one after the other."""
+    return _computed("jackhmmer", (queries, targets), run, context, options)
+
+
 def sw(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
     **options: object,

@@ -107,7 +107,7 @@ class Outputs(Struct, frozen=True):
                 check_clans_of_run(Path(of), shape.clans, shape.overlaps)
         if trace == "-":
             raise OptionError("A trace cannot go to standard output.", "Give --profile-run a file name.")
-        written = (*(path for _, path in self.files), *self._beside(), *([trace] if trace else ()))
+        written = (*(one.place(path) for one, path in self.files), *self._beside(), *([trace] if trace else ()))
         check_places(written, (*inputs, shape.taxonomy, shape.clans, *(() if of is None else _run_and_inputs(of))), run)
 
     def _beside(self) -> list[str]:

@@ -94,11 +94,9 @@ def export(
 
 def _write_rounds(source: Source, one: Export, begin: str) -> int:
     """Write a file for each round, and return how many records they have."""
-    if begin == "-":
-        raise OptionError(f"{one.flag} writes a file for each round.", "Give a name that the names of all begin with.")
     count, write = 0, one.write.get()
     for number in range(1, source.n_rounds + 1):
-        path = f"{begin}-{number}{one.ending}"
+        path = one.place(begin, number)
         check_output(path)
         with whole_file(path, one.is_exact) as stream:
             count += write(source, stream, number)

@@ -12,6 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from clalign.engines.lazy_imports import LazyImport
+from clalign.errors import OptionError
 from clalign.formats.blast_columns import WORDS, columns_of
 from clalign.values.architectures import RULES
 
@@ -254,6 +255,22 @@ class Export(Struct, frozen=True):
         """What writes it."""
         write = self.write.get()
         return (lambda source, stream: write(source, stream, self.argument)) if self.argument else write
+
+    def place(self, path: str, number: int = 1) -> str:
+        """Return the path that a file has that is named so, of a round where there is one for each.
+
+        Raises
+        ------
+        OptionError
+            If several files are to go to standard output.
+        """
+        if not self.by_round:
+            return path
+        if path == "-":
+            raise OptionError(
+                f"{self.flag} writes a file for each round.", "Give a name that the names of all begin with."
+            )
+        return f"{path}-{number}{self.ending}"
 
     def heeds(self, field: str, shape: Shape) -> bool:
         """Tell whether a field of a shape makes a difference; clans do wherever overlaps are to be resolved."""

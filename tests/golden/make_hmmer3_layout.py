@@ -20,7 +20,7 @@ ANSWERS = HERE / "hmmer3_layout"
 SEQUENCES = (HERE / "sequences", HERE / "hmmer3" / "sequences")
 
 CASES: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    # name: profiles (of jackhmmer, whose cases begin with rounds, names of its queries among built.fa), sequences, options
+    # name: profiles (of cases of jackhmmer, which begin with rounds, names of records of built.fa), sequences, options
     "globins_built": (("globins4",), "built", ()),
     "globins_weak": (("globins4",), "proteins", ("-E", "100", "--F1", "0.3", "--F2", "0.1", "--F3", "0.01", "--noali")),
     "globins_odd": (("globins4",), "odd", ("--max", "-E", "1000", "--domE", "1e-3", "--notextw")),

@@ -31,6 +31,7 @@ LEVELS = (
     ("api_inputs",),
     ("api",),
     ("alignment_api",),
+    ("rounds_api",),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -62,11 +62,16 @@ def aligned(first: Card, rows: Sequence[AlignedRow]) -> RowAlignment:
     return replace(found, notes=RowNotes(notes, columns={"RF": annotation_text("x" * length, inserts).encode()}))
 
 
+def names_before(run: RunFile, number: int) -> set[str]:
+    """Return the names of the significant hits of the round before; none before the first one."""
+    before = run.card(number)["before"]
+    return set() if before is None else set(HitQueries(run.connection).significant_names(before))
+
+
 def n_new(run: RunFile, number: int) -> int:
     """Return how many significant hits of a round have names that none of the round before had."""
-    keys, before = HitQueries(run.connection), run.card(number)["before"]
-    known = set() if before is None else set(keys.significant_names(before))
-    return sum(name not in known for name in keys.significant_names(number))
+    known = names_before(run, number)
+    return sum(name not in known for name in HitQueries(run.connection).significant_names(number))
 
 
 def made_again(run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None) -> Built:

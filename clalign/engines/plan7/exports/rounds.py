@@ -18,10 +18,11 @@ from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.sequences import limited, write_round
 from clalign.engines.plan7.exports.source import profile_queries
 from clalign.engines.plan7.rounds import made_again, rows_of, statistics_of
-from clalign.engines.plan7.spec import BUILD_OPTIONS
+from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import OptionError
 from clalign.formats.hmmer3_writer import profile_text
 from clalign.formats.profile_stockholm import aligned_text, widen_inserts
+from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 
 
@@ -30,7 +31,7 @@ def write_profiles(source: Source, stream: TextIO, number: int) -> int:
     count = 0
     for profile in _of_round(source, number):
         source.context.check()
-        built = _first(source, profile) if number == 1 else made_again(source.run, profile, source.spec)
+        built = profile_of(source.run, profile, source.spec)
         date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.origin.seconds))
         hmm = replace(built.hmm, facts={**built.hmm.facts, "date": date})
         write_lines(stream, profile_text(hmm, built.columns))
@@ -74,9 +75,11 @@ def _of_round(source: Source, number: int) -> Iterator[int]:
     return (numbers[number - 1] for numbers in source.rounds.values() if len(numbers) >= number)
 
 
-def _first(source: Source, number: int) -> Built:
-    """Return the profile of a query, as it began."""
-    card, spec = source.cards[number], source.spec
+def profile_of(run: RunFile, number: int, spec: SearchSpec) -> Built:
+    """Return the profile of a round, made again."""
+    card = run.card(number)
+    if card["before"] is not None:
+        return made_again(run, number, spec)
     build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
     codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode(), np.uint8)]
     hmm = Builder(build, AMINO, None).of_sequence(codes, card["name"], known=statistics_of(card))

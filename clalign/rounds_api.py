@@ -1,0 +1,240 @@
+"""The library's search in rounds: an iterator that yields each round as soon as it is done."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from clalign.api import Results, open_run, search_in_rounds
+from clalign.api_inputs import PathLike, Sequences, path_of
+from clalign.engines.plan7.exports.rounds import profile_of
+from clalign.engines.plan7.rounds import aligned, n_new, names_before, rows_of
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import Cancelled
+from clalign.formats.scratch import Scratch
+from clalign.jobs import JobContext, QuietContext
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Hit
+from clalign.values.profiles import Hmm
+from clalign.values.row_alignments import RowAlignment
+
+LOOK_SECONDS = 0.1
+"""Interval at which is looked whether a round is done, besides after results (s)."""
+
+
+class Round:
+    """A round of a query.
+
+    Attributes
+    ----------
+    query : str
+        Name of the query.
+    number : int
+        From 1.
+    profile_name : str
+        What the run calls the profile: the name of the query, then ``NAME-i1`` and so on.
+    """
+
+    def __init__(self, run: RunFile, number: int) -> None:
+        self._run, self._profile, self._card = run, number, run.card(number)
+        self.query: str = run.card(self._card["first"])["name"]
+        self.number: int = self._card["round"]
+        self.profile_name: str = self._card["name"]
+
+    def __repr__(self) -> str:
+        return f"<Round {self.number} of {self.query}: {len(self)} hits, {self.n_new} new>"
+
+    def __len__(self) -> int:
+        return self._run.n_hits(self._profile)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return self._run.hits(self._profile)
+
+    @property
+    def n_new(self) -> int:
+        """How many significant hits were none in the round before."""
+        return n_new(self._run, self._profile)
+
+    @property
+    def new(self) -> list[str]:
+        """Names of the significant hits that were none in the round before."""
+        before = names_before(self._run, self._profile)
+        return [name for name in self._significant() if name not in before]
+
+    @property
+    def lost(self) -> list[str]:
+        """Names that significant hits had in the round before, and have no more."""
+        now = set(self._significant())
+        return sorted(name for name in names_before(self._run, self._profile) if name not in now)
+
+    def _significant(self) -> list[str]:
+        return HitQueries(self._run.connection).significant_names(self._profile)
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether nothing new was found, so that no round follows."""
+        return not self.n_new and sum(1 for _ in rows_of(self._run, self._profile)) <= self._card["n_rows"]
+
+    def alignment(self) -> RowAlignment:
+        """Return the significant domains, aligned to the query, which is the first row: capital letters and dashes."""
+        return aligned(self._run.card(self._card["first"]), list(rows_of(self._run, self._profile)))
+
+    def profile(self) -> Hmm:
+        """Return the profile that was searched with."""
+        return profile_of(self._run, self._profile, self._run.spec(SearchSpec)).hmm
+
+
+class Rounds:
+    """Rounds as they are computed, in a thread of their own; an iterator, and a context manager.
+
+    Who leaves it early stops the search; with a run file it can be continued.
+
+    Parameters
+    ----------
+    compute : callable
+        Does the search, in a run at a path and with a context.
+    path : Path
+    folder : Scratch or None
+        Holds what goes when it is closed.
+    context : JobContext
+    """
+
+    def __init__(
+        self, compute: Callable[[Path, JobContext], Results], path: Path, folder: Scratch | None, context: JobContext
+    ) -> None:
+        self._path, self._folder = path, folder
+        self._watch, self._next = _Watch(context), 0
+        self._found: Results | None = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._compute, args=(compute,), name="searches in rounds", daemon=True)
+        self._thread.start()
+
+    def _compute(self, compute: Callable[[Path, JobContext], Results]) -> None:
+        try:
+            compute(self._path, self._watch).close()
+        except BaseException as error:
+            self._error = error
+        self._watch.is_over.set()
+        self._watch.has_news.set()
+
+    def __iter__(self) -> Iterator[Round]:
+        return self
+
+    def __next__(self) -> Round:
+        while True:
+            is_over = self._watch.is_over.is_set()
+            if is_over and self._error is not None:
+                raise self._error
+            if (found := self._round(is_over)) is not None:
+                self._next += 1
+                return found
+            if is_over:
+                raise StopIteration
+            self._watch.has_news.wait(LOOK_SECONDS)
+            self._watch.has_news.clear()
+
+    def _round(self, is_over: bool) -> Round | None:
+        """Return the next round, if it is done."""
+        if not is_over and not self._watch.has_results:
+            return None
+        run = self.results.run
+        if self._next < run.n_queries() and (is_over or run.best(self._next) is not None):
+            return Round(run, self._next)
+        return None
+
+    @property
+    def results(self) -> Results:
+        """The run with all that is found so far; the tables of the last rounds are what it exports."""
+        if self._found is None:
+            self._found = open_run(self._path)
+        return self._found
+
+    def __enter__(self) -> Rounds:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the search if it is not over, and close the run; what was not kept in a file of its own is gone then."""
+        self._watch.is_stopped.set()
+        self._thread.join()
+        if self._found is not None:
+            self._found.close()
+        if self._folder is not None:
+            self._folder.remove()
+
+
+class _Watch:
+    """A context that passes everything on, and says when there are results."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        self.has_results = False
+        self.has_news, self.is_stopped, self.is_over = threading.Event(), threading.Event(), threading.Event()
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
+        self._context.progress(stage, done, total, unit, **facts)
+
+    def partial(self, **facts: object) -> None:
+        self.has_results = True
+        self.has_news.set()
+        self._context.partial(**facts)
+
+    def warn(self, text: str) -> None:
+        self._context.warn(text)
+
+    def check(self) -> None:
+        if self.is_stopped.is_set():
+            raise Cancelled
+        self._context.check()
+
+
+def jackhmmer(
+    queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
+    **options: Any,
+) -> Rounds:  # fmt: skip
+    """Search proteins against proteins in rounds: what one finds makes the profile of the next one.
+
+    Parameters
+    ----------
+    queries, targets : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    run : path, optional
+        Where the run is kept; one that is there already is continued with the round that it lacks.
+    context : JobContext, optional
+        Told of the progress, and asked whether to stop, in another thread.
+    **options
+        Fields of `SearchSpec`, such as ``iterations=3``, ``inclusion_evalue=1e-10`` or ``matrix="BLOSUM45"``.
+
+    Returns
+    -------
+    Rounds
+        Yields each `Round` when it is done; of several queries first the first rounds of all.
+
+    Raises
+    ------
+    ClalignError
+        What the user can act on, while it is iterated over.
+
+    Examples
+    --------
+    >>> import clalign
+    >>> proteins = clalign.example("three_proteins.fasta")
+    >>> with clalign.jackhmmer(proteins, proteins, iterations=2) as rounds:
+    ...     for one in rounds:
+    ...         print(one.query, one.number, len(one), one.n_new)
+    """
+    folder = Scratch() if run is None else None
+    path = folder.path / "run.clalign" if folder is not None else Path(path_of(run, "run"))
+    return Rounds(
+        lambda place, watch: search_in_rounds(queries, targets, place, watch, options),
+        path,
+        folder,
+        context or QuietContext(),
+    )

@@ -1,0 +1,154 @@
+"""``clalign jackhmmer``: the rounds of jackhmmer 3.3.2, and what can be done with such a run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import clalign
+from clalign.cli import main
+from clalign.errors import ExitCode, OptionError
+from clalign.runs.run_file import open_run
+from clalign.values.devices import Device
+
+pytestmark = pytest.mark.usefixtures("worker_here")
+
+BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
+
+NAMES = {"-o": "txt", "--tblout": "tbl", "--domtblout": "dom", "-A": "sto"}
+
+OPTIONS = (
+    "",
+    "-N 2 --eclust --wblosum --wid 0.7 --acc",
+    "--eentexp --plaplace --incT 30 --incdomT 20 --notextw",
+    "--enone --pnone --fragthresh 0.2 --mx BLOSUM45 --popen 0.01 --EmN 50 --seed 9 --noali -N 3",
+)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Sequences to search, some of one name, and three of them as queries, beside an empty one and a lonely one."""
+    folder = tmp_path_factory.mktemp("jackhmmer")
+    records = {record.split()[0]: record for record in BUILT.read_text().split(">")[1:]}
+    targets, queries = folder / "targets.fasta", folder / "queries.fasta"
+    targets.write_text("".join(f">{text}" for text in records.values()) + f">{records['globin2_cut']}")
+    chosen = "".join(f">{records[name]}" for name in ("globin1_cut", "rrm2_pair"))
+    queries.write_text(f"{chosen}>empty\n>lonely of no family\nWWCCHHWWPPCCWWHHMMCCWW\n>both XB{records['same_twice']}")
+    return {"targets": targets, "queries": queries}
+
+
+def lines_of(path: Path) -> list[str]:
+    """Return an output's lines but those that name programs, files and times."""
+    kept = [line for line in path.read_text().splitlines() if not line.startswith(("# ", "#=GF AU", "#=GF CC", "DATE"))]
+    return [" ".join(line.split()) for line in kept if path.suffix not in (".tbl", ".dom") or line[0] != "#"]
+
+
+@pytest.mark.skipif(shutil.which("jackhmmer") is None, reason="jackhmmer 3 is not installed")
+@pytest.mark.parametrize("options", OPTIONS)
+def test_equals_jackhmmer(files: dict[str, Path], tmp_path: Path, options: str) -> None:
+    def words(side: str) -> list[str]:
+        (tmp_path / side).mkdir()
+        outputs = [word for flag, end in NAMES.items() for word in (flag, str(tmp_path / side / f"x.{end}"))]
+        rounds = ["--chkhmm", str(tmp_path / side / "chk"), "--chkali", str(tmp_path / side / "chk")]
+        return [*options.split(), *outputs, *rounds, str(files["queries"]), str(files["targets"])]
+
+    subprocess.run(["jackhmmer", "--cpu", "0", *words("theirs")], check=True)
+    assert main(["jackhmmer", "-q", *words("ours")]) == 0
+    theirs = sorted((tmp_path / "theirs").iterdir())
+    assert [path.name for path in theirs] == sorted(path.name for path in (tmp_path / "ours").iterdir())
+    assert len(theirs) >= len(NAMES) + 4
+    for path in theirs:
+        assert lines_of(tmp_path / "ours" / path.name) == lines_of(path), path.name
+
+
+def test_rounds_are_yielded_and_a_stopped_search_goes_on(files: dict[str, Path], tmp_path: Path) -> None:
+    whole, kept = tmp_path / "whole.txt", tmp_path / "x.clalign"
+    with clalign.jackhmmer(files["queries"], files["targets"], iterations=3) as rounds:
+        found = list(rounds)
+        assert [(one.query, one.number) for one in found[:4]] == [
+            (name, 1) for name in ("globin1_cut", "rrm2_pair", "lonely", "both")
+        ]
+        of_globin = [one for one in found if one.query == "globin1_cut"]
+        assert [(one.number, one.profile_name, one.n_new) for one in of_globin] == [
+            (1, "globin1_cut", 8), (2, "globin1_cut-i1", 6), (3, "globin1_cut-i2", 1),
+        ]  # fmt: skip
+        lonely = next(one for one in found if one.query == "lonely")
+        assert (len(lonely), lonely.n_new, lonely.has_converged, lonely.alignment().n_rows) == (0, 0, True, 1)
+        assert of_globin[1].alignment().n_rows == 16
+        assert of_globin[1].profile().facts["sequences"] == "10"
+        assert set(of_globin[0].new) < {hit.name for hit in of_globin[1]}
+        rounds.results.export("text", whole)
+    with clalign.jackhmmer(files["queries"], files["targets"], kept, iterations=3) as rounds:
+        next(rounds)
+    with open_run(kept) as run:
+        assert run.state in ("stopped", "done")
+    assert main(["resume", "-q", str(kept), "-o", str(tmp_path / "resumed.txt")]) == 0
+    assert lines_of(tmp_path / "resumed.txt") == lines_of(whole)
+
+
+def test_several_devices_find_the_same(files: dict[str, Path], fast_device: Device, tmp_path: Path) -> None:
+    both = [str(files["queries"]), str(files["targets"])]
+    for name, device in (("one", fast_device.id), ("two", f"{fast_device.id},{fast_device.id}")):
+        words = ["--device", device, "-o", str(tmp_path / f"{name}.txt"), "--tblout", str(tmp_path / f"{name}.tbl")]
+        assert main(["jackhmmer", "-q", *words, *both]) == 0
+    for end in ("txt", "tbl"):
+        assert lines_of(tmp_path / f"one.{end}") == lines_of(tmp_path / f"two.{end}")
+
+
+def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], tmp_path: Path) -> None:
+    kept = tmp_path / "x.clalign"
+    both = [str(files["queries"]), str(files["targets"])]
+    assert main(["jackhmmer", "-q", "-N", "2", "--run", str(kept), "-o", str(tmp_path / "x.txt"), *both]) == 0
+    assert main(["verify", "-q", str(kept)]) == 0
+    assert main(["explain", "-q", "--profile", "rrm2_pair-i1", str(kept), "rrm3_pair"]) == 0
+    assert main(["export", "--tsv", str(tmp_path / "x.tsv"), "--gff3", str(tmp_path / "x.gff3"), str(kept)]) == 0
+    rows = [line.split("\t") for line in (tmp_path / "x.tsv").read_text().splitlines()[1:]]
+    table = [line.split() for line in lines_of_tblout(kept, tmp_path)]
+    assert [(row[0], row[1]) for row in rows] == [(row[2], row[0]) for row in table]
+    assert {row[0] for row in rows} == {"globin1_cut", "rrm2_pair", "both"}
+    assert main(["export", "--a3m", "-", str(kept)]) == ExitCode.INPUT
+    assert main(["export", "--chkali", "-", str(kept)]) == ExitCode.INPUT
+    with open_run(kept, writable=True) as run:
+        card = run.card(run.n_queries() - 1)
+        run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})
+    assert main(["verify", "-q", str(kept)]) == ExitCode.DIFFERENT
+
+
+def lines_of_tblout(run: Path, folder: Path) -> list[str]:
+    """Return the lines of the table of hits."""
+    assert main(["export", "--tblout", str(folder / "x.tbl"), str(run)]) == 0
+    return lines_of(folder / "x.tbl")
+
+
+def test_a3m_has_the_columns_of_the_query_and_the_limit_holds(files: dict[str, Path], tmp_path: Path) -> None:
+    query = tmp_path / "q.fa"
+    query.write_text(">" + files["queries"].read_text().split(">")[1])
+    outputs = {name: tmp_path / name for name in ("a3m", "sto", "txt")}
+    words = ["--a3m", str(outputs["a3m"]), "-A", str(outputs["sto"]), "-o", str(outputs["txt"]), "--seq_limit", "4"]
+    assert main(["jackhmmer", "-q", "-N", "2", *words, str(query), str(files["targets"])]) == 0
+    records = [record.split("\n") for record in outputs["a3m"].read_text().split(">")[1:]]
+    residues = "".join(query.read_text().splitlines()[1:])
+    assert [records[0][0].split()[0], records[0][1]] == ["globin1_cut", residues]
+    assert len(records) == 5
+    for _, text, _ in records:
+        assert sum(letter == "-" or letter.isupper() for letter in text) == len(residues)
+    rows = [line.split()[0] for line in outputs["sto"].read_text().splitlines() if line and line[0] not in "#/"]
+    assert rows == [record[0].split()[0] for record in records]
+    assert (
+        f"# Alignment of 5 hits satisfying inclusion thresholds saved to: {outputs['sto']}"
+        in outputs["txt"].read_text()
+    )
+
+
+def test_what_cannot_be_is_refused(files: dict[str, Path], tmp_path: Path) -> None:
+    both = [str(files["queries"]), str(files["targets"])]
+    assert main(["jackhmmer", "-N", "0", *both]) == ExitCode.INPUT
+    assert main(["jackhmmer", "--shard", "1/2", *both]) == ExitCode.INPUT
+    assert main(["jackhmmer", "--a3m", str(tmp_path / "x"), *both]) == ExitCode.USAGE
+    assert main(["jackhmmer", "--eset", "0", *both]) == ExitCode.INPUT
+    assert main(["phmmer", "-N", "2", *both]) == ExitCode.USAGE
+    with pytest.raises(OptionError), clalign.jackhmmer(*both, fragthresh=1.5) as rounds:
+        next(rounds)
