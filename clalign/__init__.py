@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from clalign.engines.architectures import read_architectures as read_architectures
     from clalign.engines.hit_alignments import read_hit_alignment as read_hit_alignment
     from clalign.engines.overview import read_overview as read_overview
+    from clalign.engines.rounds import Round as Round
     from clalign.formats.profiles import load_profiles as load_profiles
-    from clalign.rounds_api import Round as Round
     from clalign.rounds_api import Rounds as Rounds
     from clalign.rounds_api import jackhmmer as jackhmmer
     from clalign.values.alphabets import Alphabet as Alphabet
@@ -84,13 +84,14 @@ else:
             ],
             "api",
         ),
-        **dict.fromkeys(["Round", "Rounds", "jackhmmer"], "rounds_api"),
+        **dict.fromkeys(["Rounds", "jackhmmer"], "rounds_api"),
         **dict.fromkeys(["accuracy", "add", "realign", "tree"], "alignment_api"),
         "Alphabet": "values.alphabets",
         "Device": "values.devices",
         "Hit": "values.hits",
         "HitTable": "values.hit_tables",
         "Hmm": "values.profiles",
+        "Round": "engines.rounds",
         "Sequence": "values.sequences",
         "SequenceDatabase": "values.sequences",
         "load_database": "databases.loading",

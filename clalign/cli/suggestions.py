@@ -52,7 +52,7 @@ OPTIONS = (
 COMMANDS = (
     ("hmmsearch", "hmm2search hmmsearch2 hmmsearch3 nhmmer search"),
     ("hmmscan", "hmm2pfam hmmpfam nhmmscan pfamscan scan"),
-    ("phmmer", "jackhmmer"),
+    ("jackhmmer", "psiblast"),
     ("calibrate", "hmm2calibrate hmmcalibrate"),
     ("hmmbuild", "build hmm2build"),
     ("logo", "hmmlogo skylign weblogo"),

@@ -1,4 +1,6 @@
 """What can be run: each engine in a folder of its own."""
 
-COMMANDS = {"hmmsearch": "plan7", "hmmscan": "plan7", "phmmer": "plan7", "sw": "pairwise", "align": "msa"}
+COMMANDS = {
+    **dict.fromkeys(("hmmsearch", "hmmscan", "phmmer", "jackhmmer"), "plan7"), "sw": "pairwise", "align": "msa",
+}  # fmt: skip
 """The sub-commands of the engines that clalign comes with, and those: known before any of them is loaded."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from clalign.engines.commands import Command
     from clalign.engines.export_source import Choice, EngineOfRun, Source
     from clalign.engines.exports import Export
+    from clalign.engines.rounds import Round
     from clalign.execution.job import Task, Work
     from clalign.jobs import JobContext
     from clalign.runs.declarations import Declaration
@@ -111,6 +112,8 @@ class EngineParts(Struct, frozen=True, kw_only=True):
         Writes a run that goes on from before the end of another one with another gap factor.
     changes : AlignmentChanges
         Not imported later: its own parts are.
+    round : callable
+        Returns a round of a run, given the number of its profile.
     """
 
     spec: LazyImport[type[Spec]]
@@ -132,6 +135,7 @@ class EngineParts(Struct, frozen=True, kw_only=True):
     self_test: LazyImport[Callable[[Device, JobContext], DeviceTest]] | None = None
     begin_again: LazyImport[Callable[[Path, Path, float], None]] | None = None
     changes: AlignmentChanges | None = None
+    round: LazyImport[Callable[[RunFile, int], Round]] | None = None
 
 
 class Engine(Struct, frozen=True, kw_only=True):
@@ -286,6 +290,10 @@ class Engine(Struct, frozen=True, kw_only=True):
     def begin_again(self, run: Path, new: Path, gap_factor: float) -> None:
         """Write a new run that goes on from before the end of a finished one."""
         self._present(self.parts.begin_again, "annealed").get()(run, new, gap_factor)
+
+    def round(self, run: RunFile, number: int) -> Round:
+        """Return a round of a search, given the number of its profile."""
+        return self._present(self.parts.round, "looked at by rounds").get()(run, number)
 
     def remarks(self, run: RunFile) -> str:
         """Return what is to be added to the tables of a finished run; empty for nothing."""

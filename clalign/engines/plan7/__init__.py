@@ -32,6 +32,7 @@ ENGINE = Engine(
         explain=LazyImport("clalign.engines.plan7.explain:explain_run"),
         explain_files=LazyImport("clalign.engines.plan7.explain:explain"),
         self_test=LazyImport("clalign.engines.plan7.self_test:self_test"),
+        round=LazyImport("clalign.engines.plan7.round_of_run:RoundOfRun"),
         explanation_lines=LazyImport("clalign.engines.plan7.explanation_text:explanation_lines"),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from argparse import Namespace
 from itertools import islice
+from typing import get_args, get_type_hints
 
 from msgspec.structs import replace
 
@@ -26,17 +27,34 @@ def conflict(given: SpecFields, spec: Spec) -> str | None:
 
     The first profile decides: for those of HMMER2 a score and an E-value both count.
     """
-    from clalign.formats.recognize import identify
-    from clalign.formats.sources import opened
-
     pair = next(((other, name) for name, other in replaced_by(given.keys()).items() if name in given), None)
     if pair is None:
         return None
-    with opened(spec.paths[0]) as source:
-        if not identify(source).format.startswith("HMMER3"):
-            return None
+    if not _is_hmmer3(spec):
+        return None
     flags = [f"--cut_{given[name]}" if name == "cutoff" else flag_of(name, SearchSpec) for name in pair]
     return f"{' and '.join(flags)} exclude each other: {REPLACED[pair[0]][1]}. Leave one of them out."
+
+
+def _is_hmmer3(spec: Spec) -> bool:
+    """Return whether the profiles of a search are those of HMMER3, as those made of sequences are."""
+    from clalign.formats.recognize import identify
+    from clalign.formats.sources import opened
+
+    if isinstance(spec, SearchSpec) and spec.has_sequences:
+        return True
+    with opened(spec.paths[0]) as source:
+        return identify(source).format.startswith("HMMER3")
+
+
+def conflict_in_rounds(given: SpecFields, spec: Spec) -> str | None:
+    """Return which options take each other's place, those for the effective number of sequences included."""
+    if "effective_n" in given and "effective_number" in given:
+        flags = flag_of("effective_number", SearchSpec).split("|")
+        rules = list(get_args(get_type_hints(SearchSpec)["effective_number"]))
+        rule = flags[rules.index(given["effective_number"])]
+        return f"--eset and {rule} exclude each other: the number takes the place of a rule. Leave one of them out."
+    return conflict(given, spec)
 
 
 def has_several(spec: Spec) -> bool:
@@ -129,11 +147,11 @@ COMMANDS = {
         examples=(
             "clalign jackhmmer query.fasta proteins.fasta",
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
-            "clalign jackhmmer -N 3 --incE 1e-10 --tblout hits.tbl --run query.clalign query.fasta proteins.fasta",
         ),
         outputs=OUTPUTS_OF_ROUNDS,
         preset={"direction": "rounds"},
         usual=USUAL_IN_ROUNDS,
+        conflict=conflict_in_rounds,
         found=FOUND["rounds"],
     ),
 }

@@ -181,7 +181,10 @@ OUTPUTS = (
 )
 """Those that have flags, in the order of a help."""
 
-OUTPUTS_OF_ROUNDS = (*OUTPUTS, A3M, *ROUNDS)
+OUTPUTS_OF_ROUNDS = (
+    *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *ROUNDS, *SEQUENCES),
+    *(*shared.HIT_FILES, *shared.DOMAIN_FILES, shared.REPORT, shared.BLAST),
+)
 """The same of a search in rounds."""
 
 EXPORTS = (

@@ -56,10 +56,9 @@ def write_a3m(source: Source, stream: TextIO) -> int:
         If there are several queries, or the search had no rounds.
     """
     found = [one for one in profile_queries(source) if source.choice.hits is None or one.keys]
-    if len(found) != 1 or not source.rounds:
-        words = f"{len(found)} queries" if source.rounds else "no rounds"
-        hint = "Choose one, or write Stockholm."
-        raise OptionError(f"A3M holds one query with what it is aligned with; the run has {words}.", hint)
+    if source.n_rounds and len(found) != 1:
+        reason = f"A3M holds one query with what it is aligned with; the run has {len(found)} queries."
+        raise OptionError(reason, "Choose one, or write Stockholm.")
     number = found[0].number
     query, count = query_row(source.cards[source.cards[number]["first"]]), 0
     for row in limited(source, query, source.aligned_rows(number)):

@@ -1,0 +1,76 @@
+"""One round of a search as the library shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clalign.engines.plan7.exports.rounds import profile_of
+from clalign.engines.plan7.rounds import aligned, n_new, names_before, rows_of
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.queries import HitQueries
+from clalign.runs.run_file import RunFile
+from clalign.values.hits import Hit
+from clalign.values.profiles import Hmm
+from clalign.values.row_alignments import RowAlignment
+
+
+class RoundOfRun:
+    """A round of a query; see `clalign.engines.rounds.Round`.
+
+    Attributes
+    ----------
+    query : str
+        Name of the query.
+    number : int
+        From 1.
+    profile_name : str
+        What the run calls the profile: the name of the query, then ``NAME-i1`` and so on.
+    """
+
+    def __init__(self, run: RunFile, number: int) -> None:
+        self._run, self._profile, self._card = run, number, run.card(number)
+        self.query: str = run.card(self._card["first"])["name"]
+        self.number: int = self._card["round"]
+        self.profile_name: str = self._card["name"]
+
+    def __repr__(self) -> str:
+        return f"<Round {self.number} of {self.query}: {len(self)} hits, {self.n_new} new>"
+
+    def __len__(self) -> int:
+        return self._run.n_hits(self._profile)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return self._run.hits(self._profile)
+
+    @property
+    def n_new(self) -> int:
+        """How many significant hits were none in the round before."""
+        return n_new(self._run, self._profile)
+
+    @property
+    def new(self) -> list[str]:
+        """Names of the significant hits that were none in the round before."""
+        before = names_before(self._run, self._profile)
+        return [name for name in self._significant() if name not in before]
+
+    @property
+    def lost(self) -> list[str]:
+        """Names that significant hits had in the round before, and have no more."""
+        now = set(self._significant())
+        return sorted(name for name in names_before(self._run, self._profile) if name not in now)
+
+    def _significant(self) -> list[str]:
+        return HitQueries(self._run.connection).significant_names(self._profile)
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether nothing new was found, so that no round follows."""
+        return not self.n_new and sum(1 for _ in rows_of(self._run, self._profile)) <= self._card["n_rows"]
+
+    def alignment(self) -> RowAlignment:
+        """Return the significant domains, aligned to the query, which is the first row: capital letters and dashes."""
+        return aligned(self._run.card(self._card["first"]), list(rows_of(self._run, self._profile)))
+
+    def profile(self) -> Hmm:
+        """Return the profile that was searched with."""
+        return profile_of(self._run, self._profile, self._run.spec(SearchSpec)).hmm
