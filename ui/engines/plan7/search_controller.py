@@ -115,7 +115,7 @@ class SearchController(FormController):
 
     def search_wider(self, run: RunView) -> None:
         spec = run.facts["spec"]
-        if spec.get("direction") == "sequence":
+        if spec.get("direction") in ("sequence", "rounds"):
             self.edit_run(run)
             return
         self.sources.open_quietly([spec["profiles"], spec["targets"]])
