@@ -95,7 +95,7 @@ def _where_zero(excess: Callable[[float], float], high: float, tolerance: float)
         return high
     if excess(low) >= 0.0:
         raise OptionError(
-            "The mean relative entropy that is asked for is less than a profile has without sequences.",
+            "The mean relative entropy that is asked for is less than this profile can have.",
             "Choose a larger one (--ere), or another effective number (--enone, --eset).",
         )
     for _ in range(MAX_STEPS):

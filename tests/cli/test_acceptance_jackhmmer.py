@@ -23,7 +23,7 @@ OPTIONS = (
     "",
     "-N 1 -E 0.0001 --incE 0.0001 --F1 0.0005 --F2 5e-05 --F3 5e-07 --noali",
     "-N 3 --wgsc --eclust --plaplace --acc",
-    "--incT 40 --incdomT 30 --eentexp --seed 3 --mx BLOSUM45 --notextw",
+    "--incT 40 --incdomT 30 --eset 4 --seed 3 --mx BLOSUM45 --notextw",
 )
 
 pytestmark = [
