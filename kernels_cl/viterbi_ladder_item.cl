@@ -15,14 +15,17 @@
      insert       the same
      special      int[N_SPECIALS] or [N_SPECIALS][n], see SPECIALS
      rows         int[n][N_STATE_SLOTS] or [N_STATE_SLOTS][stride], see ROWS; not touched if they are private
+     rows_done    int[items], in: 0 or rows            see FIRST_ROW
      scores       int[n]                               out: 1/1000 bit
 
    Macros
      FINE        1: one node of one row a launch
+     FIRST_ROW   where a launch learns how many rows are done: 0 from the argument first_row, 1 from the first number
+                 of rows_done, 2 from a number for each work-item, 3 from one for each work-group; of 2, 3 it counts on
      and those of common/viterbi_ladder.h
 
    Geometry: one work-item a sequence, work-groups of GROUP. A launch does the rows from first_row (counted
-   from 1) to last_row; with FINE the one row first_row, and of that only the given node (else node is 0). */
+   from 1) to last_row, or as many from FIRST_ROW on; with FINE the one row first_row, and of that only the given node (else node is 0). */
 
 #include "common/viterbi_ladder.h"
 
@@ -35,6 +38,9 @@
 
 #ifndef FINE
 #define FINE 0
+#endif
+#ifndef FIRST_ROW
+#define FIRST_ROW 0
 #endif
 
 /* The row i (from 1); n_nodes is NODES, but not known to the compiler, which would unroll on its own. */
@@ -65,10 +71,24 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1)))
 void viterbi_score(__global const RESIDUES *residues, __global const int *starts, __global const int *lengths,
                    const uint n, TRANSITIONS_GIVEN const int *transitions, __global const int *match,
                    __global const int *insert, SPECIALS_GIVEN const int *special, __global int *rows, const uint stride,
-                   const int n_nodes, const int first_row, const int last_row, const int node,
-                   __global int *scores)
+                   const int n_nodes, const int first_given, const int last_given, const int node,
+                   __global int *rows_done, __global int *scores)
 {
     const uint item = get_global_id(0), own = get_local_id(0);
+    const int n_rows = last_given - first_given + 1;
+#if FIRST_ROW == 0
+    const int first_row = first_given;
+#elif FIRST_ROW == 1
+    const int first_row = rows_done[0] + 1;
+#elif FIRST_ROW == 2
+    const int first_row = rows_done[item] + 1;
+    rows_done[item] += n_rows;
+#else
+    const int first_row = rows_done[get_group_id(0)] + 1;
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    if (own == 0) rows_done[get_group_id(0)] += n_rows;
+#endif
+    const int last_row = first_row + n_rows - 1;
     work_t w = { 0, 0, 0, 0, 0, residues, starts, item, n, stride };
 #if TRANSITIONS == 2
     __local int local_transitions[(NODES + 1) * N_TRANSITIONS];

@@ -64,7 +64,8 @@ def _alone() -> list[Rung]:
         "unroll-16+scheduling": ("16 nodes, independent variables", LadderChoices(unroll=16, scheduling="on")),
         "overlapped-copies": ("copies during kernels: halves on two queues", LadderChoices(copies="overlapped")),
         "interleaved-sequences": ("residues interleaved, longest first", LadderChoices(sequences="interleaved")),
-        "packed-sequences": ("the same, 4 residues a word", LadderChoices(sequences="packed")),
+        "padded-sequences": ("the same, each 32 of one length", LadderChoices(sequences="padded")),
+        "packed-sequences": ("interleaved, 4 residues a word", LadderChoices(sequences="packed")),
         "interleaved-rows": ("score rows interleaved", LadderChoices(rows="interleaved")),
         "padded-rows": ("the same, for a multiple of 32", LadderChoices(rows="padded")),
         "private-rows": ("score rows in private memory", LadderChoices(rows="private")),
@@ -75,6 +76,7 @@ def _alone() -> list[Rung]:
         "constant-specials": ("special transitions in constant memory", LadderChoices(specials="constant")),
         "transposed-emissions": ("emissions transposed", LadderChoices(emissions="transposed")),
         "local-emissions": ("the same in local memory, padded to 33", LadderChoices(emissions="local")),
+        "local-emissions-32": ("the same, padded to 32: banks conflict", LadderChoices(emissions="local-32")),
     }
     return [Rung(name, "alone", text, choices) for name, (text, choices) in texts.items()]
 

@@ -48,6 +48,12 @@ PROBE_RESIDUES = 64
 GPU_LAUNCHES, OTHER_LAUNCHES = 20_000, 4_000
 """About so many launches the finest granularity may take."""
 
+FIRST_ROWS = {
+    "": "argument", ", copied": "copied", ", counted by each work-item": "of-item",
+    ", counted by each work-group": "of-group",
+}  # fmt: skip
+"""Where a launch of a row learns which it is, in words."""
+
 WORK_GROUPS = tuple(range(32, 513, 32))
 
 Values = npt.NDArray[np.int32]
@@ -224,7 +230,8 @@ def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> li
         ("coarse", None, BEST),
         ("coarse, rows in global memory", None, lasting),
         *((f"medium, {r} rows", r, replace(lasting, granularity="medium", rows_per_launch=r)) for r in (64, 16, 4)),
-        ("medium, 1 row", 1, replace(lasting, granularity="medium", rows_per_launch=1)),
+        *((f"medium, 1 row{how}", 1, replace(lasting, granularity="medium", first_row=first))
+          for how, first in FIRST_ROWS.items()),
         ("fine, 1 node", 1, replace(lasting, granularity="fine")),
     ]
     rows = []

@@ -44,9 +44,10 @@ def every_axis(session: Session, batch: SequenceBatch, profile: IntegerProfile) 
     """Compare the basic choices, and two combinations that hold something else on every axis."""
     memory = {"rows": "padded", "transitions": "local", "specials": "replicated", "emissions": "local"}
     rest = {"scheduling": "on", "unroll": 4, "sequences": "packed", "copies": "overlapped", "granularity": "medium"}
+    rest["first_row"] = "of-item"
     other = {"rows": "private", "transitions": "constant", "specials": "local", "emissions": "transposed"}
     combined = LadderChoices(**memory, **rest, rows_per_launch=7, group=GROUP)  # type: ignore[arg-type]
-    private = LadderChoices(**other, sequences="interleaved", unroll=2, group=GROUP)  # type: ignore[arg-type]
+    private = LadderChoices(**other, sequences="padded", unroll=2, group=GROUP)  # type: ignore[arg-type]
     expected = VITERBI.reference(batch, profile).values
     for choices in (BASIC, combined, private):
         assert differing(choices, session, batch, profile, expected) == 0, choices.changed()
@@ -76,11 +77,35 @@ def test_random_choices(
 ) -> None:
     if choices["rows"] == "private":
         choices = {**choices, "granularity": "coarse"}
+    if choices["granularity"] == "fine":
+        choices = {**choices, "first_row": "argument"}
     rng = np.random.default_rng(seed)
     profile = random_profile(rng, n_nodes, bool(seed & 1))
     batch = random_batch(rng, profile, 40, 20)
     chosen = LadderChoices(**choices, group=group, rows_per_launch=rows_per_launch)  # type: ignore[arg-type]
     assert differing(chosen, session, batch, profile) == 0
+
+
+@pytest.mark.parametrize("first_row", AXES["first_row"])
+@pytest.mark.parametrize("rows_per_launch", [1, 7])
+def test_launches_learn_their_first_row(session: Session, first_row: str, rows_per_launch: int) -> None:
+    rng = np.random.default_rng(6)
+    profile = random_profile(rng, 9)
+    choices = LadderChoices(
+        granularity="medium", first_row=first_row, rows_per_launch=rows_per_launch, rows="padded", specials="local",
+        group=GROUP,
+    )  # fmt: skip
+    assert differing(choices, session, random_batch(rng, profile, 45, 20), profile) == 0
+
+
+def test_each_32_sequences_are_as_long_as_the_longest_of_them() -> None:
+    lengths = np.array([5] * 31 + [3, 2], np.int32)
+    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
+    symbols = np.arange(lengths.sum(), dtype=np.uint8)
+    padded, starts = viterbi_ladder._padded(symbols, offsets, lengths)
+    assert np.diff(starts).tolist() == [64, 64, 32, 32, 32]
+    for row, length in enumerate(lengths):
+        assert [padded[starts[i] + row] for i in range(length)] == symbols[offsets[row] :][:length].tolist()
 
 
 @pytest.mark.thorough(group=[33])

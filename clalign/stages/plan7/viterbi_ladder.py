@@ -25,17 +25,20 @@ AXES: dict[str, tuple[str | int, ...]] = {
     "scheduling": ("off", "on"),
     "unroll": (1, 2, 4, 8, 16),
     "copies": ("plain", "overlapped"),
-    "sequences": ("concatenated", "interleaved", "packed"),
+    "sequences": ("concatenated", "interleaved", "padded", "packed"),
     "rows": ("global", "interleaved", "padded", "private"),
     "transitions": ("global", "constant", "local"),
     "specials": ("global", "local", "replicated", "constant"),
-    "emissions": ("global", "transposed", "local"),
+    "emissions": ("global", "transposed", "local", "local-32"),
     "granularity": ("coarse", "medium", "fine"),
+    "first_row": ("argument", "copied", "of-item", "of-group"),
 }
 """What may be chosen, each axis on its own; the first of each is the basic choice."""
 
 WARP = 32
-BANK_PADDING = 33
+PADDING = {"local": 33, "local-32": 32}
+"""Nodes of a symbol in local memory are a multiple of it: with 33 those of different symbols are in different banks."""
+
 CONSTANT_BYTES = 65536
 """Constant memory in bytes that every device has."""
 
@@ -63,6 +66,9 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
         {"TRANSITIONS": 2, "SPECIALS": 2},
         {"SPECIALS": 3, "UNROLL": 16},
         {"EMISSIONS": 1, "FINE": 1},
+        {"FIRST_ROW": 1},
+        {"FIRST_ROW": 2},
+        {"FIRST_ROW": 3, "SPECIALS": 1},
         {"EMISSIONS": 2, "NODES": 260, "NODE_STRIDE": 264},
         {"SCHEDULING": 1, "UNROLL": 8, "SEQUENCES": 1, "ROWS": 2, "TRANSITIONS": 1, "SPECIALS": 1, "NODES": 488},
     )
@@ -84,16 +90,19 @@ class LadderChoices(ChoicesBase, frozen=True, kw_only=True):
     copies : str
         ``overlapped``: the sequences in two halves on two queues, one copied while the other is computed.
     sequences : str
-        One after the other; or residue by residue, sorted by falling length; or that with four residues
-        a word.
+        One after the other; or residue by residue, sorted by falling length; or that, each 32 as long as the
+        longest of them; or that with four residues a word.
     rows : str
         Where the scores of two rows are: global memory, a block for each work-item; interleaved over the
         work-items; that for a multiple of 32 work-items; or private memory.
     transitions, specials, emissions : str
         Where the scores of the model are. ``local`` special transitions have a copy for each warp,
-        ``replicated`` ones a copy for each work-item.
+        ``replicated`` ones a copy for each work-item; ``local`` emissions lie in banks of their own, ``local-32`` not.
     granularity : str
         A launch does whole sequences, `rows_per_launch` rows, or one node of one row.
+    first_row : str
+        Where a launch learns its first row: from an argument, from memory that the host copies it to, or from a counter
+        of each work-item or work-group.
     rows_per_launch : int
         With medium granularity.
     group : int
@@ -111,6 +120,7 @@ class LadderChoices(ChoicesBase, frozen=True, kw_only=True):
     specials: str = "global"
     emissions: str = "global"
     granularity: str = "coarse"
+    first_row: str = "argument"
     rows_per_launch: int = 1
     group: int = 256
 
@@ -164,12 +174,13 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         return {
             "SCHEDULING": int(c.scheduling == "on"),
             "UNROLL": c.unroll,
-            "SEQUENCES": AXES["sequences"].index(c.sequences),
+            "SEQUENCES": {"concatenated": 0, "interleaved": 1, "padded": 1, "packed": 2}[c.sequences],
             "ROWS": {"global": 0, "interleaved": 1, "padded": 1, "private": 2}[c.rows],
             "TRANSITIONS": AXES["transitions"].index(c.transitions),
             "SPECIALS": AXES["specials"].index(c.specials),
-            "EMISSIONS": AXES["emissions"].index(c.emissions),
+            "EMISSIONS": min(AXES["emissions"].index(c.emissions), 2),
             "FINE": int(c.granularity == "fine"),
+            "FIRST_ROW": AXES["first_row"].index(c.first_row),
             "NODES": n_nodes,
             "SYMBOLS": n_letters,
             "NODE_STRIDE": _node_stride(c, n_nodes),
@@ -184,6 +195,8 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
             return too_large
         if c.rows == "private" and c.granularity != "coarse":
             return "Private memory does not last from one launch to the next."
+        if c.granularity == "fine" and c.first_row != "argument":
+            return "Rows are counted by launches of rows."
         constant = 4 * N_TRANSITIONS * (n_nodes + 1)
         if c.transitions == "constant" and constant > CONSTANT_BYTES:
             return f"The transitions take {constant:,} bytes; {CONSTANT_BYTES:,} are sure to fit constant memory."
@@ -197,7 +210,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         c = self.choices
         words = N_TRANSITIONS * (n_nodes + 1) if c.transitions == "local" else 0
         words += 8 * -(-c.group // WARP) if c.specials == "local" else 0
-        words += 2 * n_letters * _node_stride(c, n_nodes) if c.emissions == "local" else 0
+        words += 2 * n_letters * _node_stride(c, n_nodes) if c.emissions in PADDING else 0
         return 4 * words
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
@@ -247,8 +260,11 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
             session.allocate(4 * slots), np.uint32(stride), np.int32(model.length),
         ]  # fmt: skip
         defines, items = self.macros(model.length, len(letters)), -(-n // c.group) * c.group
+        done = session.zeros(4 * items)
         for number, rows in enumerate(_launches(c, int(part.lengths.max()), model.length), 1):
-            session.launch(SOURCE, ENTRY, defines, items, c.group, *arguments, *map(np.int32, rows), scores)
+            if c.first_row == "copied":
+                done = session.upload(np.array([rows[0] - 1], np.int32))
+            session.launch(SOURCE, ENTRY, defines, items, c.group, *arguments, *map(np.int32, rows), done, scores)
             if number % LAUNCHES_BETWEEN_WAITS == 0:
                 session.finish()
                 session.check()
@@ -261,7 +277,8 @@ def n_slots(n_nodes: int) -> int:
 
 
 def _node_stride(choices: LadderChoices, n_nodes: int) -> int:
-    return -(-n_nodes // BANK_PADDING) * BANK_PADDING if choices.emissions == "local" else n_nodes
+    padding = PADDING.get(choices.emissions, 1)
+    return -(-n_nodes // padding) * padding
 
 
 def _sequence_limit(device: Device, choices: LadderChoices, n_nodes: int) -> int:
@@ -313,7 +330,9 @@ def _layout(batch: SequenceBatch, sequences: str, halves: int, limit: int) -> _L
     if sequences != "concatenated":
         order = np.argsort(-lengths, kind="stable")
     step = min(limit, -(-len(batch) // halves))
-    arrange = {"concatenated": _concatenated, "interleaved": _interleaved, "packed": _packed}[sequences]
+    arrange = {
+        "concatenated": _concatenated, "interleaved": _interleaved, "padded": _padded, "packed": _packed
+    }[sequences]  # fmt: skip
     parts = []
     for first in range(0, len(batch), step):
         rows = order[first : first + step]
@@ -329,6 +348,17 @@ def _concatenated(symbols: Symbols, offsets: Values, lengths: Values) -> Arrange
     """Return the symbols one sequence after the other; the rows follow each other in the batch."""
     start, end = int(offsets[0]), int(offsets[-1] + lengths[-1])
     return symbols[start:end], (offsets - start).astype(np.int32)
+
+
+def _padded(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+    """Return the symbols interleaved, as if each of 32 sequences were as long as the longest of them."""
+    longest = np.repeat(lengths[::WARP], WARP)
+    counts, starts = _columns(longest, int(lengths[0]))
+    out = np.zeros(int(starts[-1]), np.uint8)
+    for column in range(len(counts)):
+        there = offsets[lengths > column] + column
+        out[starts[column] : starts[column] + len(there)] = symbols[there]
+    return out, starts
 
 
 def _columns(lengths: Values, n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
