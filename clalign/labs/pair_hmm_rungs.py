@@ -71,6 +71,16 @@ PAIR_HMM_RUNGS = (
     PairHmmRung(
         "states", "3: the same, a work-item a state of a cell", PairHmmLadderChoices("local", "state", group=480)
     ),
+    PairHmmRung(
+        "states+mad",
+        "the same, products and sums rounded once",
+        PairHmmLadderChoices("local", "state", "-cl-mad-enable", group=480),
+    ),
+    PairHmmRung(
+        "states+relaxed",
+        "the same, with the compiler's least exact arithmetic",
+        PairHmmLadderChoices("local", "state", "-cl-fast-relaxed-math", group=480),
+    ),
     PairHmmRung("lanes", "the program's kernel: all pairs at once, a work-group a pair"),
     PairHmmRung("vector", "the program's kernel: all pairs at once, a core a pair, explicit vectors"),
 )

@@ -72,8 +72,8 @@ def with_headers(text: str, source: str) -> str:
 
 
 def options(defines: Mapping[str, object]) -> list[str]:
-    """Return the compiler options for macros, in a fixed order."""
-    return [f"-D{name}={value}" for name, value in sorted(defines.items())]
+    """Return the compiler options for macros, in a fixed order; a name with a dash is an option itself."""
+    return [name if name[0] == "-" else f"-D{name}={value}" for name, value in sorted(defines.items())]
 
 
 def sources_digest() -> str:

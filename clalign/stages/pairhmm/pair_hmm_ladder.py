@@ -25,7 +25,10 @@ from clalign.values.pair_hmm import MIN_POSTERIOR, ExpectedCounts, PairHmms, Pos
 
 SOURCE, SEQUENTIAL_SOURCE = "pair_hmm_ladder_lanes", "pair_hmm_ladder_item"
 
-AXES: dict[str, tuple[str, ...]] = {"cell": ("global", "local"), "item": ("cell", "state")}
+AXES: dict[str, tuple[str, ...]] = {
+    "cell": ("global", "local"), "item": ("cell", "state"),
+    "compiler": ("strict", "-cl-mad-enable", "-cl-fast-relaxed-math"),
+}  # fmt: skip
 """What may be chosen; the first of each is the published beginning."""
 
 N_STATES = 3
@@ -65,6 +68,8 @@ class PairHmmLadderChoices(ChoicesBase, frozen=True):
         Where terms are added to the states of a cell: in ``global`` memory, or in ``local`` memory.
     item : str
         What a work-item computes: a ``cell``, or a ``state`` of one.
+    compiler : str
+        ``strict``, or an option by which the compiler may round otherwise.
     group : int
         Work-items a work-group; where they have states, rounded down to a multiple of 3.
     """
@@ -73,6 +78,7 @@ class PairHmmLadderChoices(ChoicesBase, frozen=True):
 
     cell: str = "global"
     item: str = "cell"
+    compiler: str = "strict"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -335,6 +341,7 @@ class PairHmmLadderStage(OnePairStage):
             "BY_STATE": int(by_state),
             "GROUP": c.group // N_STATES * N_STATES if by_state else c.group,
             "SUM_GROUP": 2 ** (min(SUM_GROUP, device.max_work_group).bit_length() - 1),
+            **({c.compiler: 1} if c.compiler != "strict" else {}),
             **self.defines,
         }
 
