@@ -8,29 +8,44 @@
      given         uint[n]
      numbers       uint[2 * n], in: the numbers before the first round in its first half; out: after an even number of
                    rounds there, else in the second half
-     times         ulong[rounds][groups][2], out, if TIMED: when each group comes to a meeting and leaves it
+     times         ulong[rounds][groups][2], out, if TIMED 1: when each group comes to a meeting and leaves it;
+                   ulong[rounds][STAMPS], out, if TIMED 2: when the steps of the tree are done for the first work-item
 
    Scalars
      first, last   rounds of this launch, counted from 0; the last one not included
 
    Macros
-     TIMED     1 to note times
+     TIMED     1 to note times; 2 those of steps, with BARRIER_METHOD 3 and three levels at most
      SABOTAGE  1 plants a fault, for the test of the tests
 
    Geometry: n groups of any size, a number for each work-item; with BARRIER_METHOD 0 a round a launch. */
 
-#include "common/group_barriers.h"
 #include "common/clocks.h"
 
 #ifndef TIMED
 #define TIMED 0
 #endif
+#if TIMED == 2
+#define STAMPS 16
+#define STEP_DONE(meeting) \
+    if (get_local_id(0) == 0 && (meeting)->group == 0) (meeting)->stamps[(meeting)->told[2]++] = ticks_now()
+#endif
+
+#include "common/group_barriers.h"
+
 #if TIMED
 #define TIMES __global ulong *times,
-#define NOTE(round, place) \
-    if (local_id == 0) times[2 * ((size_t)(round) * meeting.n + meeting.group) + (place)] = ticks_now()
 #else
 #define TIMES
+#endif
+#if TIMED == 1
+#define NOTE(round, place) \
+    if (local_id == 0) times[2 * ((size_t)(round) * meeting.n + meeting.group) + (place)] = ticks_now()
+#elif TIMED == 2
+#define NOTE(round, place) \
+    meeting.stamps = times + STAMPS * (size_t)(round); \
+    if (local_id == 0) told[2] = 0
+#else
 #define NOTE(round, place)
 #endif
 
@@ -41,7 +56,7 @@
 __kernel void relay(__global const int *facts, volatile __global int *words, GROUPS_SHARE uint *numbers,
                     TIMES const int first, const int last)
 {
-    __local int told[2];
+    __local int told[3];
     meeting_t meeting;
     if (!groups_gather(&meeting, facts, words, told))
         return;

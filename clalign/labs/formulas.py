@@ -15,6 +15,7 @@ from clalign.labs.published_synchronization import SIZE
 from clalign.labs.repeating import Asked, Found, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.reference.viterbi import viterbi_rows
+from clalign.stages.plan7.viterbi_ladder import arranged
 from clalign.values.alphabets import N_CODES, encode
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, SpecialScores
 from clalign.values.synthetic import random_profile
@@ -182,9 +183,21 @@ def transactions_found(asked: Asked, context: JobContext) -> Found:
         "31 words, second element": ([4 * (len(fewer) + lane) for lane in fewer], 4),
         "31 words, second element, padded": ([4 * (WARP + lane) for lane in fewer], 4),
         "one word for all": ([0] * WARP, 4),
+        **{f"31 bytes of {name} sequences": (place, 1) for name, place in _fifth_residues().items()},
     }
     found = {name: transactions(*case) for name, case in cases.items()}
     return Found({"rows": {name: {"transactions": n, "wasted": wasted} for name, (n, wasted) in found.items()}})
+
+
+def _fifth_residues() -> dict[str, list[int]]:
+    """Return where the fifth residues of 32 sequences are, all but one of 32 residues, with and without padding."""
+    lengths = np.array([WARP] * (WARP - 1) + [3], np.int32)
+    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
+    symbols = np.zeros(int(lengths.sum()), np.uint8)
+    return {
+        name: (int(arranged(name, symbols, offsets, lengths)[1][4]) + np.arange(WARP - 1)).tolist()
+        for name in ("interleaved", "padded")
+    }
 
 
 def divergent_branches(lengths: npt.NDArray[np.int64]) -> int:

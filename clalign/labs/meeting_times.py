@@ -1,4 +1,4 @@
-"""When each group comes to a meeting and leaves it, by a clock of the device (002, figures 2 to 6)."""
+"""When each group comes to a meeting and leaves it, and what its steps take, by a clock of the device (002)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ TREE_SIZE = 4
 METHODS = ("lbs", "lfs", "ilbs", "ulfs")
 MEETINGS, SMALL_MEETINGS = 200, 8
 
+STAMPS = 16
+"""Of a meeting in ``relay_item.cl``: enough for the steps of three levels."""
+
 NO_CLOCK = "This device has no clock in its kernels: OpenCL C has one from cl_khr_kernel_clock on."
 
 Ticks = npt.NDArray[np.uint64]
@@ -47,33 +50,49 @@ def meeting_times(asked: Asked, context: JobContext) -> Found:
             try:
                 tables[method], is_right = _timeline(session, how, n_meetings, asked.seed)
                 wrong += [] if is_right else [f"meeting by {method}"]
+                if method == "ulfs":
+                    tables["steps"], is_right = _steps(session, how, n_meetings, asked.seed)
+                    wrong += [] if is_right else ["steps of a meeting"]
             except GroupsNotConcurrent as error:
-                tables[method] = {"group 1": not_run(error.message)}
+                tables.setdefault(method, {"group 1": not_run(error.message)})
     text = f"{device.name}, {n} groups of {SIZE} work-items; ulfs {size}. A usual one of {n_meetings:,} meetings."
     return Found(tables, text, tuple(wrong))
 
 
-def _timeline(session: KernelSession, how: GroupBarrier, n: int, seed: int) -> tuple[Table, bool]:
-    """Return when groups come and leave in microseconds from the first one on, and whether all was right."""
+def _timed(
+    session: KernelSession, how: GroupBarrier, n: int, seed: int, timed: int, shape: tuple[int, ...]
+) -> tuple[Ticks, float, bool] | str:
+    """Return the ticks that a number of meetings noted, microseconds a tick, and whether all was right; else why not.
+
+    The last round has no meeting.
+    """
     given = np.random.default_rng(seed).integers(0, 2**32, (how.n_groups, how.size), dtype=np.uint32)
-    stage, times = RelayStage(how, TIMED=1), session.zeros(16 * n * how.n_groups)
+    stage, times = RelayStage(how, TIMED=timed), session.zeros(8 * n * int(np.prod(shape)))
     rounds, found = stage.prepared(session, given, n, how, times)
     if (at_once := count_concurrent_groups(session, how, rounds.kernel)) < how.n_groups:
-        return {"group 1": not_run(f"This device ran {at_once} of {how.n_groups} groups at once.")}, True
+        return f"This device ran {at_once} of {how.n_groups} groups at once."
     session.finish()
     before = session.kernel_seconds
     rounds.start()
     rounds.finish()
     seconds = session.kernel_seconds - before
-    ticks: Ticks = session.download(times, (n, how.n_groups, 2), np.uint64)
-    is_right = bool(np.array_equal(found(how.n_groups), stage.reference(given, n)))
+    ticks: Ticks = session.download(times, (n, *shape), np.uint64)[: n - 1]
     if not ticks.any():
-        return {"group 1": not_run(NO_CLOCK)}, is_right
-    meetings = (ticks[: n - 1] - ticks.min()).astype(np.float64)  # nobody waits after the last round
-    come, leave = meetings[..., 0], meetings[..., 1]
+        return NO_CLOCK
+    is_right = bool(np.array_equal(found(how.n_groups), stage.reference(given, n)))
+    noted = ticks[ticks > 0]
+    return ticks - noted.min(), 1e6 * seconds / float(noted.max() - noted.min()), is_right
+
+
+def _timeline(session: KernelSession, how: GroupBarrier, n: int, seed: int) -> tuple[Table, bool]:
+    """Return when groups come and leave in microseconds from the first one on, and whether all was right."""
+    found = _timed(session, how, n, seed, 1, (how.n_groups, 2))
+    if isinstance(found, str):
+        return {"group 1": not_run(found)}, True
+    ticks, microseconds, is_right = found
+    come, leave = np.moveaxis(ticks.astype(np.float64), 2, 0)
     spans = leave.max(axis=1) - come.min(axis=1)
     usual = int(np.argsort(spans)[len(spans) // 2])
-    microseconds = 1e6 * seconds / float(ticks.max() - ticks.min())
     begin = come[usual].min()
     table: Table = {
         f"group {group + 1}": {
@@ -83,3 +102,34 @@ def _timeline(session: KernelSession, how: GroupBarrier, n: int, seed: int) -> t
         for group in range(how.n_groups)
     }
     return table, is_right and bool((leave.min(axis=1) >= come.max(axis=1)).all())
+
+
+def _steps(session: KernelSession, how: GroupBarrier, n: int, seed: int) -> tuple[Table, bool]:
+    """Return what each step of a meeting by a tree takes the first group in microseconds, in the mean, and whether all
+    was right."""
+    names = step_names(how.levels)
+    found = _timed(session, how, n, seed, 2, (STAMPS,))
+    if isinstance(found, str):
+        return {"ts": not_run(found)}, True
+    ticks, microseconds, is_right = found
+    stamps = ticks[:, : len(names) + 1].astype(np.int64)
+    took = np.diff(stamps, axis=1).mean(axis=0) * microseconds
+    table: Table = {
+        name: {"microseconds": float(took[[one == name for one in names]].mean())} for name in names if name
+    }
+    return table, is_right and bool((np.diff(stamps, axis=1) >= 0).all())
+
+
+def step_names(levels: int) -> list[str]:
+    """Return the source's names of the steps of a group that watches on all levels; empty where the top has none.
+
+    Upwards it writes that it has come, sees that those have come whom it watches, and the barrier within the group
+    follows; downwards it sees that it may go, and tells those whom it watches.
+    """
+    last = levels - 1
+    names = [f"tSI{last}"]
+    for level in range(last, 0, -1):
+        names += [f"tCI{level}", "ts", f"tSI{level - 1}" if level > 1 else ""]
+    for level in range(last):
+        names += [f"tCO{level}" if level else "", "ts" if level else "", f"tSO{level + 1}"]
+    return [*names, f"tCO{last}"]

@@ -18,6 +18,7 @@ from clalign.labs.driver_calls import calls_found
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
 from clalign.labs.meeting_times import meeting_times
+from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
@@ -35,12 +36,18 @@ from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_alignments import whole_alignments
 from clalign.values.text_columns import Row
 
+CROWD = (1, 2, 4, 8, 16)
+"""Groups on each multiprocessor."""
+
+OF_RUNGS = "rows", "copies", "bandwidth"
+"""Tables of ladders with a row for each rung."""
+
 WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
 
 
 def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext, **more: object) -> Found:
-    variants = {name for item in asked.items if item.table in ("rows", "copies") for name in item.shown_rows}
+    variants = {name for item in asked.items if item.table in OF_RUNGS for name in item.shown_rows}
     variants |= {item.table.replace("_", "-") for item in asked.items} & set(ladder.experiment_names)
     request = {
         "device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants),
@@ -166,6 +173,22 @@ def _few_groups(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": table}, sort.text, sort.wrong + relay.wrong)
 
 
+def _crowded_groups(asked: Asked, context: JobContext) -> Found:
+    """Return what a meeting takes by the groups of each multiprocessor, as far as the device runs so many at once."""
+    n = 1 if asked.is_small else measurable_device(asked.device).n_compute_units
+    crowds = {str(n * of_each): of_each for of_each in CROWD if n * of_each <= MAX_GROUPS}
+    ways = ("lbs", "ilbs", "ulfs")
+    found = _waiting_groups("relay", asked, context, groups=",".join(crowds), methods=ways)
+    rounds, times = found.tables["rounds"], found.tables["times"]
+    rows = {
+        f"{of_each} on each multiprocessor": {way: 1e6 * seconds for way, seconds in rounds[groups].items()}
+        or times[groups]
+        for groups, of_each in crowds.items()
+        if groups in rounds
+    }
+    return Found({"rows": rows}, found.text, found.wrong)
+
+
 def _device(asked: Asked, context: JobContext) -> Found:
     """Return what OpenCL tells of the device."""
     del context
@@ -250,6 +273,9 @@ REPETITIONS: dict[str, Repetition] = {
         "waiting groups, numbers passed on",
         partial(_waiting_groups, "relay", groups="64,128,256,512", methods=("ilbs", "ulfs")),
     ),
+    "crowded-groups": Repetition("waiting groups, numbers passed on, by those of a multiprocessor", _crowded_groups, 3),
+    "memories": Repetition("words in the orders of textbooks", orders_found, 5),
+    "pair-memory": Repetition("what a pair allocates", pair_memory_found, 4),
     "meetings": Repetition("the device's clock in each group", meeting_times, 2),
     "tree": Repetition("the rule of the tree", formulas.tree_found),
     "device": Repetition("what OpenCL tells of the device", _device),

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from clalign.compute.sessions import Session
 from clalign.errors import DeviceError
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs import rung_columns as of_rungs
+from clalign.labs.engine_rates import memory_rate
 from clalign.labs.laboratory import Experiment, memory, number, percent, seconds, text_of, times
 from clalign.labs.ladder import (
     FileField,
@@ -34,7 +37,7 @@ from clalign.labs.published_ladder import (
 )
 from clalign.reference.viterbi import viterbi_score
 from clalign.stages.plan7.viterbi import VITERBI, ViterbiStage
-from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage
+from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoices, ViterbiLadderStage, global_bytes
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.devices import Device
 from clalign.values.profiles import IntegerProfile
@@ -53,6 +56,9 @@ FIRST_ROWS = {
     ", counted by each work-group": "of-group",
 }  # fmt: skip
 """Where a launch of a row learns which it is, in words."""
+
+COPIED_WORDS = {"cpu": 1 << 24, "gpu": 1 << 26, "accelerator": 1 << 26}
+"""Words of 32 bits of the copy that the bandwidth of rungs is held against."""
 
 WORK_GROUPS = tuple(range(32, 513, 32))
 
@@ -107,6 +113,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
             context.progress("ladder", place, len(rungs) + len(experiments), "rungs", now=name)
             document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec)
         document["experiments"]["copies"] = _copy_shares(document["rows"])
+        document["experiments"]["bandwidth"] = _bandwidths(bench, document["rows"], rungs, model.length)
         return document
     finally:
         bench.close()
@@ -230,8 +237,10 @@ def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> li
         ("coarse", None, BEST),
         ("coarse, rows in global memory", None, lasting),
         *((f"medium, {r} rows", r, replace(lasting, granularity="medium", rows_per_launch=r)) for r in (64, 16, 4)),
-        *((f"medium, 1 row{how}", 1, replace(lasting, granularity="medium", first_row=first))
-          for how, first in FIRST_ROWS.items()),
+        *(
+            (f"medium, 1 row{how}", 1, replace(lasting, granularity="medium", first_row=first))
+            for how, first in FIRST_ROWS.items()
+        ),
         ("fine, 1 node", 1, replace(lasting, granularity="fine")),
     ]
     rows = []
@@ -304,6 +313,19 @@ def _copy_shares(rows: list[Row]) -> list[Row]:
     ]
 
 
+def _bandwidths(bench: Bench, rows: list[Row], rungs: list[Rung], nodes: int) -> list[Row]:
+    """Return the bytes a second of each rung, its reads and writes counted as it is written, beside those of a copy."""
+    copy = memory_rate(cast("Session", bench.session), COPIED_WORDS[bench.device.kind], bench.context.check)
+    found = []
+    for row, rung in zip(rows, rungs, strict=True):
+        if row["equal"] and rung.choices is not None:
+            n_bytes = global_bytes(rung.choices, nodes)
+            rate = 1e9 * row["gcups"] * n_bytes
+            facts = {"cell_bytes": n_bytes, "gbs": rate / 1e9, "copy_gbs": copy / 1e9, "share": rate / copy}
+            found.append({"name": row["name"], "kernel_seconds": row["kernel_seconds"], **facts})
+    return found
+
+
 EQUAL = of_rungs.check_column("Whether every score equals the reference")
 
 
@@ -321,6 +343,12 @@ def _shares(document: Row, rows: list[Row]) -> Chart:
     del document
     bars = (Bar(row["name"], 100 * row["share"], text=percent("share", ".2g")(row)) for row in rows)
     return BarChart("Share of the copies in the time of kernels and copies", "percent", tuple(bars))
+
+
+def _bandwidth_chart(document: Row, rows: list[Row]) -> Chart:
+    del document
+    bars = (Bar(row["name"], row["gbs"], row["copy_gbs"], number("gbs", ".4g")(row)) for row in rows)
+    return BarChart("Effective bandwidth", "GB/s", tuple(bars), "the rung", "a copy")
 
 
 def _job_text(document: Row) -> str:
@@ -406,5 +434,13 @@ LADDER = Ladder(
             TextColumn("Share", "Of the copies in the time of both", percent("share", ".2g"), True, 80),
             TextColumn("Published", "The published share", percent("published_share", ".2g"), True, 90),
         ), _shares, is_checked=False),
+        Experiment("bandwidth", "Bandwidth", "bytes that rungs read and write, as written, and those of a copy", (
+            TextColumn("Rung", "", text_of("name"), width=170, stretch=True),
+            of_rungs.KERNEL,
+            TextColumn("Bytes a cell", "In global memory, caches or not", number("cell_bytes", ".3g"), True, 100),
+            TextColumn("GB/s", "Effective: bytes over the time of the kernels", number("gbs", ".4g"), True, 80),
+            TextColumn("Copy", "GB/s of a copy on this device", number("copy_gbs", ".4g"), True, 80),
+            TextColumn("Share", "Of that; above 100 % by what caches keep", percent("share", ".3g"), True, 80),
+        ), _bandwidth_chart, is_checked=False),
     ),
 )  # fmt: skip

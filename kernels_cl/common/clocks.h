@@ -1,6 +1,10 @@
 /* A clock that all work-groups of a device read, in ticks of no known length; 0 where a compiler has none.
 
-   After it: ticks_now(). Needs LANE_BACKEND (common/group_barriers.h or common/lanes.h). */
+   After it: ticks_now(). */
+
+#ifndef LANE_BACKEND
+#define LANE_BACKEND 0
+#endif
 
 #if defined(cl_khr_kernel_clock) && defined(__opencl_c_kernel_clock_scope_device)
 #pragma OPENCL EXTENSION cl_khr_kernel_clock : enable

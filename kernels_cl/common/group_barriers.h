@@ -61,7 +61,13 @@ typedef struct {
     int group, n; /* number of this group, and how many there are */
     int goal;     /* meetings so far */
     int sets, patience;
+    __global ulong *stamps; /* of a kernel that notes when steps are done */
 } meeting_t;
+
+/* What a kernel may do when a step of a tree is done. */
+#ifndef STEP_DONE
+#define STEP_DONE(meeting)
+#endif
 
 void fence_groups(void)
 {
@@ -162,23 +168,29 @@ void exchange_words(const meeting_t *meeting)
     const int watched = group * (int)get_local_size(0) + local_id;
     level_t level = lowest_level(meeting);
     int height = 0;
+    STEP_DONE(meeting);
     if (local_id == 0)
         set_word(level.come + group, goal);
+    STEP_DONE(meeting);
     for (level_t above = level_above(level); level.n > 1 && group < above.n; above = level_above(level)) {
         if (watched < level.n)
             await_word(meeting, level.come + watched, goal);
+        STEP_DONE(meeting);
         fence_groups();
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         fence_groups();
+        STEP_DONE(meeting);
         level = above;
         height++;
         if (local_id == 0 && level.n > 1 && is_well(meeting))
             set_word(level.come + group, goal);
+        STEP_DONE(meeting);
     }
     for (; height >= 0; height--) {
         const int is_top = level.n == 1; /* it has met its observers just now, or is alone */
         if (local_id == 0 && !is_top)
             await_word(meeting, level.go + group, goal);
+        STEP_DONE(meeting);
         if (height == 0)
             return;
         if (!is_top) {
@@ -186,11 +198,13 @@ void exchange_words(const meeting_t *meeting)
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
             fence_groups();
         }
+        STEP_DONE(meeting);
         level = lowest_level(meeting);
         for (int h = 1; h < height; h++)
             level = level_above(level);
         if (watched < level.n && is_well(meeting))
             set_word(level.go + watched, goal);
+        STEP_DONE(meeting);
     }
 }
 

@@ -10,11 +10,13 @@ import pytest
 from clalign.jobs import QuietContext
 from clalign.labs import real_families
 from clalign.labs.formulas import divergent_branches
-from clalign.labs.meeting_times import METHODS, meeting_times
+from clalign.labs.meeting_times import METHODS, meeting_times, step_names
+from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.publications import Item
 from clalign.labs.real_families import families_found
 from clalign.labs.repeating import Asked, PartOf
 from clalign.labs.whole_alignments import relatives, whole_alignments
+from clalign.stages.memories import ProductStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage
 from clalign.values.devices import Device
 
@@ -96,10 +98,52 @@ def _names(device: Device) -> list[list[str]]:
 def test_all_come_before_anybody_leaves(opencl_device: Device) -> None:
     found = meeting_times(asked(ALIGNMENTS, opencl_device), QuietContext())
     assert found.wrong == ()
-    assert set(found.tables) == set(METHODS)
+    assert set(found.tables) == {*METHODS, "steps"}
     for table in found.tables.values():
         rows = [row for row in table.values() if "comes" in row]
         assert not rows or min(row["leaves"] for row in rows) >= max(row["comes"] for row in rows)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4])
+def test_steps_of_a_meeting_have_the_names_of_the_source(levels: int) -> None:
+    names = [name for name in step_names(levels) if name]
+    assert names.count("ts") == 2 * levels - 3
+    assert {name for name in names if name != "ts"} == {
+        f"t{step}{level}" for level in range(1, levels) for step in ("SI", "CI", "SO", "CO")
+    }
+    if levels == 3:
+        expected = ["tSI2", "tCI2", "ts", "tSI1", "tCI1", "ts", "tSO1", "tCO1", "ts", "tSO2", "tCO2"]
+        assert names == expected
+
+
+def test_steps_of_a_meeting_take_time(opencl_device: Device) -> None:
+    found = meeting_times(asked(ALIGNMENTS, opencl_device), QuietContext())
+    steps = {name: row["microseconds"] for name, row in found.tables["steps"].items() if "microseconds" in row}
+    if steps:  # a device with a clock that runs two groups at once
+        assert {"tSI1", "tCI1", "tSO1", "tCO1", "ts"} <= set(steps)
+        assert all(value >= 0 for value in steps.values())
+        assert sum(steps.values()) > 0
+
+
+def test_orders_of_words_are_checked(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = orders_found(asked(ALIGNMENTS, opencl_device), QuietContext())
+    assert found.wrong == ()
+    assert {name: len(table) for name, table in found.tables.items()} == {"global": 6, "local": 8, "product": 2}
+    for table in found.tables.values():
+        assert all(row["seconds"] > 0 and row["GB/s"] > 0 for row in table.values())
+    monkeypatch.setattr(ProductStage, "reference", lambda self, batch, *given: batch[0])
+    found = orders_found(asked(ALIGNMENTS, opencl_device), QuietContext())
+    assert found.wrong == ("product memory, row in global memory", "product memory, row in local memory")
+
+
+def test_a_pair_takes_its_tables_and_little_else(opencl_device: Device) -> None:
+    item = Item(name="x", title="", kind="memory", rows=("cells", "states"))
+    rows = pair_memory_found(asked(item, opencl_device), QuietContext()).tables["rows"]
+    assert set(rows) == {"cells", "states"}
+    for row in rows.values():
+        assert row["tables"] == (2 * 24 * 10 * 9 + 4 * 9 * 8) / 2**20
+        assert row["allocated"] == pytest.approx(row["tables"] / row["share"])
+        assert row["allocated"] > row["tables"]
 
 
 def test_branches_of_a_warp() -> None:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clalign.compute.opencl.kernels import assemble
 from clalign.compute.sessions import Session
 from clalign.stages.plan7 import viterbi_ladder
 from clalign.stages.plan7.viterbi import VITERBI
-from clalign.stages.plan7.viterbi_ladder import AXES, BASIC, LadderChoices, ViterbiLadderStage
+from clalign.stages.plan7.viterbi_ladder import AXES, BASIC, LadderChoices, ViterbiLadderStage, global_bytes
 from clalign.values.profiles import IntegerProfile, to_integer_profile
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_hmm, random_profile
@@ -98,11 +99,25 @@ def test_launches_learn_their_first_row(session: Session, first_row: str, rows_p
     assert differing(choices, session, random_batch(rng, profile, 45, 20), profile) == 0
 
 
+def test_bytes_of_a_cell_are_those_of_the_source() -> None:
+    text = assemble("viterbi_ladder_item")
+    one_by_one, _, rest = text.partition("#if SCHEDULING == 0")[2].partition("#else")
+    fetched, _, rest = rest.partition("int opens =")
+    once, _, computed = rest.partition(";")
+    words = sum(one_by_one.count(f"{what}_AT(w") for what in ("STATE", "TRANSITION", "EMISSION"))
+    assert words == 23
+    assert global_bytes(BASIC, 100) == 4 * 23 + 0.01
+    states = fetched.count("STATE_AT") - 1 + computed.partition("#endif")[0].count("STATE_AT")
+    assert (states, fetched.partition("int m[BLOCK]")[0].count("STATE_AT") + once.count("STATE_AT")) == (8, 3)
+    assert global_bytes(LadderChoices(scheduling="on", unroll=8), 100) == 4 * (8 + 3 / 8 + 11) + 0.01
+    assert global_bytes(LadderChoices(rows="private", transitions="constant", emissions="local"), 50) == 0.02
+
+
 def test_each_32_sequences_are_as_long_as_the_longest_of_them() -> None:
     lengths = np.array([5] * 31 + [3, 2], np.int32)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
     symbols = np.arange(lengths.sum(), dtype=np.uint8)
-    padded, starts = viterbi_ladder._padded(symbols, offsets, lengths)
+    padded, starts = viterbi_ladder.arranged("padded", symbols, offsets, lengths)
     assert np.diff(starts).tolist() == [64, 64, 32, 32, 32]
     for row, length in enumerate(lengths):
         assert [padded[starts[i] + row] for i in range(length)] == symbols[offsets[row] :][:length].tolist()

@@ -271,6 +271,18 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         return session.fetch(scores, n, np.int32)
 
 
+def global_bytes(choices: LadderChoices, n_nodes: int) -> float:
+    """Return the bytes of global memory that the kernel reads and writes for a cell, as it is written.
+
+    A cell has nine transitions and two emissions, its share of a residue, and nine scores read and three written; with
+    independent variables three of those that are read are fetched once for all nodes of a turn. Words in private, local
+    or constant memory do not count.
+    """
+    scores = 8 + 3 / choices.unroll if choices.scheduling == "on" else 12
+    words = scores * (choices.rows != "private") + 9 * (choices.transitions == "global")
+    return 4 * (words + 2 * (choices.emissions not in PADDING)) + 1 / n_nodes
+
+
 def n_slots(n_nodes: int) -> int:
     """Return the words of a sequence's state (``N_SLOTS`` of the kernel)."""
     return 6 * (n_nodes + 1) + 7
@@ -330,18 +342,24 @@ def _layout(batch: SequenceBatch, sequences: str, halves: int, limit: int) -> _L
     if sequences != "concatenated":
         order = np.argsort(-lengths, kind="stable")
     step = min(limit, -(-len(batch) // halves))
-    arrange = {
-        "concatenated": _concatenated, "interleaved": _interleaved, "padded": _padded, "packed": _packed
-    }[sequences]  # fmt: skip
     parts = []
     for first in range(0, len(batch), step):
         rows = order[first : first + step]
-        parts.append(_Part(rows, *arrange(symbols, batch.offsets[rows], lengths[rows]), lengths[rows]))
+        parts.append(_Part(rows, *arranged(sequences, symbols, batch.offsets[rows], lengths[rows]), lengths[rows]))
     return _Layout(letters, tuple(parts))
 
 
 Symbols = npt.NDArray[np.uint8]
 Arranged = tuple[npt.NDArray[np.generic], npt.NDArray[np.int32]]
+
+
+def arranged(sequences: str, symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+    """Return symbols as the kernel reads them, and where sequences or columns begin, for a choice of the axis.
+
+    All but concatenated sequences are sorted by falling length.
+    """
+    ways = {"concatenated": _concatenated, "interleaved": _interleaved, "padded": _padded, "packed": _packed}
+    return ways[sequences](symbols, offsets, lengths)
 
 
 def _concatenated(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:

@@ -1,0 +1,96 @@
+"""What the order costs in which work-items read memory (004, chapter 6), and what a pair of 003 takes of it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from msgspec.structs import replace
+
+from clalign.compute.opening import open_session
+from clalign.compute.sessions import AnyStage, KernelSession
+from clalign.jobs import JobContext
+from clalign.labs.driver_calls import WatchedSession
+from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
+from clalign.labs.measuring import Bench, not_run
+from clalign.labs.pair_hmm_ladder import MODEL, random_pairs
+from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, X, Y
+from clalign.labs.repeating import Asked, Found, Table
+from clalign.stages.memories import GROUP, ProductStage, Reading, ReadingStage
+from clalign.stages.pairhmm.pair_hmm_ladder import CELL_BYTES, nobody_counts
+from clalign.values.pair_hmm import PairHmms
+
+STRIDES, LOCAL_STRIDES = (1, 2, 4, 8, 16, 32), (1, 2, 4, 8, 16, 31, 32, 33)
+"""Words from one work-item to the next: 32 are a segment of 128 bytes, and a word in each bank of local memory."""
+
+ITEMS, COLUMNS = {"cpu": 1 << 16, "gpu": 1 << 20, "accelerator": 1 << 18}, {"cpu": 256, "gpu": 1024, "accelerator": 512}
+"""Work-items that read, and columns of the matrices, by the kind of device."""
+
+ROUNDS, LOCAL_ROUNDS = 32, 1024
+"""Words that a work-item reads."""
+
+
+def orders_found(asked: Asked, context: JobContext) -> Found:
+    """Read words in each order, and multiply matrices with and without local memory."""
+    device = measurable_device(asked.device)
+    bench = Bench(device, context, "", asked.runs, reports=False)
+    group = 32 if asked.is_small else min(GROUP, device.max_work_group)
+    n_items, n = (2 * group, 8) if asked.is_small else (ITEMS[device.kind], COLUMNS[device.kind])
+    a, b = np.random.default_rng(asked.seed).integers(0, 2**32, (2, n, n), dtype=np.uint32)
+    words, of_group = (
+        Reading.random(entry, n_items, 1, rounds, asked.seed)
+        for entry, rounds in (("read_global", ROUNDS), ("read_local", LOCAL_ROUNDS))
+    )
+    jobs: dict[str, dict[str, tuple[AnyStage, Any, float]]] = {
+        "global": {
+            _apart(stride): (ReadingStage(), replace(words, stride=stride), 4.0 * n_items * ROUNDS)
+            for stride in STRIDES
+        },
+        "local": {
+            _apart(stride): (ReadingStage(), replace(of_group, stride=stride), 4.0 * n_items * LOCAL_ROUNDS)
+            for stride in LOCAL_STRIDES
+        },
+        "product": {
+            f"row in {where} memory": (ProductStage(LOCAL_ROW=int(where == "local")), (a, b), 8.0 * n**3)
+            for where in ("global", "local")
+        },
+    }  # fmt: skip
+    tables: dict[str, Table] = {name: {} for name in jobs}
+    wrong: list[str] = []
+    total = sum(map(len, jobs.values()))
+    try:
+        for name, orders in jobs.items():
+            for order, (stage, batch, n_bytes) in orders.items():
+                context.progress("lab", sum(map(len, tables.values())), total, "orders", now=f"{name}, {order}")
+                found = bench.session.run(stage, batch, group)
+                equal = bool(np.array_equal(found, stage.reference(batch, group, context.check)))
+                seconds = bench.times(stage, batch, group).kernel
+                tables[name][order] = {"seconds": seconds, "GB/s": n_bytes / max(seconds, 1e-9) / 1e9, "equal": equal}
+                wrong += [] if equal else [f"{name} memory, {order}"]
+    finally:
+        bench.close()
+    text = f"{device.name}, {n_items:,} work-items; matrices of {n:,} x {n:,}."
+    return Found(tables, text, tuple(wrong))
+
+
+def _apart(stride: int) -> str:
+    return f"{stride} word{'s' * (stride > 1)} apart"
+
+
+def pair_memory_found(asked: Asked, context: JobContext) -> Found:
+    """Return the MiB that each rung of 003 allocates for a pair, beside those of its tables, as computed."""
+    device, rows = measurable_device(asked.device), Table()
+    x, y = (9, 8) if asked.is_small else (X, Y)
+    tables, names = 2 * CELL_BYTES * (x + 1) * (y + 1) + 4 * x * y, {row for item in asked.items for row in item.rows}
+    for rung in (rung for rung in PAIR_HMM_RUNGS if rung.name in names):
+        used = device_for(rung, device)
+        if used is None:
+            rows[rung.name] = not_run(NO_PROCESSOR)
+            continue
+        context.progress("lab", len(rows), len(names), "rungs", now=rung.name)
+        with open_session(used, context.check) as opened:
+            session = WatchedSession(cast("KernelSession", opened))
+            session.run(rung.stage(used, nobody_counts), random_pairs(1, x, y, asked.seed), PairHmms.same(MODEL, 1))
+        allocated = sum(call.n_bytes for call in session.calls if call.kind in ("allocate", "clear", "copy to device"))
+        rows[rung.name] = {"tables": tables / 2**20, "allocated": allocated / 2**20, "share": tables / allocated}
+    return Found({"rows": rows}, f"{device.name}, a pair of {x:,} x {y:,} residues.")
