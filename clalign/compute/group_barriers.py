@@ -93,10 +93,15 @@ class GroupBarrier(Struct, frozen=True):
     @property
     def levels(self) -> int:
         """Levels of the tree of ULFS, that of all groups included."""
-        n, levels = self.n_groups, 1
-        while n > 1:
-            n, levels = -(-n // self.size), levels + 1
-        return levels
+        return len(self.level_sizes)
+
+    @property
+    def level_sizes(self) -> list[int]:
+        """Groups of each level of the tree of ULFS, from all of them on."""
+        sizes = [self.n_groups]
+        while sizes[-1] > 1:
+            sizes.append(-(-sizes[-1] // self.size))
+        return sizes
 
 
 class BarrierKernel(Struct, frozen=True):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
+from clalign.labs.drawings import PICTURES
 from clalign.labs.laboratory import (
     DONE,
     NOT_YET,
@@ -32,8 +33,10 @@ from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
-NOT_MEASURED = "not measured"
-"""Status of a row that nothing repeats."""
+NOT_MEASURED, DRAWN = "not measured", "drawn"
+"""Status of a row that nothing repeats, and of one that needs no measuring."""
+
+DRAWN_HOW = "Drawn from what the program computes with, in the window and in reports."
 
 
 class PublicationSpec(LadderSpec, frozen=True):
@@ -124,7 +127,7 @@ def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
 def _row(source: Publication, item: Item, found: Found | str) -> Row:
     known = known_row(source, item)
     if isinstance(found, str):
-        return {**known, "status": "not run" if found else NOT_MEASURED, "reason": found or item.why}
+        return {**known, "status": "not run", "reason": found} if found else known
     table = found.tables.get(item.table, {})
     values = values_of(item, table)
     if not any(value["here"] is not None or value["text"] in ("equal", "differs") for value in values):
@@ -156,8 +159,9 @@ def known_row(source: Publication, item: Item) -> Row:
         "machine": source.machine(item),
         "remark": item.remark,
         "about": "",
-        "status": NOT_YET if item.measured else NOT_MEASURED,
-        "reason": item.why,
+        "status": NOT_YET if item.measured else DRAWN if item.drawing else NOT_MEASURED,
+        "reason": DRAWN_HOW if item.drawing and not item.measured else item.why,
+        "drawing": item.drawing,
         "equal": False,
         "ratio": None,
         "values": [],
@@ -264,7 +268,7 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
 
     def summary(self, document: Document) -> str:
         """Return the device, and how many items have figures now, in a line."""
-        done = sum(row["status"] == DONE for row in document["rows"])
+        done = sum(row["status"] in (DONE, DRAWN) for row in document["rows"])
         small = ", at the smallest size: the figures mean nothing" * bool(document["is_small"])
         return f"{document['device']['name']} · {done:,} of {len(document['rows']):,} repeated{small}"
 
@@ -318,6 +322,15 @@ TIMELINES = Experiment("timelines", "Timelines", "when groups come to a meeting 
 ), _timelines, _groups)  # fmt: skip
 
 
+def _drawing(name: str) -> Experiment:
+    """Return what shows a drawing, beside the items that have it."""
+    picture = PICTURES[name]
+    return Experiment(
+        name, picture.title, picture.about, (ITEMS[0], ITEMS[1]), lambda document, rows: picture.chart(),
+        lambda document: [row for row in document["rows"] if row.get("drawing") == name], is_checked=False,
+    )  # fmt: skip
+
+
 def _laboratory(source: Publication) -> PublicationLab:
     return PublicationLab(
         kind=kind_of(source),
@@ -333,6 +346,7 @@ def _laboratory(source: Publication) -> PublicationLab:
             ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
             Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
             *[TIMELINES] * any("comes" in item.quantities for item in source.items),
+            *map(_drawing, dict.fromkeys(item.drawing for item in source.items if item.drawing)),
         ),
     )
 

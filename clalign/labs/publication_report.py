@@ -13,7 +13,7 @@ from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.writers import whole_file
 from clalign.labs.laboratory import DONE, Document
 from clalign.labs.publication_lab import VALUES, PublicationLab
-from clalign.values.charts import BarChart
+from clalign.values.charts import BarChart, CellChart
 from clalign.values.text_columns import Row, TextColumn, in_text, markdown
 
 CHART_WIDTH = 900.0
@@ -44,11 +44,11 @@ def html_report(measured: Sequence[tuple[PublicationLab, Document]]) -> str:
 
 
 def _charts(laboratory: PublicationLab, document: Document) -> dict[str, str]:
-    """Return the charts of the figures of a source as SVG, by the names of their files."""
+    """Return the charts and drawings of a source as SVG, by the names of their files."""
     found = {}
     for one in laboratory.experiments[1:]:
         chart = one.chart(document, one.rows_of(document))
-        if isinstance(chart, BarChart) and chart.bars:
+        if isinstance(chart, CellChart) or (isinstance(chart, BarChart) and chart.bars):
             found[f"{laboratory.source.key}-{one.key}.svg"] = drawing_svg(chart_drawing(chart, CHART_WIDTH, 0.0))
     return found
 
@@ -77,13 +77,22 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
     yield from (f"- {line}" for line in _head(measured))
     for laboratory, document in measured:
         yield f"\n## {laboratory.source.key}: {laboratory.source.title}\n\n{laboratory.source.about}\n"
-        yield from (f"![{name}]({name})" for name in _charts(laboratory, document))
+        pictures = {name: f"![{name}]({name})" for name in _charts(laboratory, document)}
+        drawn = _drawn(laboratory, document, pictures)
+        yield from pictures.values()
         told: set[str] = set()
         for row in document["rows"]:
             yield f"\n### {row['name']}: {row['text']}\n"
+            yield drawn.get(row["name"], "")
             if row["status"] == DONE:
                 yield markdown(*_table_of(row))
             yield from (f"\n{text}" for text in _remarks(row, told))
+
+
+def _drawn(laboratory: PublicationLab, document: Document, pictures: dict[str, str]) -> dict[str, str]:
+    """Take the drawings out of the pictures of a source, and return them by the first item that each is for."""
+    first = {row["drawing"]: row["name"] for row in reversed(document["rows"]) if row.get("drawing")}
+    return {name: pictures.pop(f"{laboratory.source.key}-{drawing}.svg") for drawing, name in first.items()}
 
 
 def _remarks(row: Row, told: set[str]) -> Iterator[str]:
@@ -108,10 +117,12 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
     yield from (f'<p class="muted">{escape(line)}</p>' for line in _head(measured))
     for laboratory, document in measured:
         yield f"<h2>{laboratory.source.key}: {escape(laboratory.source.title)}</h2>"
-        yield f"<p>{escape(laboratory.source.about)}</p>{''.join(_charts(laboratory, document).values())}"
+        pictures = _charts(laboratory, document)
+        drawn = _drawn(laboratory, document, pictures)
+        yield f"<p>{escape(laboratory.source.about)}</p>{''.join(pictures.values())}"
         told: set[str] = set()
         for row in document["rows"]:
-            yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>"
+            yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>{drawn.get(row['name'], '')}"
             if row["status"] == DONE:
                 yield from _table(row)
             yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row, told))

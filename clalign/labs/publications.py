@@ -50,8 +50,10 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Those of the table that are shown; by default the published ones.
     published : dict
         By rows, a figure or figures by their quantity.
+    drawing : str
+        What draws it, one of `clalign.labs.drawings.PICTURES`.
     why : str
-        Why it is not measured.
+        Why it is neither measured nor drawn.
     remark : str
         What must be known before figures are compared.
     """
@@ -68,6 +70,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     machine: str = ""
     rows: tuple[str, ...] = ()
     published: dict[str, float | Figures] = {}
+    drawing: str = ""
     why: str = ""
     remark: str = ""
 

@@ -136,4 +136,44 @@ class FitChart:
     log: bool = False
 
 
-Chart = BarChart | LineChart | FitChart
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a `CellChart`.
+
+    Attributes
+    ----------
+    x, y, width : float
+        Place of its left end and of its line, and its width, in cells.
+    color : int or None
+        Number of a class of cells.
+    tip : str
+        Shown when the pointer rests on it.
+    is_marked, is_framed : bool
+        Whether its frame is bold; whether it has one at all, or is only words.
+    """
+
+    x: float
+    y: float
+    text: str = ""
+    width: float = 1.0
+    color: int | None = None
+    tip: str = ""
+    is_marked: bool = False
+    is_framed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CellChart:
+    """Cells with words, and links from one to another, given by the places of both."""
+
+    title: str
+    cells: tuple[Cell, ...]
+    links: tuple[tuple[Point, Point], ...] = ()
+
+    def span(self) -> Point:
+        """Return its cells across and its lines."""
+        framed = max((cell.x + cell.width for cell in self.cells if cell.is_framed), default=1.0)
+        return framed, max((cell.y + 1 for cell in self.cells), default=1.0)
+
+
+Chart = BarChart | LineChart | FitChart | CellChart

@@ -6,11 +6,14 @@ import numpy as np
 
 from clalign.engines.pictures.axes import EDGE, LINE, Area, axes, heading, outline, plot_area
 from clalign.values.axes import Scale, tick_text
-from clalign.values.charts import Bar, BarChart, Chart, FitChart, LineChart
+from clalign.values.charts import Bar, BarChart, CellChart, Chart, FitChart, LineChart
 from clalign.values.drawings import Box, Dot, Drawing, Line, Picks, Shape, Words, shortened, text_width
 
 ROW = 24.0
 """Pixels of a bar with the space around it."""
+
+CELL, CLASSES = 64.0, 5
+"""Pixels across of the widest cell, and colors of cells."""
 
 SERIES = 6
 """Colors of lines; every other line is dashed."""
@@ -25,6 +28,8 @@ Parts = tuple[list[Shape], Tips]
 
 def chart_height(chart: Chart) -> float:
     """Return the least height of a chart in pixels."""
+    if isinstance(chart, CellChart):
+        return chart.span()[1] * ROW + 2 * LINE + EDGE
     return len(chart.bars) * ROW + 90 if isinstance(chart, BarChart) else 220.0
 
 
@@ -35,6 +40,8 @@ def chart_drawing(chart: Chart, width: float, height: float) -> Drawing:
         shapes, tips = _bars(chart, width)
     elif isinstance(chart, LineChart):
         shapes, tips = _lines(chart, width, height)
+    elif isinstance(chart, CellChart):
+        shapes, tips = _cells(chart, width)
     else:
         shapes, tips = _fit(chart, width, height)
     places = np.array([place for place, _ in tips], np.float64).reshape(-1, 4)
@@ -190,6 +197,30 @@ def _marks(chart: LineChart, area: Area, across: Scale, up: Scale) -> list[Shape
         shapes.append(Box(left + 3, top + 1, wide - 6, high - 2, "surface"))
         shapes.append(Words(left + 6, top + high / 2, mark.text))
     return shapes
+
+
+def _cells(chart: CellChart, width: float) -> Parts:
+    wide, top = min(CELL, (width - 2 * EDGE) / chart.span()[0]), EDGE + 2 * LINE
+    shapes: list[Shape] = []
+    words: list[Shape] = []
+    tips: Tips = []
+    for cell in chart.cells:
+        left, line = EDGE + cell.x * wide, top + cell.y * ROW
+        right, bottom = left + cell.width * wide - 2, line + ROW - 3
+        if cell.is_framed:
+            if cell.color is not None:
+                shapes.append(Box(left, line, right - left, bottom - line, f"class{cell.color % CLASSES}", 0.25))
+            corners = ((left, line), (right, line), (right, bottom), (left, bottom), (left, line))
+            shapes.append(Line(corners, "text" if cell.is_marked else "border", 2.0 if cell.is_marked else 1.0))
+            tips.append(((left, line, right, bottom), cell.tip or cell.text))
+        middle = (left + right) / 2 if cell.is_framed else left
+        anchor = "middle" if cell.is_framed else "start"
+        words.append(Words(middle, (line + bottom) / 2, cell.text, anchor, room=right - left - 2))
+    shapes += [
+        Line(tuple((EDGE + (x + 0.5) * wide - 1, top + (y + 0.5) * ROW - 2) for x, y in ends), "accent")
+        for ends in chart.links
+    ]
+    return shapes + words, tips
 
 
 def _fit(chart: FitChart, width: float, height: float) -> Parts:

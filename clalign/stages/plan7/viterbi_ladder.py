@@ -256,7 +256,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         arrays = [part.residues, part.starts, part.lengths]
         arguments = [
             *(session.upload(array) for array in arrays), np.uint32(n),
-            *(session.upload(array) for array in _tables(c, model, letters, n)),
+            *(session.upload(array) for array in model_tables(c, model, letters, n)),
             session.allocate(4 * slots), np.uint32(stride), np.int32(model.length),
         ]  # fmt: skip
         defines, items = self.macros(model.length, len(letters)), -(-n // c.group) * c.group
@@ -313,7 +313,7 @@ def _launches(choices: LadderChoices, longest: int, n_nodes: int) -> Iterator[tu
             yield first, first + step - 1, node
 
 
-def _tables(
+def model_tables(
     choices: LadderChoices, model: IntegerProfile, letters: npt.NDArray[np.int64], n: int
 ) -> list[npt.NDArray[np.int32]]:
     """Return the transitions, match, insert and special scores in the order of the kernel's arguments."""

@@ -1,0 +1,206 @@
+"""Drawings of the sources, made of what the program computes with: matrices, owners of cells, trees, layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from clalign.compute.group_barriers import GroupBarrier
+from clalign.labs.formulas import EXAMPLE, WARP, example_model
+from clalign.reference.viterbi import viterbi_rows
+from clalign.reference.viterbi_trace import viterbi_trace
+from clalign.stages.plan7.viterbi_ladder import LadderChoices, arranged, model_tables
+from clalign.values.alphabets import encode
+from clalign.values.charts import Cell, CellChart, Point
+from clalign.values.profiles import IMPOSSIBLE
+
+COLORS = 5
+LENGTHS = (5, 4, 4, 2)
+"""Residues of the sequences of a layout."""
+
+SIZES = 4, 6
+"""Residues of both sequences of a matrix whose cells have owners."""
+
+
+class Picture(Struct, frozen=True):
+    """A drawing, and why it looks as it does."""
+
+    title: str
+    about: str
+    chart: Callable[[], CellChart]
+
+
+def _words(x: float, y: float, text: str, width: float = 6) -> Cell:
+    return Cell(x, y, text, width, is_framed=False)
+
+
+def _block(x: float, y: float, title: str, rows: Iterable[str], columns: Iterable[str]) -> Iterator[Cell]:
+    """Yield the title and the names of the rows and columns of a matrix whose first cell is at x + 1, y + 2."""
+    yield _words(x, y, title)
+    yield from (_words(x + 1 + place, y + 1, name, 1) for place, name in enumerate(columns))
+    yield from (_words(x, y + 2 + place, name, 1) for place, name in enumerate(rows))
+
+
+def worked_example() -> CellChart:
+    """Return the matrices of 004's example, its best path, and what M of a cell is made of."""
+    model = example_model()
+    rows = list(viterbi_rows(encode(EXAMPLE), model))
+    places = {
+        place
+        for path in viterbi_trace(encode(EXAMPLE), model) or []
+        for place in zip(path.states, (path.residues() + 1).tolist(), (path.nodes() + 1).tolist(), strict=True)
+    }
+    names, nodes = [f"{i} {letter}" for i, letter in enumerate(f"-{EXAMPLE}")], range(1, model.length + 1)
+    cells: list[Cell] = []
+    for place, state in enumerate("MID"):
+        x, y = 7 * (place % 2), 9 * (place // 2)
+        cells += _block(x, y, f"{state}, by node", names, map(str, nodes))
+        for i, row in enumerate(rows):
+            values = {"M": row.m, "I": row.i, "D": row.d}[state]
+            cells += [
+                Cell(x + k, y + 2 + i, _score(int(values[k])), color=place + 1, is_marked=(state, i, k) in places)
+                for k in nodes
+            ]
+    cells += _block(7, 9, "special states", names, "NBEJC")
+    for i, row in enumerate(rows):
+        cells += [
+            Cell(8 + k, 11 + i, _score(value), color=0) for k, value in enumerate((row.n, row.b, row.e, row.j, row.c))
+        ]
+    to = (3.0, 5.0)  # M of node 3 in row 3
+    links = ((2.0, 4.0), (9.0, 4.0), (2.0, 13.0), (9.0, 13.0))
+    title = f"Viterbi matrices of {EXAMPLE}: the best path is framed, lines show what M of node 3 in row 3 is made of"
+    return CellChart(title, tuple(cells), tuple((start, to) for start in links))
+
+
+def _score(value: int) -> str:
+    return str(value) if value > IMPOSSIBLE // 2 else "-∞"
+
+
+def owner(i: int, j: int, n: int) -> int:
+    """Return the work-item that computes a cell of `smith_waterman_ladder_lanes.cl`, from 0, with n columns."""
+    return i - max(1, i + j - n)
+
+
+def diagonals() -> CellChart:
+    """Return a small matrix of 001, each cell with its work-item, colored by anti-diagonals."""
+    m, n = SIZES
+    cells = list(_block(0, 0, "work-items", (f"i {i + 1}" for i in range(m)), (f"j {j + 1}" for j in range(n))))
+    for i, j in np.ndindex(m, n):
+        tip = f"step {i + j + 1}, work-item {owner(i + 1, j + 1, n)}"
+        cells.append(Cell(j + 1, i + 2, str(owner(i + 1, j + 1, n)), color=(i + j) % COLORS, tip=tip))
+    links = tuple((start, (4.0, 4.0)) for start in ((3.0, 3.0), (3.0, 4.0), (4.0, 3.0)))
+    return CellChart("Cells by the work-item that computes them; a color is a step", tuple(cells), links)
+
+
+def sweeps() -> CellChart:
+    """Return a small matrix of 003 in both directions, each cell with its launch."""
+    (m, n), cells, links = SIZES, list[Cell](), list[tuple[Point, Point]]()
+    for place, name in enumerate(("Forward", "Backward")):
+        x, step = (n + 3) * place, 1 - 2 * place
+        cells += _block(x, 0, f"{name}: launches", map(str, range(m + 1)), map(str, range(n + 1)))
+        for i, j in np.ndindex(m + 1, n + 1):
+            launch = i + j if step > 0 else m + n - i - j
+            cells.append(Cell(x + j + 1, i + 2, str(launch + 1), color=launch % COLORS, tip=f"cell {i}, {j}"))
+        to = x + 4.0, 4.0
+        links += [((to[0] - step * a, to[1] - step * b), to) for a, b in ((1, 0), (0, 1), (1, 1))]
+    return CellChart(
+        "A launch computes an anti-diagonal; lines lead from what a cell needs", tuple(cells), tuple(links)
+    )
+
+
+def tree() -> CellChart:
+    """Return 002's tree of blocks of four work-items, three levels above all groups."""
+    barrier, cells, links = GroupBarrier(20, 4, "ulfs"), list[Cell](), list[tuple[Point, Point]]()
+    places, levels = np.arange(barrier.n_groups) + 2.0, barrier.level_sizes
+    for height, n in enumerate(levels):
+        y = 2.0 * (len(levels) - 1 - height)
+        cells.append(_words(0, y, f"level {len(levels) - height}", 2))
+        cells += [Cell(x, y, f"B{group + 1}", color=height) for group, x in enumerate(places.tolist())]
+        if n > 1:
+            watchers = np.arange(n) // barrier.size
+            above = np.bincount(watchers, places) / np.bincount(watchers)
+            links += [((x, y), (float(above[who]), y - 2)) for x, who in zip(places.tolist(), watchers, strict=True)]
+            places = above
+    title = f"{barrier.n_groups} groups of {barrier.size} work-items: who is watched by whom"
+    return CellChart(title, tuple(cells), tuple(links))
+
+
+def halving() -> CellChart:
+    """Return the steps of 003's parallel sum of eight numbers, as ``add_up_in_group`` takes them."""
+    sums, cells, links = list(range(1, 9)), list[Cell](), list[tuple[Point, Point]]()
+    cells += [Cell(place, 0.0, str(value), color=0) for place, value in enumerate(sums)]
+    apart, y = len(sums) // 2, 2.0
+    while apart:
+        sums = [sums[own] + sums[own + apart] for own in range(apart)]
+        cells += [Cell(own, y, str(value), color=1, tip=f"work-item {own}") for own, value in enumerate(sums)]
+        links += [((float(own + more), y - 2), (float(own), y)) for own in range(apart) for more in (0, apart)]
+        apart, y = apart // 2, y + 2
+    return CellChart("A sum by halves: each work-item adds what is half as far as before", tuple(cells), tuple(links))
+
+
+def residues() -> CellChart:
+    """Return where the residues of four sequences lie, by 004's choices."""
+    lengths = np.array(LENGTHS, np.int32)
+    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
+    symbols, cells = np.arange(1, lengths.sum() + 1, dtype=np.uint8), list[Cell]()
+    for place, name in enumerate(("concatenated", "interleaved", "packed")):
+        cells.append(_words(0, 3 * place, name))
+        found = arranged(name, symbols, offsets, lengths)[0]
+        for byte, symbol in enumerate(np.ascontiguousarray(found).view(np.uint8).tolist()):
+            row = int(np.searchsorted(offsets, symbol - 1, side="right")) - 1
+            text = f"{row + 1}.{symbol - offsets[row]}" if symbol else ""
+            cells.append(Cell(byte, 3 * place + 1, text, color=row if symbol else None, tip=f"byte {byte}"))
+    return CellChart("Residues in memory: sequence.residue, a color for each sequence", tuple(cells))
+
+
+def score_rows() -> CellChart:
+    """Return where the scores of a row lie for three work-items, by 004's choices."""
+    n, slots, cells = 3, ("M1", "M2", "I1", "I2", "D1", "D2"), list[Cell]()
+    for place, (name, stride) in enumerate({"global": 0, "interleaved": n, "padded": n + 1}.items()):
+        cells.append(_words(0, 3 * place, name))
+        for item in range(n):
+            for slot, text in enumerate(slots):
+                at = slot * stride + item if stride else item * len(slots) + slot
+                cells.append(Cell(at, 3 * place + 1, text, color=item, tip=f"work-item {item}, word {at}"))
+    return CellChart("Scores in memory: a color for each work-item", tuple(cells))
+
+
+def emissions() -> CellChart:
+    """Return how the match emissions of 004's example lie in memory, by its choices."""
+    model, letters, cells = example_model(), encode("APQY").astype(np.int64), list[Cell]()
+    for place, name in enumerate(("global", "transposed")):
+        cells.append(_words(0, 3 * place, name))
+        for at, value in enumerate(model_tables(LadderChoices(emissions=name), model, letters, 1)[1].ravel().tolist()):
+            letter, node = divmod(at, model.length) if name == "transposed" else divmod(at, len(letters))[::-1]
+            tip = f"{'APQY'[letter]} at node {node + 1}"
+            cells.append(Cell(at, 3 * place + 1, str(value), color=letter, tip=tip))
+    return CellChart(
+        "Match emissions in memory: a color for each residue, node after node or residue by residue", tuple(cells)
+    )
+
+
+def work_items() -> CellChart:
+    """Return the sequences of the work-items of two groups (004, figure 7.1)."""
+    n, cells = 2 * WARP, list[Cell]()
+    for group in range(2):
+        cells.append(_words(0, 4 * group, f"group {group}"))
+        for item in range(n // 2):
+            x, y = item % (WARP // 2), 4 * group + 1 + item // (WARP // 2)
+            cells.append(Cell(x, y, f"S{group * WARP + item + 1}", color=group + 1, tip=f"work-item {item}"))
+    return CellChart(f"Sequences and their work-items, groups of {WARP}", tuple(cells))
+
+
+PICTURES = {
+    "example": Picture("Worked example", "matrices cell by cell, as the reference computes them", worked_example),
+    "diagonals": Picture("Diagonals", "cells and the work-items that compute them", diagonals),
+    "sweeps": Picture("Sweeps", "anti-diagonals in both directions", sweeps),
+    "tree": Picture("Tree of groups", "as the kernel walks it", tree),
+    "sum": Picture("Sum", "steps of the sum of a work-group", halving),
+    "residues": Picture("Residues", "as the kernel's layouts have them", residues),
+    "rows": Picture("Rows of scores", "words by their work-items", score_rows),
+    "emissions": Picture("Emissions", "as the kernel's tables have them", emissions),
+    "work-items": Picture("Work-items", "which sequences they have", work_items),
+}
+"""By the names that items have for them."""
