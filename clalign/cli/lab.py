@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -111,6 +112,9 @@ def add_parser(subparsers: Commands) -> None:
     output.add_argument(
         "--full", action="store_true", help="of tables and figures: whole runs as large as published, if it takes hours"
     )
+    output.add_argument(
+        "--minutes", type=count, metavar="N", help="of all: leave out what would begin after N minutes [no limit]"
+    )
     add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
@@ -147,7 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
     of_ladders = {"variants": "ladder", **{name: "ladder" for one in LADDERS.values() for name in one.options}}
     if asked in (*OF_ITEMS, "all"):
         of_ladders = {name: other for name, other in of_ladders.items() if name not in FILES}
-    of_others = {**dict.fromkeys(OF_WAITING_GROUPS, "sync"), "output": "all"}
+    of_others = {**dict.fromkeys(OF_WAITING_GROUPS, "sync"), "output": "all", "minutes": "all"}
     for name, other in {**of_ladders, **of_others}.items():
         if other != asked and getattr(arguments, name) is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -208,27 +212,30 @@ def _repeat(arguments: argparse.Namespace) -> int:
         source, item = found_item(arguments.what, "" if arguments.laboratory == "item" else arguments.laboratory)
         asked = {source.key: [item.name]}
     outputs = _Repeated(arguments.output, arguments.json)
+    ends = time.monotonic() + 60 * (arguments.minutes or 0)
     try:
         for key, names in asked.items():
+            left = max(0.0, ends - time.monotonic()) / 60 if arguments.minutes else None
             laboratory = PUBLICATIONS[key]
             named = {
                 "runs": arguments.runs,
                 "seed": arguments.seed,
                 "is_small": arguments.small,
                 "is_full": arguments.full,
+                "minutes": left,
             }
             job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
             with _files(arguments) as given:
-                outputs.measured.append((laboratory, _measured(job | given, arguments, laboratory.printed)))
+                outputs.add(laboratory, _measured(job | given, arguments, laboratory.printed))
     finally:
-        outputs.write()
+        outputs.finish()
     return (
         ExitCode.DIFFERENT if any(laboratory.wrong(found) for laboratory, found in outputs.measured) else ExitCode.DONE
     )
 
 
 class _Repeated:
-    """What was repeated, and where it is written; what is there is written also if the rest is stopped.
+    """What was repeated, and where it is written: source after source, should the rest be stopped.
 
     Parameters
     ----------
@@ -258,16 +265,20 @@ class _Repeated:
             check_writable(os.path.join(folder, "report.html"))
             check_writable(os.path.join(folder, "report.md"))
 
-    def write(self) -> None:
-        """Write the report and the documents of the sources by their numbers; nothing if nothing was measured."""
-        if not self.measured:
-            return
+    def add(self, laboratory: PublicationLab, document: Document) -> None:
+        """Add what was repeated of a source, and write the report."""
+        self.measured.append((laboratory, document))
         if self._folder:
             from pathlib import Path
 
             from clalign.labs.publication_report import write_report
 
             write_report(Path(self._folder), self.measured)
+
+    def finish(self) -> None:
+        """Write the documents of the sources by their numbers; nothing if nothing was measured."""
+        if not self.measured:
+            return
         documents = {laboratory.source.key: found for laboratory, found in self.measured}
         summaries = [laboratory.summary(found) for laboratory, found in self.measured]
         _finish({"kind": "publications", "sources": documents}, self._path, summaries)

@@ -7,6 +7,7 @@ keeps a ladder reads that document.
 from __future__ import annotations
 
 import datetime
+import os
 import platform
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeVar
@@ -296,6 +297,7 @@ def new_document(kind: str, spec: LadderSpec, device: Device, **facts: object) -
         "seed": spec.seed,
         "rows": [],
         "versions": {"clalign": clalign.__version__, "python": platform.python_version(), "numpy": np.__version__},
+        "host": f"{platform.system()} on {os.cpu_count()} processors ({platform.machine()})",
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 

@@ -27,7 +27,7 @@ from clalign.labs.laboratory import (
 )
 from clalign.labs.ladder import LadderSpec, new_document
 from clalign.labs.publications import KINDS, Item, Publication, publications
-from clalign.labs.repeating import Asked, Found, PartOf, values_of
+from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.values.charts import Bar, BarChart, Chart
@@ -52,6 +52,8 @@ class PublicationSpec(LadderSpec, frozen=True):
         Whether whole runs are as large as published, however long they take.
     hmm, db : str or None
         Files for whole runs, in place of what is bundled or made up.
+    minutes : float or None
+        What would begin later is left out.
     """
 
     source: str = ""
@@ -59,6 +61,7 @@ class PublicationSpec(LadderSpec, frozen=True):
     is_full: bool = False
     hmm: str | None = None
     db: str | None = None
+    minutes: float | None = None
 
 
 def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
@@ -87,12 +90,13 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         groups.setdefault(item.measured, []).append(item)
     usual = {name: _usual_seconds(name, spec.is_small) for name in groups}
     before, total = 0.0, sum(usual.values())
+    ends = time.monotonic() + 60 * (math.inf if spec.minutes is None else spec.minutes)
     for name, group in groups.items():
         words = REPETITIONS[name].text if name else ""
         expected = total if device.kind == "cpu" else None
         context.progress("lab", before, total, "parts", now=words, seconds=expected)
         began = time.perf_counter()
-        given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
+        given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports, ends
         asked = Asked(tuple(group), *given)
         found = _repeated(name, asked, PartOf(context, words, before, usual[name], total))
         before += usual[name]
@@ -118,6 +122,8 @@ def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
     """Return what a repetition found, or why it found nothing."""
     if not name:
         return ""
+    if asked.is_over and name not in WITHOUT_DEVICE:
+        return NOT_REACHED
     try:
         return REPETITIONS[name].run(asked, context)
     except (OptionError, DeviceNotFound) as error:

@@ -56,7 +56,8 @@ def _charts(laboratory: PublicationLab, document: Document) -> dict[str, str]:
 def _machine(document: Document) -> str:
     device = document["device"]
     units = f"{device['n_compute_units']:,} compute units, {size_text(device['memory_bytes'])}"
-    return f"{device['name']}: {units}, {device['platform']} {device['driver']}; {document['created']}"
+    of_driver = f"{device['platform']} {device['driver']}"
+    return "; ".join([f"{device['name']}: {units}, {of_driver}", document.get("host", ""), document["created"]])
 
 
 def _head(measured: Iterable[tuple[PublicationLab, Document]]) -> Iterator[str]:

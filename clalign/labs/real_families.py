@@ -24,7 +24,7 @@ from clalign.labs import ladder_data
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import measurable_device
 from clalign.labs.ladder_rungs import RUNGS
-from clalign.labs.repeating import Asked, Found, PartOf, Table
+from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, Table
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_runs import whole_run
 from clalign.system.processes import ask
@@ -54,6 +54,9 @@ def families_found(asked: Asked, context: JobContext) -> Found:
         database, _ = load_database(targets, context=context)
         lengths = np.diff(database.offsets[:])
         for place, (family, path) in enumerate(models.items()):
+            if asked.is_over:
+                tables["times"][family] = {"status": "not run", "reason": NOT_REACHED}
+                continue
             part = PartOf(context, family, place, 1, len(models))
             nodes = load_profiles(path)[0].length
             part.progress("lab", 0, 1, "families")

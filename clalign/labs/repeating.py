@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +14,8 @@ from clalign.labs.publications import Item
 from clalign.values.text_columns import Row
 
 Table = dict[str, Row]
+
+NOT_REACHED = "The time that was given was over before."
 
 MEASURING = ("lab", "ladder")
 """Stages of laboratories."""
@@ -38,6 +42,8 @@ class Asked(Struct, frozen=True):
         Files of the user in place of what is bundled or made up, for whole runs.
     reports : bool
         Whether to ask the driver for registers and memory, which compiles every kernel twice.
+    ends : float
+        On the clock `time.monotonic`: nothing is begun later.
     """
 
     items: tuple[Item, ...]
@@ -49,6 +55,12 @@ class Asked(Struct, frozen=True):
     hmm: str | None = None
     db: str | None = None
     reports: bool = True
+    ends: float = math.inf
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more is to be begun."""
+        return time.monotonic() > self.ends
 
 
 class Found(Struct, frozen=True):

@@ -23,7 +23,7 @@ from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
-from clalign.labs.repeating import Asked, Found, PartOf, Table
+from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.synchronization import (
     MAX_GROUPS,
@@ -94,6 +94,10 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
         part = PartOf(context, family, place, 1, len(families))
         request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
         request["seconds"] = FAMILY_SECONDS
+        if asked.is_over:
+            for table in tables.values():
+                table[family] = {"status": "not run", "reason": NOT_REACHED}
+            continue
         small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if asked.is_small else {}
         spec = VITERBI.spec.from_dict(request | small | {"variants": sorted(variants)})
         try:

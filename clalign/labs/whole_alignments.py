@@ -29,7 +29,7 @@ from clalign.values.devices import Device
 from clalign.values.pair_hmm import MIN_POSTERIOR, PosteriorBatch
 from clalign.values.synthetic import random_codes
 
-SIZES = {"small": (3, 20), "cpu": (8, 250), "gpu": (24, 1452), "accelerator": (24, 1452), "full": (73, 1452)}
+SIZES = {"small": (3, 20), "cpu": (8, 250), "gpu": (6, 1452), "accelerator": (6, 1452), "full": (73, 1452)}
 """Proteins and their mean residues; what is published is the last."""
 
 SUBSTITUTED, GAPPED, GAP = 0.5, 0.01, 5

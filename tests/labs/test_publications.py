@@ -17,7 +17,7 @@ from clalign.labs.publication_lab import DRAWN, NOT_MEASURED, PublicationSpec, r
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
 from clalign.labs.register import PUBLICATIONS
-from clalign.labs.repeating import Asked, values_of
+from clalign.labs.repeating import NOT_REACHED, Asked, values_of
 from clalign.labs.repetitions import REPETITIONS
 from clalign.values.devices import Device
 
@@ -168,3 +168,30 @@ def test_every_item_runs_at_its_smallest_size(key: str, opencl_device: Device, t
     names = {path.name for path in write_report(tmp_path, [(laboratory, document)])}
     assert {"report.md", "report.html"} <= names
     assert names & {f"{key}-values.svg", f"{key}-timelines.svg"}
+
+
+def test_what_would_begin_too_late_is_left_out(opencl_device: Device) -> None:
+    spec = PublicationSpec(opencl_device.id, source="003", variants=("figure 6.1", "figure 5.1"), minutes=0)
+    rows = {row["name"]: row for row in run_publication(spec, QuietContext())["rows"]}
+    assert (rows["figure 6.1"]["status"], rows["figure 6.1"]["reason"]) == ("not run", NOT_REACHED)
+    assert rows["figure 5.1"]["status"] == DRAWN
+    formulas = PublicationSpec(opencl_device.id, source="001", variants=("n",), minutes=0)
+    assert run_publication(formulas, QuietContext())["rows"][0]["status"] == DONE
+
+
+def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:
+    items = tuple(item for item in publications()["004"].items if item.measured == "viterbi-families")
+    over = Asked(items, opencl_device.id, 1, 1, is_small=True, ends=0.0)
+    tables = REPETITIONS["viterbi-families"].run(over, QuietContext()).tables
+    assert {row["reason"] for row in tables["rungs"].values()} == {NOT_REACHED}
+
+
+def test_drawings_stand_by_their_first_item(opencl_device: Device, tmp_path: Path) -> None:
+    spec = PublicationSpec(opencl_device.id, source="003", variants=("figures 2.6, 2.7", "figure 5.1"))
+    document = run_publication(spec, QuietContext())
+    write_report(tmp_path, [(PUBLICATIONS["003"], document)])
+    lines = (tmp_path / "report.md").read_text("utf-8").splitlines()
+    for name, picture in (("figures 2.6, 2.7", "003-sweeps.svg"), ("figure 5.1", "003-sum.svg")):
+        heading = next(place for place, line in enumerate(lines) if line.startswith(f"### {name}:"))
+        assert f"![{picture}]({picture})" in lines[heading : heading + 4]
+        assert (tmp_path / picture).read_text("utf-8").startswith("<svg")
