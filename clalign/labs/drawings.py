@@ -199,7 +199,7 @@ PICTURES = {
     "tree": Picture("Tree of groups", "as the kernel walks it", tree),
     "sum": Picture("Sum", "steps of the sum of a work-group", halving),
     "residues": Picture("Residues", "as the kernel's layouts have them", residues),
-    "rows": Picture("Rows of scores", "words by their work-items", score_rows),
+    "scores": Picture("Rows of scores", "words by their work-items", score_rows),
     "emissions": Picture("Emissions", "as the kernel's tables have them", emissions),
     "work-items": Picture("Work-items", "which sequences they have", work_items),
 }

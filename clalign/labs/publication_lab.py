@@ -25,11 +25,12 @@ from clalign.labs.laboratory import (
     text_of,
     times,
 )
-from clalign.labs.ladder import LadderSpec, new_document
+from clalign.labs.ladder import FileField, LadderSpec, new_document
 from clalign.labs.publications import KINDS, Item, Publication, publications
 from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
+from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
@@ -355,6 +356,14 @@ def _laboratory(source: Publication) -> PublicationLab:
             *map(_drawing, dict.fromkeys(item.drawing for item in source.items if item.drawing)),
         ),
     )
+
+
+def files_of(laboratory: Laboratory) -> list[FileField]:
+    """Return the files that whole runs of a source may take."""
+    measured = {row["by"] for row in laboratory.known}
+    keys = {"families": ("hmm", "db"), "whole-alignment": ("db",)}
+    taken = {key for name, needed in keys.items() if REPETITIONS[name].text in measured for key in needed}
+    return [asked for asked in VITERBI.fields if isinstance(asked, FileField) and asked.key in taken]
 
 
 def _values(document: Document) -> list[Row]:

@@ -15,8 +15,9 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 from clalign.errors import InputError, OptionError
 from clalign.jobs import QuietContext
 from clalign.labs.comparison_results import COLUMNS, COMPARISON, height_of
+from clalign.labs.drawings import PICTURES
 from clalign.labs.ladder import Ladder
-from clalign.labs.publication_lab import PublicationSpec, run_publication
+from clalign.labs.publication_lab import PublicationSpec, files_of, run_publication
 from clalign.labs.register import LADDERS, PUBLICATIONS
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
@@ -35,6 +36,7 @@ from clalign.ui.views.laboratory.lab_page import LabPage
 from clalign.ui.views.laboratory.publication_page import PublicationPage
 from clalign.ui.views.laboratory.rung_page import RungPage
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
+from clalign.values.charts import CellChart
 
 pytestmark = pytest.mark.thorough
 
@@ -577,7 +579,27 @@ def test_tables_of_a_source_are_ticked_and_repeated(
     assert cells(page, "values", 0)["Row"] == "sequence"
     page.row_chosen.emit(page.view.rows[place])
     assert "total, mean" in texts(window.details)
+    page.is_small.setChecked(True)
+    page.is_full.setChecked(True)
+    asked = page.job_request()[0]
+    assert (asked["is_small"], asked["is_full"], asked["hmm"], asked["db"]) == (False, True, None, None)
     path = tmp_path / "report.html"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), "Report (*.html)"))
     page.tools["save"].click()
     assert "table 3.4" in path.read_text("utf-8")
+
+
+def test_whole_runs_of_a_source_take_files_and_drawings_need_no_run(loaded: MainWindow, files: dict[str, str]) -> None:
+    taken = {key: [asked.key for asked in files_of(laboratory)] for key, laboratory in PUBLICATIONS.items()}
+    assert taken == {"001": [], "002": [], "003": ["db"], "004": ["hmm", "db"]}
+    loaded.actions_.by_id["labs.open:publication_004"].trigger()
+    page = loaded.controller.labs.page
+    assert isinstance(page, PublicationPage)
+    for key, path in (("hmm", files["made.hmm"]), ("db", files["made.fasta"])):
+        page.files[key].setCurrentIndex(page.files[key].findData(path))
+        assert page.job_request()[0][key] == path
+    shown = {tab.key: tab.figure.chart for tab in page.experiments if tab.key in PICTURES}
+    assert list(shown) == ["example", "emissions", "scores", "work-items", "residues"]
+    assert len(page.view.tables) == len(page.experiments)
+    assert all(isinstance(chart, CellChart) for chart in shown.values())
+    assert cells(page, "example", 0)["Item"] == "table 3.2"

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from clalign.labs.laboratory import Experiment
+from clalign.labs.ladder import FileField
 from clalign.values.charts import Chart
 from clalign.values.documents import JobRequest
 
@@ -208,6 +209,17 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
     place = box.findData(chosen)
     box.setCurrentIndex(place if place >= 0 else box.findData(space.device.id))
     box.blockSignals(False)
+
+
+def fill_files(box: QComboBox, space: Workspace, asked: FileField, usual: str) -> None:
+    """List the files that a laboratory may be measured on, after what it takes without one."""
+    chosen = box.currentData()
+    box.clear()
+    box.addItem(usual, "")
+    for source in space.of_kind(asked.kind):
+        if source.state == "ready" and asked.takes(source.cards):
+            box.addItem(source.name, source.path)
+    box.setCurrentIndex(max(0, box.findData(chosen)))
 
 
 def whole_number(field: QLineEdit, most: int) -> int:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox
 
+from clalign.labs.publication_lab import files_of
 from clalign.labs.register import PUBLICATIONS
 from clalign.values.documents import JobRequest
 
 from ...models.laboratory.lab_view import LabView
 from ...models.workspace import Workspace
-from ..widgets.parts import button
-from .lab_page import BOX_WIDTH, LabPage, fill_devices
+from ..widgets.parts import button, shrinking
+from .lab_page import BOX_WIDTH, LabPage, fill_devices, fill_files
 
 
 class PublicationPage(LabPage):
@@ -25,21 +26,30 @@ class PublicationPage(LabPage):
             "Nothing was repeated yet. Tick tables and figures and run.",
         )  # fmt: skip
         self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
-        workspace.devices_changed.connect(self.show_devices)
-        self.show_devices()
+        for signal in (workspace.sources_changed, workspace.devices_changed):
+            signal.connect(self.show_workspace)
+        self.show_workspace()
 
     def _add_setup(self) -> None:
-        self.sources, self.devices, self.is_small = QComboBox(), QComboBox(), QCheckBox("Smallest size")
+        self.sources, self.devices = QComboBox(), QComboBox()
+        self.is_small, self.is_full = QCheckBox("Smallest size"), QCheckBox("Published size")
+        self.files = {asked.key: shrinking(QComboBox()) for asked in files_of(self.view.of)}
         for one in PUBLICATIONS.values():
             self.sources.addItem(one.source.title, one.kind)
         self.sources.setCurrentIndex(self.sources.findData(self.view.of.kind))
         self.sources.activated.connect(self._request_source)
         self.is_small.setToolTip("Everything as small as can be, to try it out: the figures mean nothing")
+        self.is_full.setToolTip("Whole runs as large as published, if it takes hours")
+        self.is_small.toggled.connect(lambda on: self.is_full.setChecked(self.is_full.isChecked() and not on))
+        self.is_full.toggled.connect(lambda on: self.is_small.setChecked(self.is_small.isChecked() and not on))
         self.add_field("Source", self.sources)
         self.add_field("Device", self.devices, BOX_WIDTH)
+        for asked in files_of(self.view.of):
+            self.files[asked.key].setToolTip("Of whole runs")
+            self.add_field(asked.name, self.files[asked.key], BOX_WIDTH)
         every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Repeat every table and figure")
         none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be repeated")
-        self.add_together(every, none, self.is_small)
+        self.add_together(every, none, self.is_small, self.is_full)
         self.add_together(self.stop_button, self.run_button)
 
     def _request_source(self) -> None:
@@ -49,12 +59,17 @@ class PublicationPage(LabPage):
         if asked != kind:
             self.source_requested.emit(asked)
 
-    def show_devices(self) -> None:
-        """List the devices."""
+    def show_workspace(self) -> None:
+        """List devices and files."""
+        for asked in files_of(self.view.of):
+            fill_files(self.files[asked.key], self.workspace, asked, "Bundled (default)")
         fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
         wanted = self.view.chosen_names()
-        job = {"device": self.devices.currentData(), "variants": wanted, "is_small": self.is_small.isChecked()}
+        job = {
+            "device": self.devices.currentData(), "variants": wanted, "is_small": self.is_small.isChecked(),
+            "is_full": self.is_full.isChecked(), **{key: box.currentData() or None for key, box in self.files.items()},
+        }  # fmt: skip
         return job, "Tick at least one table or figure first." if wanted == [] else ""

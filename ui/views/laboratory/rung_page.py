@@ -13,7 +13,7 @@ from ... import formatting
 from ...models.laboratory.lab_view import LabView
 from ...models.workspace import Workspace
 from ..widgets.parts import button, shrinking
-from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_number
+from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, fill_files, whole_number
 
 
 class RungPage(LabPage):
@@ -79,13 +79,7 @@ class RungPage(LabPage):
         for asked in self.ladder.fields:
             box = self.fields[asked.key]
             if isinstance(asked, FileField) and isinstance(box, QComboBox):
-                chosen = box.currentData()
-                box.clear()
-                box.addItem("Synthetic (default)", "")
-                for source in space.of_kind(asked.kind):
-                    if source.state == "ready" and asked.takes(source.cards):
-                        box.addItem(source.name, source.path)
-                box.setCurrentIndex(max(0, box.findData(chosen)))
+                fill_files(box, space, asked, "Synthetic (default)")
         fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
         self.show_running()
 
