@@ -7,9 +7,9 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.building.counts import Counts
-from clalign.building.sums import compensated_sum, normalized
 from clalign.values.alphabets import Alphabet
 from clalign.values.profiles import DD, DM, MD, MI, MM
+from clalign.values.sums import compensated_sum, normalized
 
 Doubles = npt.NDArray[np.float64]
 

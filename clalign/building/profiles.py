@@ -30,7 +30,6 @@ from clalign.building.single import (
     with_gaps,
 )
 from clalign.building.specs import BuildSpec
-from clalign.building.sums import compensated_sum, normalized
 from clalign.building.weights import by_clusters, by_tree, clusters, position_based
 from clalign.compute.sessions import Session
 from clalign.errors import ClalignError
@@ -40,6 +39,7 @@ from clalign.values.local_profiles import occupancy
 from clalign.values.local_scores import background
 from clalign.values.profiles import II, IM, MI, Cutoffs, Hmm, Hmmer3Settings, consensus_of
 from clalign.values.row_alignments import RowAlignment
+from clalign.values.sums import compensated_sum, normalized
 
 Floats = npt.NDArray[np.float32]
 

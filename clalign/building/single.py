@@ -12,6 +12,7 @@ from clalign.building.rows import DigitalRows, members, symbols
 from clalign.errors import OptionError
 from clalign.formats.matrices import load_matrix
 from clalign.values.alphabets import Alphabet, code_of
+from clalign.values.karlin_altschul import scale_of_odds
 from clalign.values.local_scores import background
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 
@@ -24,9 +25,6 @@ DEFAULT_MATRIX = {"amino": "BLOSUM62", "dna": "DNA1", "rna": "DNA1"}
 DEFAULT_OPEN = {"amino": 0.02, "dna": 0.03125, "rna": 0.03125}
 DEFAULT_EXTEND = {"amino": 0.4, "dna": 0.75, "rna": 0.75}
 """Matrix, and probabilities that a gap begins and that it goes on, by the name of the alphabet."""
-
-MAX_LAMBDA, MAX_STEPS, TOLERANCE = 50.0, 100, 1e-12
-"""Of the search for a matrix's lambda: limit of its beginning, steps, and how near two of them are in the end."""
 
 ORIGIN = "[HMM created from a query sequence]"
 """What the profile says of its history."""
@@ -59,7 +57,9 @@ def conditional(scores: npt.NDArray[np.int64], alphabet: Alphabet) -> Doubles:
     """
     shares = background(alphabet).astype(np.float64)
     products = [a * b for a in shares.tolist() for b in shares.tolist()]
-    lambda_ = _lambda(products, scores.ravel().tolist())
+    lambda_ = scale_of_odds(products, scores.ravel().tolist())
+    if lambda_ is None:
+        raise OptionError("The matrix has no scores of odds.", "Choose another one (--mx).")
     n = alphabet.size
     joint = [p * math.exp(lambda_ * score) for p, score in zip(products, scores.ravel().tolist(), strict=True)]
     table = np.zeros((len(symbols(alphabet)), n))
@@ -68,34 +68,6 @@ def conditional(scores: npt.NDArray[np.int64], alphabet: Alphabet) -> Doubles:
         table[code] = np.add.accumulate(table[found], axis=0)[-1]
     sums = np.add.accumulate(table, axis=1)[:, -1:]
     return np.divide(table, sums, out=np.zeros_like(table), where=sums != 0)
-
-
-def _lambda(products: list[float], scores: list[int]) -> float:
-    """Return the scale at which the odds of the scores sum to 1."""
-
-    def excess(scale: float) -> tuple[float, float]:
-        value = slope = 0.0
-        for product, score in zip(products, scores, strict=True):
-            term = product * math.exp(scale * score)
-            value += term
-            slope += term * score
-        return value - 1.0, slope
-
-    refused = OptionError("The matrix has no scores of odds.", "Choose another one (--mx).")
-    if max(scores) <= 0:
-        raise refused
-    scale = 1.0 / max(scores)
-    while excess(scale)[0] <= 0.0:
-        scale *= 2.0
-        if scale >= MAX_LAMBDA:
-            raise refused
-    value, slope = excess(scale)
-    for _ in range(MAX_STEPS):
-        last, scale = scale, scale - value / slope
-        value, slope = excess(scale)
-        if value == 0.0 or abs(scale - last) < TOLERANCE + TOLERANCE * scale:
-            return scale
-    raise refused
 
 
 def of_sequence(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clalign.building.random64 import sample
 from clalign.building.rows import DigitalRows
-from clalign.building.sums import compensated_sum
+from clalign.values.sums import compensated_sum
 
 Weights = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.int64]

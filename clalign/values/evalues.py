@@ -355,16 +355,14 @@ def _censored_likelihood(
     n, mean = float(counts.sum()), float((counts * scores).sum() / counts.sum())
     # In the sums over exp(-slope s) a censored score counts as one at the edge; it has no density.
     weights, centered = np.append(counts / n, n_censored / n), np.append(scores, edge) - mean
-    shift, slope = float(centered.min()), FIRST_SLOPE
+    slope = FIRST_SLOPE
     for _ in range(MAX_STEPS):
-        powers = weights * np.exp(-slope * (centered - shift))
-        total, first, second = (float((powers * centered**k).sum()) for k in range(3))
-        value = 1.0 / slope + first / total
+        value, derivative, _ = _likelihood_equation(slope, weights, centered)
         if abs(value) < NEAR_ROOT:
             slope = float(np.float32(slope))
-            total = float((weights * np.exp(-slope * (centered - shift))).sum())
-            return float(np.float32(mean + shift - math.log(total) / slope)), slope
-        slope -= value / (-1.0 / slope**2 - second / total + (first / total) ** 2)
+            beyond = _likelihood_equation(slope, weights, centered)[2]
+            return float(np.float32(mean + float(centered.min()) - beyond)), slope
+        slope -= value / derivative
         slope = slope if slope > 0.0 else MIN_SLOPE
     return None
 
@@ -439,17 +437,23 @@ def _maximum_likelihood(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.
     deviation = math.sqrt(float((weights * centered**2).sum()))
     slope = math.pi / (deviation * math.sqrt(6.0))
     low, high = slope / 100.0, slope * 100.0
-    shift = float(centered.min())
     for _ in range(MAX_STEPS):
-        powers = weights * np.exp(-slope * (centered - shift))
-        total, first, second = (float((powers * centered**k).sum()) for k in range(3))
-        value = 1.0 / slope + first / total
+        value, derivative, _ = _likelihood_equation(slope, weights, centered)
         low, high = (slope, high) if value > 0 else (low, slope)
-        derivative = -1.0 / slope**2 - second / total + (first / total) ** 2
         step = slope - value / derivative
         new = step if low < step < high else (low + high) / 2.0
         if abs(new - slope) < 1e-10 * slope:
             break
         slope = new
-    total = float((weights * np.exp(-slope * (centered - shift))).sum())
-    return mean + shift - math.log(total) / slope, slope
+    return mean + float(centered.min()) - _likelihood_equation(slope, weights, centered)[2], slope
+
+
+def _likelihood_equation(
+    slope: float, weights: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]
+) -> tuple[float, float, float]:
+    """Return two derivatives of the log-likelihood by the slope, and how far mu lies below the least score."""
+    shift = float(scores.min())
+    powers = weights * np.exp(-slope * (scores - shift))
+    total, first, second = (float((powers * scores**k).sum()) for k in range(3))
+    derivative = -1.0 / slope**2 - second / total + (first / total) ** 2
+    return 1.0 / slope + first / total, derivative, math.log(total) / slope

@@ -45,6 +45,9 @@ SAME_LAMBDA = 1e-8
 """A matrix is the one of the tables if its lambda without gaps differs by no larger share; a change of one score by 1
 makes more."""
 
+MAX_LAMBDA, MAX_ROOT_STEPS, TOLERANCE = 50.0, 100, 1e-12
+"""Of the search for lambda: limit of its beginning, steps, and how near two of them are in the end."""
+
 MAX_STEPS = 400
 SMALL_TERM = 1e-7
 
@@ -113,19 +116,42 @@ def ungapped_parameters(matrix: SubstitutionMatrix) -> Parameters | None:
     if float(p @ s) >= 0.0 or s[p > 0].max() <= 0:
         return None
     divisor = int(np.gcd.reduce(s[p > 0]))
-    high = 1.0
-    while p @ np.exp(high * s) < 1.0:
-        high *= 2.0
-    least = 0.0
-    for _ in range(200):  # the root is the only one above 0: below it the sum is less than 1
-        middle = (least + high) / 2.0
-        least, high = (middle, high) if p @ np.exp(middle * s) < 1.0 else (least, middle)
-    lambda_ = (least + high) / 2.0
+    lambda_ = scale_of_odds(p.tolist(), s.tolist())
+    if lambda_ is None:
+        return None
     h = lambda_ * float((p * s * np.exp(lambda_ * s)).sum())
     sigma = _sigma(low // divisor, p[::divisor], lambda_ * divisor)
     unit = lambda_ * divisor
     k = unit * math.exp(-2.0 * sigma) / (h * -math.expm1(-unit))
     return Parameters(lambda_, k, h, lambda_ / h, 0.0)
+
+
+def scale_of_odds(shares: list[float], scores: list[int]) -> float | None:
+    """Return lambda, the scale above 0 at which the odds of scores with these shares sum to 1; None if there is none.
+
+    By Newton's method from above, where the sum is more than 1.
+    """
+
+    def excess(scale: float) -> tuple[float, float]:
+        value = slope = 0.0
+        for share, score in zip(shares, scores, strict=True):
+            term = share * math.exp(scale * score)
+            value += term
+            slope += term * score
+        return value - 1.0, slope
+
+    scale = 1.0 / max(scores) if max(scores) > 0 else MAX_LAMBDA
+    while scale < MAX_LAMBDA and excess(scale)[0] <= 0.0:
+        scale *= 2.0
+    if scale >= MAX_LAMBDA:
+        return None
+    value, slope = excess(scale)
+    for _ in range(MAX_ROOT_STEPS):
+        last, scale = scale, scale - value / slope
+        value, slope = excess(scale)
+        if value == 0.0 or abs(scale - last) < TOLERANCE + TOLERANCE * scale:
+            return scale
+    return None
 
 
 def _sigma(low: int, p: npt.NDArray[np.float64], lambda_: float) -> float:

@@ -11,6 +11,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from clalign.values.sums import compensated_sum
+
 Floats = npt.NDArray[np.float32]
 
 FEW = 12
@@ -105,16 +107,7 @@ def compensated_sums(values: Floats, bounds: npt.NDArray[np.int64]) -> Floats:
         total[:n] = after
     for row in range(int(n_rows[n_steps]) if n_steps < len(n_rows) else 0):
         first, last = int(begins[row]) + n_steps, int(begins[row] + lengths[row])
-        total[row] = _continued(values[first:last], total[row], lost[row])
+        total[row] = compensated_sum(values[first:last], total[row], lost[row])
     sums = np.empty_like(total)
     sums[longest_first] = total
     return sums
-
-
-def _continued(values: Floats, total: np.float32, lost: np.float32) -> np.float32:
-    for value in values:
-        added = value - lost
-        after = total + added
-        lost = (after - total) - added
-        total = after
-    return total

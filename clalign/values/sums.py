@@ -10,21 +10,31 @@ import numpy.typing as npt
 Number = TypeVar("Number", np.float32, np.float64)
 
 
-def compensated_sum(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
+def compensated_sum(
+    values: npt.NDArray[Number],
+    total: npt.NDArray[Number] | Number | None = None,
+    lost: npt.NDArray[Number] | Number | None = None,
+) -> npt.NDArray[Number]:
     """Return sums over the last axis, one value after the other with the rounding errors added in again.
+
+    Parameters
+    ----------
+    values : float[..., n]
+    total, lost : float[...], optional
+        What was summed before, and its rounding errors.
 
     References
     ----------
     Kahan, Commun. ACM 8, 40 (1965).
     """
-    total = np.zeros(values.shape[:-1], values.dtype)
-    lost = np.zeros_like(total)
-    for place in range(values.shape[-1]):
-        corrected = values[..., place] - lost
+    zeros = np.zeros(values.shape[:-1], values.dtype)
+    total, lost = zeros if total is None else total, zeros if lost is None else lost
+    for value in np.moveaxis(values, -1, 0):
+        corrected = value - lost
         after = total + corrected
         lost = (after - total) - corrected
         total = after
-    return total
+    return np.asarray(total)
 
 
 def normalized(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
