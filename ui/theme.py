@@ -126,6 +126,9 @@ QFrame[role="message"][severity="caution"] { border-top-color: $caution; }
 QFrame[role="message"][severity="stop"] { border-top-color: $stop; }
 QPushButton, QToolButton { background: $surface; border: 1px solid $border; border-radius: 6px; padding: 5px 12px; }
 QToolButton { padding: 4px 8px; }
+QToolButton[popupMode="2"] { padding-right: 20px; }
+QToolButton::menu-indicator { image: url("$icons/chevron-$name.svg"); width: 10px; height: 10px;
+    subcontrol-origin: padding; subcontrol-position: center right; right: 5px; }
 QPushButton:hover, QToolButton:hover { background: $hover; }
 QPushButton:focus, QToolButton:focus { border: 1px solid $accent; }
 QPushButton:pressed, QToolButton:pressed, QToolButton:checked { background: $selected; }
@@ -140,6 +143,7 @@ QPushButton[role="link"]:focus { border: 1px solid $accent; }
 QPushButton[dim="yes"], QLabel[dim="yes"] { color: $muted; }
 QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; border: 1px solid transparent; }
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
+QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked { background: $selected; }
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
 QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox {
     background: $surface; border: 1px solid $border; border-radius: 6px; padding: 4px 8px;

@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLabel, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QScrollArea, QWidget
 
 import clalign
 from clalign.engines.msa.annealing_progress import MergesTold, told_alignment
@@ -182,8 +182,19 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     QTest.mouseClick(page.bar.play, LEFT)
     assert page.bar.is_playing
     assert page.rows_panel.canvas.cell != before, "in the whole alignment merges are seen"
+    canvas = page.rows_panel.canvas
     qtbot.waitUntil(lambda: not page.bar.is_playing)
     assert page.run.step == page.bar.slider.maximum()
+    window = page.window()
+    for width in (1000, 1500):
+        window.resize(width, 800)
+        QApplication.processEvents()
+        assert canvas.horizontalScrollBar().maximum() == 0, "what is shown as a whole stays whole"
+    page.rows_panel.canvas.zoom(1)
+    before = canvas.cell
+    window.resize(1200, 800)
+    QApplication.processEvents()
+    assert canvas.cell == before
 
 
 @pytest.mark.thorough
@@ -423,6 +434,18 @@ def test_the_annealing_is_watched_while_it_goes_on(
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Merging: {len(half)} merges" in page.bar.words.text()
     assert not page.bar.isEnabled()
+    canvas = page.rows_panel.canvas
+    assert canvas.horizontalScrollBar().maximum() == 0
+    shutil.copyfile(aligned_run, path)
+    at_first: list[str] = []
+    page.run.aligned_changed.connect(lambda: at_first.append(page.rows_panel.status.text()))
+    page.run.note_change()
+    qtbot.waitUntil(lambda: bool(at_first))
+    assert "Accuracy" not in at_first[0], "it is not known yet"
+    assert (canvas.horizontalScrollBar().value(), canvas.verticalScrollBar().value()) == (0, 0)
+    assert not page.bar.isVisible(), "the rows have the room again"
+    qtbot.waitUntil(lambda: page.run.judged is not None)
+    assert page.rows_panel.view.scheme == page.rows_panel.schemes.currentData() == "Accuracy"
 
 
 def _order_after(merges: ColumnMerges, n: int) -> np.ndarray:

@@ -30,7 +30,7 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     qtbot.waitUntil(lambda: page.empty.heading.text() == "No hits at E ≤ 1e-200")
     assert not page.hit.empty.heading.text(), "it is said once"
     tools = page.hit.findChildren(IconButton)
-    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 6
+    assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 5
     assert set(page.hit._of_hit) <= set(tools)
     page.show_tab("domains")
     domains: Any = page.places["domains"].content

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import open_run
@@ -182,6 +183,23 @@ def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> No
     assert page.hit.alignment.verticalScrollBar().value() > 0
     page.hits.table.choose_row(0)
     assert table.model().rowCount() == 1
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (900, 600)])
+def test_the_pane_of_a_hit_stands_still_while_hits_are_chosen(page: ResultsPage, size: tuple[int, int]) -> None:
+    page.window().resize(*size)
+    table, hit = page.hits.table, page.hit
+    seen = set()
+    for row in range(5):
+        table.scrollTo(table.model().index(row, 1))
+        place = table.visualRect(table.model().index(row, 1)).center()
+        QTest.mouseClick(table.viewport(), LEFT, pos=place)
+        QApplication.processEvents()
+        assert page.run.hit is not None
+        tops = [tool.mapTo(hit, QPoint()).y() for tool in hit._of_hit]
+        seen.add((hit.geometry(), hit.alignment.geometry(), hit.tables.geometry(), max(tops) - min(tops)))
+    assert len(seen) == 1
+    assert seen.pop()[3] == 0, "what can be done with a hit is in one line"
 
 
 @pytest.mark.thorough

@@ -54,6 +54,7 @@ class AlignedPage(ResultsPage):
         run.facts_changed.connect(self.show_facts)
         run.shown_changed.connect(self._show_rows)
         run.aligned_changed.connect(self._show_finished)
+        run.measures_found.connect(self._offer_measures)
 
     @property
     def rows_panel(self) -> RowsPanel | None:
@@ -104,12 +105,16 @@ class AlignedPage(ResultsPage):
             self._panel.fit()
 
     def _show_finished(self) -> None:
-        if self._panel is not None and self.run.rows is not None:  # it may have been shown while it was made
+        if self._panel is not None and self.run.progress:  # it was shown as a whole while it was made
+            self._panel.canvas.zoom(0)
+            self._panel.canvas.show_middle(0.0, 0.0)
+            self._annealing.setChecked(False)
+        self.show_counts()
+
+    def _offer_measures(self) -> None:
+        if self._panel is not None and self.run.rows is not None:
             self._panel.offer_schemes()
             self._panel.choose_scheme(self.run.rows.scheme)
-            if self.run.progress:  # it was shown as a whole
-                self._panel.canvas.zoom(0)
-        self.show_counts()
 
     def show_facts(self) -> None:
         super().show_facts()

@@ -42,6 +42,9 @@ class AlignedRunView(RunView):
 
     judged_changed = Signal()
 
+    measures_found = Signal()
+    """There are measures to color by for the first time."""
+
     noun, nouns = "Step", "Steps"
     looks_for_hits = False
     spec: AlignmentSpec | None
@@ -114,11 +117,7 @@ class AlignedRunView(RunView):
         run = self.aligned
         assert run is not None
         self.shown, self.judged, self._shown_step = alignment, None, step
-        rows = self._show(run.rows(alignment))
-        if MEASURE_NAMES[MEASURES[0]] not in rows.values:
-            for name, title in MEASURE_NAMES.items():
-                rows.set_values(title, self._values_of(name))
-            rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
+        self._show(run.rows(alignment))
         self.shown_changed.emit()
         self._judging.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
 
@@ -162,6 +161,11 @@ class AlignedRunView(RunView):
             return
         if answer[0] is self.shown and self.rows is not None:
             self.judged = answer[1]
+            if MEASURE_NAMES[MEASURES[0]] not in self.rows.values:  # until now there was nothing to be colored by
+                for name, title in MEASURE_NAMES.items():
+                    self.rows.set_values(title, self._values_of(name))
+                self.rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
+                self.measures_found.emit()
             self.rows.alignment.notes.columns[ACCURACY_TAG] = answer[1].digits
             self.rows.changed.emit()
             self.rows.order_changed.emit()

@@ -49,11 +49,11 @@ class PairCard(HitCard):
             self._splitter.setOrientation(beside)
             self._splitter.setSizes(SIZES[beside])
 
-    def _tools(self) -> list[QWidget]:
-        tools, tip = super()._tools(), "Save the alignment as SVG, PDF or PNG"
-        save = IconButton("export-variant", tip, self.alignment_picture_requested.emit, "Save…")
+    def _tools(self) -> tuple[list[QWidget], list[QWidget]]:
+        (seen, done), tip = super()._tools(), "Save a picture of the alignment as SVG, PDF or PNG"
+        save = IconButton("export-variant", tip, self.alignment_picture_requested.emit)
         self._of_hit.append(save)
-        return [*tools, save]
+        return [*seen, save], done
 
     def show_hit(self) -> None:
         """Show the chosen hit, at first with only the path of its alignment."""

@@ -12,7 +12,7 @@ from ...views.results.hit_card import HitCard
 from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
 
-MAX_LINES, SCROLL_BAR = 4, 14
+N_LINES, SCROLL_BAR = 2, 14
 """Domains that are seen without scrolling, and pixels for the bar that scrolls columns."""
 
 
@@ -32,8 +32,7 @@ class DomainTables(QStackedWidget):
         assert isinstance(model, TextTable)
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
-        lines = min(len(hit.domains), MAX_LINES)
-        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + lines * ROW_HEIGHT + SCROLL_BAR)
+        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + N_LINES * ROW_HEIGHT + SCROLL_BAR)
 
     def _table(self, is_hmmer3: bool) -> TextTableView:
         """Return a table, created on first use."""
@@ -62,14 +61,13 @@ class DomainCard(HitCard):
     def _parts(self) -> list[QWidget]:
         return [self.tables]
 
-    def _tools(self) -> list[QWidget]:
-        tools = super()._tools()
+    def _tools(self) -> tuple[list[QWidget], list[QWidget]]:
+        seen, done = super()._tools()
         self.posterior = QCheckBox("Confidence")
         self.posterior.setToolTip("The confidence of each column of the alignment (HMMER3)")
         self.posterior.setChecked(True)
         self.posterior.toggled.connect(self.posterior_chosen)
-        tools.insert(tools.index(self.schemes) + 1, self.posterior)
-        return tools
+        return [seen[0], self.posterior, *seen[1:]], done
 
     def show_hit(self) -> None:
         super().show_hit()

@@ -36,7 +36,7 @@ COLUMNS = (
     TextColumn("Hits", "Targets that it hit so far", _count, True, 50, value=lambda row: row["found"].n_hits,
                large_first=True),
     TextColumn("Best E", "Lowest E-value", _best, True, 66, value=lambda row: row["found"].best_evalue),
-    TextColumn("Scores", "Scores of its best hits, on one scale for all", lambda row: "", width=52,
+    TextColumn("Scores", "Scores of its best hits, relative to the best one", lambda row: "", width=52,
                value=lambda row: row["found"].scores[0] if row["found"].scores else None, large_first=True),
 )  # fmt: skip
 
@@ -64,8 +64,6 @@ class QueriesModel(TextTable):
         self.has_found = False
         self.all: list[Row] = []
         self._words: list[str] = []
-        self.most = 1.0
-        """The highest score of all, the scale of the small curves."""
 
     def show_queries(self, cards: Iterable[Card]) -> None:
         """List the queries of some cards, unless they are listed already."""
@@ -90,7 +88,6 @@ class QueriesModel(TextTable):
         self.has_found = True
         for row in self.all:
             row["found"] = found.get(row["number"], NOTHING)
-        self.most = max((one.scores[0] for one in found.values() if one.scores), default=1.0)
         if self._order[0] >= 0:
             self.sort(self._order[0], Qt.SortOrder.DescendingOrder if self._order[1] else Qt.SortOrder.AscendingOrder)
         elif self.rows:

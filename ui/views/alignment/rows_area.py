@@ -102,7 +102,7 @@ class RowsArea(QAbstractScrollArea):
         self.names = 0.0
         self.tracks: tuple[str, ...] = tuple(TRACKS)
         self.beside: tuple[str, ...] = ()
-        self.wrapped = False
+        self.wrapped = self._fits = False
         self._dragged = ""
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -192,6 +192,8 @@ class RowsArea(QAbstractScrollArea):
     def arrange(self) -> None:
         """Fit the scroll bars to what is shown."""
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
+        if self._fits:
+            self._take_fitting_sizes()
         room = self.room
         if self.wrapped and self.wrapping_obstacle():
             self.wrapped = False
@@ -399,12 +401,14 @@ class RowsArea(QAbstractScrollArea):
 
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
         """Widen or narrow columns around a place, by default the center; 0 restores all sizes."""
+        self._fits = False
         if steps == 0:
             self.height_ = HEIGHT
         self._resize_columns(_stepped(CELLS, self.cell, steps) if steps else CELL, at)
 
     def zoom_rows(self, steps: int, at: QPointF | None = None) -> None:
         """Raise or lower the height of rows around a place, by default the center."""
+        self._fits = False
         room, bar = self.room, self.verticalScrollBar()
         y = min(max((at.y() if at is not None else room.center().y()) - room.top(), 0.0), room.height())
         row = (bar.value() + y) / self.height_
@@ -422,18 +426,21 @@ class RowsArea(QAbstractScrollArea):
         bar.setValue(round(column * self.cell - x))
 
     def fit(self) -> None:
-        """Show the whole alignment."""
-        self.wrapped = False
+        """Show the whole alignment, and keep it whole when it or its room changes, until sizes are chosen."""
+        self.wrapped, self._fits = False, True
+        self.arrange()
+
+    def _take_fitting_sizes(self) -> None:
+        """Give columns and rows the sizes with which all of them are seen."""
         room = self.viewport().size()
         width, height = max(40.0, room.width() - self.names - 2), max(40.0, room.height() - self.head - self.foot)
         self.cell = _fitting(width / self.view.n_columns)
         self.height_ = min(_fitting(height / self.view.n_rows), HEIGHT)
-        self.arrange()
 
     def set_wrapped(self, wrapped: bool) -> None:
         """Show blocks of columns below each other, or a single one."""
         first = self.shown_columns().start
-        self.wrapped = wrapped
+        self.wrapped, self._fits = wrapped, False
         self.arrange()
         self.show_middle(first / max(1, self.view.n_columns), 0.0)
         if not self.wrapped:

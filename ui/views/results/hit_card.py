@@ -19,10 +19,11 @@ from ..widgets.flow import Flow
 from ..widgets.parts import (
     ElidedLabel,
     EmptyPanel,
+    FactsLabel,
     IconButton,
     ScrolledCard,
     height_for,
-    label,
+    row,
     stacked,
 )
 
@@ -32,9 +33,26 @@ MAX_HEIGHT = 16_777_215
 """Pixels; Qt's own limit."""
 
 BESIDE_WIDTH = 600
-"""Pixels from which on the alignment stands beside the facts."""
+"""Pixels from which on the alignment stands beside the facts, if the pane is not as high."""
+
+MIN_WIDTH = 340
+"""Pixels; no hit makes the pane wider."""
 
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
+
+
+def _together(*tools: QWidget) -> QWidget:
+    """Return tools that stay side by side."""
+    made = QWidget()
+    made.setLayout(row(*tools, spacing=4))
+    return made
+
+
+def _with_menu(tool: IconButton) -> IconButton:
+    """Let a tool show a menu at once."""
+    tool.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
+    tool.setMenu(QMenu(tool))
+    return tool
 
 
 class HitCard(QWidget):
@@ -61,27 +79,24 @@ class HitCard(QWidget):
         font.setBold(True)
         self.name_label.setFont(font)
         self._description = ElidedLabel("", "muted")
-        self.line_label = label("", wrap=True, selectable=True)
-        self._estimates = label("", "muted", wrap=True)
-        self._node = label("", "muted", wrap=True)
-        self._verified = label("", "muted", wrap=True)
-        self.note_label = label("", wrap=True, selectable=True)
-        for words in (self.line_label, self._estimates, self._node, self._verified, self.note_label):
-            words.setMinimumWidth(1)
+        self.line_label, self._estimates = FactsLabel(), FactsLabel("", "muted")
+        self.remarks = ElidedLabel("", "muted")
+        self._node = ""
         self._of_hit: list[IconButton] = []
         self.empty = EmptyPanel("format-align-center", *NOT_SELECTED)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown())
-        bar = Flow(*self._tools(), spacing=4, between=2)
+        bar = Flow(*(_together(*tools) for tools in self._tools()), spacing=12, between=2)
         bar.setContentsMargins(12, 6, 12, 2)
+        self.setMinimumWidth(MIN_WIDTH)
         self.setLayout(stacked(bar, (self._stack, 1), spacing=0))
 
     def _shown(self) -> QWidget:
         self._facts = ScrolledCard((12, 4, 12, 0), 3)
         head = self._facts.box
-        said = self.name_label, self._description, self.line_label, self._estimates, self._verified, self.note_label
-        for part in (*said, self.strip, self._node, *self._parts()):
+        said = self.name_label, self._description, self.line_label, self._estimates
+        for part in (*said, self.strip, *self._parts(), self.remarks):
             head.addWidget(part)
         head.addStretch(1)
         made = QWidget()
@@ -92,7 +107,7 @@ class HitCard(QWidget):
         return made
 
     def _parts(self) -> list[QWidget]:
-        """Return more about a hit below its facts."""
+        """Return more about a hit below its facts, as high for every hit."""
         return []
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -100,55 +115,52 @@ class HitCard(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Put the alignment beside the facts, or below those of them that leave it half of the height."""
-        is_wide = self.width() >= BESIDE_WIDTH
-        self._body.setDirection(QBoxLayout.Direction.LeftToRight if is_wide else QBoxLayout.Direction.TopToBottom)
-        self._body.setStretch(0, 2 if is_wide else 0)
-        needed = height_for(self._facts.box, self.width())
-        self._facts.setMaximumHeight(MAX_HEIGHT if is_wide else min(needed, max(60, self._stack.height() // 2)))
-        self._facts.setMinimumHeight(0 if is_wide else self._facts.maximumHeight())
+        """Put the alignment beside the facts in a low pane, else below them; no hit changes that."""
+        is_beside = self.width() >= max(BESIDE_WIDTH, self.height())
+        self._body.setDirection(QBoxLayout.Direction.LeftToRight if is_beside else QBoxLayout.Direction.TopToBottom)
+        self._body.setStretch(0, 2 if is_beside else 0)
+        needed = min(height_for(self._facts.box, self.width()), self._stack.height() // 2)
+        self._facts.setMaximumHeight(MAX_HEIGHT if is_beside else needed)
+        self._facts.setMinimumHeight(0 if is_beside else needed)
 
     def _main_part(self) -> QWidget:
         """Return the alignment with the widgets beside it."""
         return self.alignment
 
-    def _tools(self) -> list[QWidget]:
-        """Return the tools above the alignment."""
+    def _tools(self) -> tuple[list[QWidget], list[QWidget]]:
+        """Return the tools of the alignment, and what can be done with the hit; each group stays in a line."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
         for key, text in SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
-        self._of_hit = [
-            IconButton("content-copy", "Copy the alignment as text", self.copy_text, "Text"),
-            IconButton("content-copy", "Copy the matched parts as FASTA", self.copy_fasta, "FASTA"),
-        ]
+        copy = _with_menu(IconButton("content-copy", "Copy the hit to the clipboard", lambda: None, "Copy"))
+        copy.menu().addAction("Alignment as text", self.copy_text)
+        copy.menu().addAction("Matched parts as FASTA", self.copy_fasta)
         tip = "Compute this hit again on the reference and compare"
         verify = IconButton("shield-check-outline", tip, self._verify, "Verify")
         tip = "Show the parts of the score of this sequence"
         self.explain = IconButton("filter-check-outline", tip, self.explain_requested.emit, "Explain")
         tip = "Look it up in a public database, in the browser"
-        self.links = IconButton("open-in-new", tip, lambda: None, "Look up")
-        self.links.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
-        self.links.setMenu(QMenu(self.links))
-        self._of_hit += [verify, self.explain, self.links]
-        return [
+        self.links = _with_menu(IconButton("open-in-new", tip, lambda: None, "Look up"))
+        self._of_hit = [copy, verify, self.explain, self.links]
+        seen: list[QWidget] = [
             self.schemes,
             IconButton("magnify-minus-outline", "Smaller letters (Ctrl+-)", lambda: self.alignment.zoom(-1)),
             IconButton("magnify-plus-outline", "Larger letters (Ctrl++, Ctrl+wheel)", lambda: self.alignment.zoom(1)),
-            *self._of_hit,
         ]
+        return seen, [*self._of_hit]
 
     def show_run(self, run: RunView | None) -> None:
         """Show the chosen hit of a run, now and after each change."""
         if self.run is not None:
             self.run.hit_changed.disconnect(self.show_hit)
-            self.run.hits.dataChanged.disconnect(self._show_note)
+            self.run.hits.dataChanged.disconnect(self._show_remarks)
             self.run.hits.shown_changed.disconnect(self._show_reason)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
-            run.hits.dataChanged.connect(self._show_note)
+            run.hits.dataChanged.connect(self._show_remarks)
             run.hits.shown_changed.connect(self._show_reason)
         self.show_hit()
 
@@ -168,10 +180,7 @@ class HitCard(QWidget):
         self.line_label.setText(unbroken(run.hit_line(hit)))
         self._estimates.setText(unbroken(run.estimates_line(hit)))
         self._estimates.setVisible(bool(self._estimates.text()))
-        self._show_note()
         self.show_node("")
-        self._verified.setText(VERIFIED.get(hit.verified, ""))
-        self._verified.setVisible(bool(self._verified.text()))
         self.strip.show_hit(hit)
         self._offer_links(run)
         self._fit()
@@ -189,16 +198,17 @@ class HitCard(QWidget):
         has_hits = self.run is not None and self.run.hits.n_all > 0
         self.empty.show_text(*(NOT_SELECTED if has_hits else ("", "")))
 
-    def _show_note(self) -> None:
+    def _show_remarks(self) -> None:
+        """Show the node that was clicked, the note, and whether the hit was verified: a line that is always there."""
         hit = self.run.hit if self.run is not None else None
-        text = self.run.hits.current_note(hit) if self.run is not None and hit is not None else ""
-        self.note_label.setText(f"Note: {text}")
-        self.note_label.setVisible(bool(text))
+        note = self.run.hits.current_note(hit) if self.run is not None and hit is not None else ""
+        said = self._node, f"Note: {note}" if note else "", VERIFIED.get(hit.verified, "") if hit is not None else ""
+        self.remarks.setText(" · ".join(words for words in said if words))
 
     def show_node(self, text: str) -> None:
         """Describe the node that was clicked in the alignment."""
-        self._node.setText(text)
-        self._node.setVisible(bool(text))
+        self._node = text
+        self._show_remarks()
 
     def set_posterior(self, shown: bool) -> None:
         """Show or hide the confidence of each column."""

@@ -27,15 +27,15 @@ Index = QModelIndex | QPersistentModelIndex
 
 
 class SparkDelegate(QStyledItemDelegate):
-    """Draws the best scores of a query, relative to the best of all."""
+    """Draws the best scores of a query, from its best one at the left down to 0 bits."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         super().paint(painter, option, index)
-        scores, model = index.data(ROW_ROLE)["found"].scores, index.model()
-        if not scores or not isinstance(model, QueriesModel):
+        scores = index.data(ROW_ROLE)["found"].scores
+        if not scores:
             return
         area = QRectF(option.rect).adjusted(6, 5, -6, -5)
-        most = max(model.most, 1e-9)
+        most = max(scores[0], 1e-9)
         heights = [area.bottom() - max(0.0, score) / most * area.height() for score in scores]
         step = area.width() / max(1, len(heights) - 1)
         points = [QPointF(area.left() + place * step, y) for place, y in enumerate(heights)]
