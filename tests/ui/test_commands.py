@@ -321,14 +321,14 @@ def test_recent_files_open_and_can_be_pinned(
 
 @pytest.mark.thorough
 def test_layout_is_remembered(qtbot: Any, window: MainWindow, worker: list[str]) -> None:
-    window.toggle_dock("data")
+    window.toggle_dock()
     window.close()
     again = MainWindow(window.settings, worker)
     again.show()
     again.resize(1280, 800)
-    assert not again.docks["data"].isVisible()
+    assert not again.dock.isVisible()
     again.reset_layout()
-    assert again.docks["data"].isVisible()
+    assert again.dock.isVisible()
     again.close()
     again.deleteLater()
 

@@ -335,7 +335,7 @@ def test_a_wide_table_of_all_profiles_has_descriptions(qtbot: Any, window: MainW
     table = together.hits.table
     place = table.kind.place("description")
     table.setColumnWidth(table.kind.place("name"), 230)
-    for width, is_hidden in ((900, True), (2400, False)):
+    for width, is_hidden in ((900, True), (2600, False)):
         window.resize(width, 800)
         qtbot.waitUntil(lambda width=width: (table.viewport().width() > 900) == (width > 2000))
         together.run.set_profile(ALL_QUERIES)

@@ -54,27 +54,46 @@ def test_the_first_hit_is_chosen_and_shown(qtbot: Any, window: MainWindow, page:
     assert page.hits.table.chosen_rows() == [0]
     assert page.hit.name_label.text().startswith(page.run.hit.name)
     assert page.hit.alignment.shown_lines
-    assert not window.docks["details"].isVisible(), "the page shows the hit"
+    assert not window.details.isVisible(), "the page shows the hit"
 
 
 @pytest.mark.thorough
 def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
-    docks = window.docks
+    dock = window.dock
     window.resize(1500, 700)
-    qtbot.waitUntil(docks["data"].isVisible)
-    assert not window.dock_bar.isVisible()
+    qtbot.waitUntil(dock.isVisible)
     window.resize(1280, 700)
-    assert not any(dock.isVisible() for dock in docks.values())
-    data = next(b for b in window.dock_bar.findChildren(IconButton) if b.toolTip() == "Data")
+    assert not dock.isVisible()
     for is_open in (True, False):
-        QTest.mouseClick(data, LEFT)
-        assert docks["data"].isVisible() == is_open
+        QTest.mouseClick(window.dock_button, LEFT)
+        assert dock.isVisible() == window.dock_button.isChecked() == is_open
     window.controller.focus_data()
     assert window.data.tree.hasFocus()
+    QTest.mouseClick(window.dock_button, LEFT)
     window.controller.show_start()
-    assert docks["data"].isVisible(), "the start page needs less room"
+    assert dock.isVisible(), "the start page needs less room"
+    window.resize(900, 700)
+    assert not dock.isVisible()
     window.resize(1500, 700)
-    assert [name for name, dock in docks.items() if dock.isVisible()] == ["data"]
+    assert dock.isVisible()
+
+
+def test_a_file_that_is_opened_while_the_dock_is_folded_is_told(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
+) -> None:
+    window.resize(1000, 700)
+    window.controller.sources.open_paths([files["made.fasta"]])
+    qtbot.waitUntil(lambda: any("made.fasta" in message.text for message in window.messages.messages))
+    assert not window.dock.isVisible()
+    press(window.messages, "Show")
+    assert window.dock.isVisible()
+    assert window.details.isVisible(), "its card is below the files"
+    assert window.details.source.source is not None
+    assert window.details.source.source.path == files["made.fasta"]
+    assert not window.messages.messages
+    window.controller.sources.open_paths([files["dna.fasta"]])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    assert not window.messages.messages, "it is seen where it is"
 
 
 @pytest.mark.thorough
@@ -267,7 +286,7 @@ def test_menus_show_what_is_on_and_end_with_quit(qtbot: Any, window: MainWindow)
     actions.update()
     assert actions.by_id["set_theme:light"].isChecked()
     assert not actions.by_id["set_theme:dark"].isChecked()
-    assert actions.by_id["window.toggle_dock:data"].isChecked()
+    assert actions.by_id["window.toggle_dock"].isChecked()
     file_menu = window.menuBar().actions()[0].menu()
     assert file_menu.actions()[-1] is actions.by_id["window.quit"]
     window.start.setFocus()
@@ -320,7 +339,7 @@ def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, fam
     bar = together.tabs
     for width in (1000, 1199, 1200, 1260, 1280):
         window.resize(width, 700)
-        qtbot.waitUntil(lambda width=width: window.width() == width and together.tabs.width() < width)
+        qtbot.waitUntil(lambda width=width: window.width() == width and together.tabs.width() <= width)
         QApplication.processEvents()
         assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()
 

@@ -260,7 +260,7 @@ def test_a_header_click_sorts_reverses_and_restores(qtbot: Any, page: ResultsPag
     assert [model.row_at(place).id for place in range(20)] == original
 
 
-def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: Press) -> None:
+def test_a_chosen_hit_shows_its_alignment(page: ResultsPage) -> None:
     table = page.hits.table
     QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(page.run.hits.index(2, 1)).center())
     assert page.run.hit.name == page.run.hits.row_at(2).name
@@ -268,9 +268,10 @@ def test_a_chosen_hit_shows_its_alignment(qtbot: Any, page: ResultsPage, press: 
     assert page.hit.name_label.text().startswith(page.run.hit.name)
     assert page.hit.alignment.isVisible()
     assert page.hit.alignment.shown_lines
-    press(page.hit, "Text")
+    copies = {action.text(): action for action in page.hit._of_hit[0].menu().actions()}
+    copies["Alignment as text"].trigger()
     assert "MKVLAAGIVL" in QGuiApplication.clipboard().text()
-    press(page.hit, "FASTA")
+    copies["Matched parts as FASTA"].trigger()
     assert QGuiApplication.clipboard().text().startswith(">SEQ_")
     before = page.hit.alignment.n_columns
     QTest.keyClick(window, Qt.Key.Key_Plus, CTRL)

@@ -331,7 +331,7 @@ class AppController(AppContext):
 
     def focus_data(self) -> None:
         """Focus the list of opened files."""
-        self.window.show_dock("data")
+        self.window.dock.show()
         self.window.data.tree.setFocus()
 
     def leave(self) -> None:

@@ -59,9 +59,9 @@ def has_theme(app: AppContext, name: str) -> bool:
     return app.settings.preferences.theme == name
 
 
-def shows_dock(app: AppContext, name: str) -> bool:
-    """Return whether a dock is in view."""
-    return not app.window.docks[name].isHidden()
+def shows_dock(app: AppContext) -> bool:
+    """Return whether the dock of opened files is in view."""
+    return not app.window.dock.isHidden()
 
 
 def shows_logarithms(app: AppContext) -> bool:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from clalign.errors import NoSuchFile
 
 from .. import formatting
+from ..models.data_tree import source_line
 from ..models.workspace import Source
 from ..settings import write_whole
 from .app_context import AppContext, Controller
@@ -118,6 +119,10 @@ class SourceController(Controller):
             is_shown = is_shown and self._offer_search
         if is_shown:
             self.alignment_opened.emit(path)
+        elif self._app.window.dock.isHidden() and self._app.window.sheets.sheet is None:
+            self._app.notify(
+                "good", f"Opened {source.name}: {source_line(source)}.", ("Show", self._app.window.dock.show)
+            )
         self._app.update_actions()
 
     def _refuse_file(self, path: str) -> None:
@@ -137,13 +142,13 @@ class SourceController(Controller):
             names, n = ", ".join(Path(path).name for path in self._refused[:MAX_NAMED]), len(self._refused)
             more = f" and {formatting.count(n - MAX_NAMED)} more" if n > MAX_NAMED else ""
             heading = f"{formatting.count(n)} files could not be opened: {names}{more}."
-            text = f"{heading} Select one of them on the left to see why. The last: {text}"
-        self.refuse(text)
+            text = f"{heading} Select one of them among the opened files to see why. The last: {text}"
+        self.refuse(text, ("Show", self._app.window.dock.show))
 
-    def refuse(self, text: str) -> None:
+    def refuse(self, text: str, *actions: tuple[str, Callable[[], object]]) -> None:
         """Show why something is not opened."""
         self._refusals.append(text)
-        self._app.notify("stop", text)
+        self._app.notify("stop", text, *actions)
 
     def withdraw_refusals(self) -> None:
         """Close the messages about files that could not be opened."""

@@ -28,7 +28,7 @@ from ..models.laboratory.documents import COMPARISON
 from ..models.results.links import links_of_hit
 from ..settings import Settings
 from ..views.widgets.parts import button, row
-from ..views.workbench import FIRST_SIZE, MIN_SIZE, Workbench
+from ..views.workbench import FIRST_SIZE, MIN_SIZE, SHARE_OF_SCREEN, Workbench
 from .actions import Actions
 from .collector import Collector
 from .job_strip import JobStrip
@@ -84,6 +84,7 @@ class MainWindow(Workbench):
         """Give the corner of the menu bar its width; the bar only does so when it gets another widget."""
         self.menuBar().setCornerWidget(self._corner)
         self._corner.show()
+        self.menuBar().setCornerWidget(self.dock_button, Qt.Corner.TopLeftCorner)
 
     def _make_recent_menu(self) -> None:
         self.recent_menu = QMenu("Open recent", self)
@@ -193,7 +194,7 @@ class MainWindow(Workbench):
     def _restore(self) -> None:
         layout = self.settings.layout
         self.setMinimumSize(MIN_SIZE)
-        self.resize(FIRST_SIZE)
+        self.resize(FIRST_SIZE.boundedTo(self.screen().availableGeometry().size() * SHARE_OF_SCREEN))
         self.fit_screen()
         if self._safe_mode:
             self.job_bar.hide()
@@ -202,7 +203,7 @@ class MainWindow(Workbench):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
-        self.arrange_docks([n for n in self.docks if layout.value(f"wanted/{n}", "true") not in ("false", False)])
+        self.arrange_dock(layout.value("wanted/data", "true") not in ("false", False))
         # The stored layout may be of a moment when jobs were listed.
         self.job_bar.hide()
 
@@ -340,8 +341,7 @@ class MainWindow(Workbench):
         layout = self.settings.layout
         layout.setValue("geometry", self.saveGeometry())
         layout.setValue("state", self.saveState())
-        for name in self.docks:
-            layout.setValue(f"wanted/{name}", name in self.wanted_docks)
+        layout.setValue("wanted/data", self.is_dock_wanted)
         layout.sync()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,8 +1,7 @@
-"""The right dock: the card of the selected file, or of a row of a laboratory."""
+"""The card of the selected file, or of a row of a laboratory, below the opened files."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from ..models.workspace import Source, Workspace
@@ -33,9 +32,7 @@ MIN_WIDTH = 296
 
 
 class Details(QStackedWidget):
-    """Shows the selection."""
-
-    selection_changed = Signal()
+    """Shows the selection; hidden without one."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +42,7 @@ class Details(QStackedWidget):
         self.addWidget(self.facts)
         self.setMinimumWidth(MIN_WIDTH)
         self.source.show_source(None)
-        self.has_selection = False
+        self.hide()
 
     def show_source(self, source: Source | None) -> None:
         """Show a file."""
@@ -54,8 +51,7 @@ class Details(QStackedWidget):
 
     def _show_card(self, card: QWidget, has_selection: bool = True) -> None:
         self.setCurrentWidget(card)
-        self.has_selection = has_selection
-        self.selection_changed.emit()
+        self.setVisible(has_selection)
 
     def show_facts(self, title: str, rows: list[tuple[str, str]], text: str) -> None:
         """Show a heading, facts and a text."""

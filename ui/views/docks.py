@@ -1,4 +1,4 @@
-"""The left dock with the open files, and the chip of the chosen device with its list."""
+"""The dock with the open files, and the chip of the chosen device with its list."""
 
 from __future__ import annotations
 

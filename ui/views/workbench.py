@@ -1,15 +1,13 @@
-"""The frame of the window: pages in the center, sheets over them, docks around, messages at the foot."""
+"""The frame of the window: pages in the center, sheets over them, a dock beside them, messages at the foot."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from .. import theme
 from ..models.file_names import distinct_names
@@ -19,24 +17,23 @@ from .docks import DataDock, DeviceChip, DevicePicker
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
 from .widgets.message_bar import MessageBar
-from .widgets.parts import IconButton, label
+from .widgets.parts import IconButton, label, split
 from .widgets.sheet import SheetHost
 
-LEFT, RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
-DOCKS = {
-    "data": ("Data", "file-tree-outline", LEFT),
-    "details": ("Details", "text-box-search-outline", RIGHT),
-}
-"""Title, icon and place of each dock."""
+LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 
 NARROW = 1270
-"""Pixels of the window below which docks are hidden; more for pages with a property `room`."""
+"""Pixels of the window below which the dock is folded; more for pages with a property `room`."""
+
+DOCK_WIDTH = 296
+"""Pixels of the dock."""
 
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
 another one is shown."""
 
-FIRST_SIZE = QSize(1280, 800)
+FIRST_SIZE, SHARE_OF_SCREEN = QSize(1680, 1050), 0.9
+"""Pixels of the first window, if the screen has room for them in this share of it."""
 
 MIN_SIZE = QSize(720, 480)
 """The window never grows beyond this by itself, whatever its pages need."""
@@ -70,7 +67,7 @@ class Workbench(QMainWindow):
         self.setAcceptDrops(True)
         self.setDockOptions(QMainWindow.DockOption.AnimatedDocks | QMainWindow.DockOption.AllowNestedDocks)
         self._make_center(StartPage(self.workspace, welcome, settings.preferences.show_start))
-        self._make_docks()
+        self._make_dock()
         self._make_status()
 
     def _make_center(self, start: StartPage) -> None:
@@ -109,66 +106,52 @@ class Workbench(QMainWindow):
         if page is not None:
             page.setFocus()
 
-    def _make_docks(self) -> None:
+    def _make_dock(self) -> None:
+        """Make the dock of opened files, with the card of the selected one below them."""
         from .details import Details
 
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
-        self.docks: dict[str, QDockWidget] = {}
-        features = QDockWidget.DockWidgetFeature
         self.chip = DeviceChip(self.devices)
-        widgets = (self.data, self.details)
-        self.dock_bar = QToolBar("Docks", self, movable=False)
-        self.dock_bar.setObjectName("docks")
-        self.dock_bar.toggleViewAction().setEnabled(False)
-        self.addToolBar(Qt.ToolBarArea.LeftToolBarArea, self.dock_bar)
-        for (name, (title, icon, area)), widget in zip(DOCKS.items(), widgets, strict=True):
-            dock = self.docks[name] = QDockWidget(title, self)
-            dock.setObjectName(name)
-            dock.setWidget(widget)
-            dock.setFeatures(features.DockWidgetClosable | features.DockWidgetMovable)
-            self.addDockWidget(area, dock)
-            dock.hide()
-            self.dock_bar.addWidget(IconButton(icon, title, partial(self.toggle_dock, name)))
-        self._fitting: set[str] = set()
-        self._wanted = set(DOCKS)
-        self.details.selection_changed.connect(self._fit_docks)
-        self.center.currentChanged.connect(lambda _: self._fit_docks())
+        self.dock = QDockWidget("Data", self)
+        self.dock.setObjectName("data")
+        self.dock.setWidget(split(self.data, self.details, shares=(2, 3), sizes=(300, 400)))
+        features = QDockWidget.DockWidgetFeature
+        self.dock.setFeatures(features.DockWidgetClosable | features.DockWidgetMovable)
+        self.dock.hide()
+        self.dock_button = IconButton("dock-left", "Show or hide opened files and recent runs", self.toggle_dock)
+        self.dock_button.setCheckable(True)
+        self.dock_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # by keys: F9
+        self.dock.visibilityChanged.connect(lambda _: self.dock_button.setChecked(not self.dock.isHidden()))
+        self._is_wide, self._is_wanted = False, True
+        self.center.currentChanged.connect(lambda _: self._fit_dock())
 
-    def _fit_docks(self) -> None:
-        """Show the wanted docks if the pages keep enough room; Details only with a selection."""
+    def _fit_dock(self) -> None:
+        """Show the dock, if it is wanted, as long as the page keeps enough room."""
         page = self.center.currentWidget()
         is_wide = self.width() >= ((page.property("room") if page is not None else 0) or NARROW)
-        self.dock_bar.setVisible(not is_wide)
-        fitting = {name for name in DOCKS if is_wide and (name != "details" or self.details.has_selection)}
-        before, self._fitting = self._fitting, fitting
-        for name, dock in self.docks.items():
-            if (name in fitting) != (name in before):  # what the user did with the others meanwhile stays
-                if not dock.isHidden():
-                    self._wanted.add(name)
-                elif name in before:
-                    self._wanted.discard(name)
-                dock.setVisible(name in fitting & self._wanted)
+        if is_wide != self._is_wide:
+            self._is_wanted = self.is_dock_wanted or not self.dock.isHidden()
+            self._is_wide = is_wide
+            self.dock.setVisible(is_wide and self._is_wanted)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit_docks()
+        self._fit_dock()
 
     @property
-    def wanted_docks(self) -> list[str]:
-        """The names of the docks that are open, or would be with room and a selection."""
-        hidden = self._wanted - self._fitting
-        return [name for name, dock in self.docks.items() if not dock.isHidden() or name in hidden]
+    def is_dock_wanted(self) -> bool:
+        """Whether the dock is open where there is room for it."""
+        return not self.dock.isHidden() if self._is_wide else self._is_wanted
 
-    def arrange_docks(self, names: Collection[str]) -> None:
-        """Show some docks if there is room, and close the others."""
-        self._fit_docks()
-        self._wanted = set(names)
-        for name, dock in self.docks.items():
-            dock.setVisible(name in self._wanted & self._fitting)
+    def arrange_dock(self, is_wanted: bool) -> None:
+        """Show the dock if there is room, or close it."""
+        self._fit_dock()
+        self._is_wanted = is_wanted
+        self.dock.setVisible(is_wanted and self._is_wide)
 
-    def toggle_dock(self, name: str) -> None:
-        """Show or hide a dock."""
-        self.docks[name].setVisible(self.docks[name].isHidden())
+    def toggle_dock(self) -> None:
+        """Show or hide the dock."""
+        self.dock.setVisible(self.dock.isHidden())
 
     def _make_status(self) -> None:
         self.job_words = label("No jobs", "muted")
@@ -183,16 +166,10 @@ class Workbench(QMainWindow):
         self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
     def reset_layout(self) -> None:
-        """Restore the initial places of the docks."""
-        for name, dock in self.docks.items():
-            self.addDockWidget(DOCKS[name][2], dock)
-        self.arrange_docks(DOCKS)
-        self.resizeDocks([self.docks["data"], self.docks["details"]], [250, 300], Qt.Orientation.Horizontal)
-
-    def show_dock(self, name: str) -> None:
-        """Bring a dock into view."""
-        self.docks[name].show()
-        self.docks[name].raise_()
+        """Restore the initial place of the dock."""
+        self.addDockWidget(LEFT, self.dock)
+        self.arrange_dock(True)
+        self.resizeDocks([self.dock], [DOCK_WIDTH], Qt.Orientation.Horizontal)
 
     def fit_screen(self) -> None:
         """Fit the window with its frame to the screen."""

@@ -35,9 +35,6 @@ MAX_HEIGHT = 16_777_215
 BESIDE_WIDTH = 600
 """Pixels from which on the alignment stands beside the facts, if the pane is not as high."""
 
-MIN_WIDTH = 340
-"""Pixels; no hit makes the pane wider."""
-
 VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on the reference: differs"}
 
 
@@ -89,7 +86,6 @@ class HitCard(QWidget):
         self._stack.addWidget(self._shown())
         bar = Flow(*(_together(*tools) for tools in self._tools()), spacing=12, between=2)
         bar.setContentsMargins(12, 6, 12, 2)
-        self.setMinimumWidth(MIN_WIDTH)
         self.setLayout(stacked(bar, (self._stack, 1), spacing=0))
 
     def _shown(self) -> QWidget:
