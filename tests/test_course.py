@@ -115,6 +115,17 @@ def test_a_bar_of_a_resumed_run_begins_where_it_was() -> None:
     assert 0.7 <= course.fraction <= 0.85
 
 
+def test_a_search_that_has_begun_is_not_called_compiling() -> None:
+    course = Course()
+    told = [*building(0.0, 2.0, 8), *work("search", 2.0, 2.0, 1e9), *building(4.0, 2.0, 8)]
+    said = []
+    for now, value in told:
+        course.take(value, now)
+        said.append(course.words)
+    assert said[0] == "Compiling kernels, once for this device, 2 of 8"
+    assert said[-2].startswith("Searching while kernels are compiled")
+
+
 def test_a_pause_is_no_time_of_work() -> None:
     course = Course()
     for now in range(11):

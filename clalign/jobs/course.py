@@ -256,9 +256,11 @@ class Course:
     @property
     def words(self) -> str:
         """What the job does now, with the count of kernels while it waits for them; empty before the first event."""
-        if self.kernels is not None:
-            return f"{stage_words(BUILD)}, {self.kernels[0]} of {self.kernels[1]}"
-        return stage_words(self.stage) if self.stage else ""
+        if self.kernels is None:
+            return stage_words(self.stage) if self.stage else ""
+        has_begun = self.is_working and self.done > (self._done_before or 0.0)
+        said = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
+        return f"{said}, {self.kernels[0]} of {self.kernels[1]}"
 
     @property
     def fraction(self) -> float:

@@ -84,7 +84,8 @@ def test_pause_waits_and_continues(qtbot: Any, queue: JobQueue, tmp_path: Path, 
     item = queue.submit("Search", search_job(tmp_path))
     qtbot.waitUntil(lambda: item.course.done > 0)
     queue.pause(item)
-    assert item.state == "paused"
+    assert item.state == item.state_words == "paused"
+    assert queue.is_paused
     qtbot.wait(300)
     done = item.course.done
     qtbot.wait(300)

@@ -280,6 +280,14 @@ def shown(qtbot: Any, window: MainWindow, profile_run: Path) -> tuple[ResultsPag
     return page, view
 
 
+def test_a_picture_without_room_is_not_painted(shown: tuple[ResultsPage, PicturesView], qtlog: Any) -> None:
+    canvas = shown[1].drawing
+    assert canvas.drawing is not None
+    canvas.viewport().resize(300, 0)
+    assert canvas._drawn(theme.current()).isNull()
+    assert not [record for record in qtlog.records if "QPainter" in record.message]
+
+
 def middle(view: PicturesView, part: int) -> QPoint:
     """Return the place of a part of the picture in view."""
     left, top, right, bottom = view.drawing.drawing.picks.places[part].tolist()

@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from clalign.engines.overview import read_overview
+from clalign.runs.pages import QueryFound
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.page import SearchPage
@@ -81,6 +82,20 @@ def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: Sear
             view.choose_kind("scores")  # needs no hits
             qtbot.waitUntil(lambda view=view: page.run.hits.n_all == 0 and view.picture is None)
             assert view.empty.heading.text() == "Not searched yet"
+
+
+def test_of_a_search_that_runs_the_next_query_is_not_called_a_later_one(
+    page: SearchPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = page.run
+    monkeypatch.setattr(run, "share_searched", lambda: 0.0)
+    run.is_live = True
+    run.found = {0: QueryFound(5, 1e-9, (), 1.0)}
+    for number, heading in ((1, "No hits yet"), (2, "Not searched yet")):
+        run.profile = number
+        words = run.unsearched_words()
+        assert words is not None
+        assert words[0] == heading
 
 
 @pytest.mark.thorough

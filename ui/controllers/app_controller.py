@@ -78,6 +78,8 @@ class AppController(AppContext):
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
         self.jobs.run_chosen.connect(self.show_run)
         self.queue.job_ended.connect(self._note_run_end)
+        self.queue.job_changed.connect(lambda item: self._note_state(self.pages[item.run].run)
+                                       if item.run in self.pages else None)  # fmt: skip
 
     def _connect_session(self) -> None:
         self.session.open_requested.connect(self.sources.open_quietly)
@@ -235,8 +237,11 @@ class AppController(AppContext):
         path, state = str(run.path), STATE_WORDS.get(run.state, run.state)
         if self.page is not None and self.page.run is run:
             self.window.setWindowTitle(f"{run.title} – clalign")
+        job = self.queue.of_run(path)
         if run.refusal:
             state = "cannot be read"
+        elif job is not None and job.state == "paused":
+            state = job.state_words
         elif run.is_complete:
             state = formatting.moment(run.facts.get("created") or 0)
         begun = formatting.moment(run.facts["created"]) if run.facts.get("created") else ""

@@ -103,6 +103,11 @@ class JobItem:
         return self.state in ACTIVE
 
     @property
+    def state_words(self) -> str:
+        """The state of the run that it works on, in a word."""
+        return "paused" if self.state == "paused" else "running"
+
+    @property
     def run(self) -> str:
         """The run file it works on."""
         return str(self.spec.get("run", ""))
@@ -256,6 +261,11 @@ class JobQueue(QObject):
     def current(self) -> JobItem | None:
         """The running job."""
         return self._current
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the job that was running is paused."""
+        return self._current is not None and self._current.state == "paused"
 
     def prepare(self, engine: str, device: str = "") -> None:
         """Let a worker load an engine and open the device before a run."""

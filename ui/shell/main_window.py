@@ -112,14 +112,15 @@ class MainWindow(Workbench):
         self.controller.reader.ask((id(self), "recent"), partial(run_words, runs), self._take_run_words)
 
     def _take_job(self, item: JobItem) -> None:
-        """Show that a recent run goes on."""
-        if item.run in self.run_words:
+        """Show that a recent run goes on, or is paused."""
+        if item.is_active and self.run_words.get(item.run, ("", item.state_words))[1] != item.state_words:
             self.show_recent()
 
     def _take_run_words(self, answer: dict[str, tuple[str, str]] | Exception) -> None:
         if isinstance(answer, Exception):
             return
-        running = {path: (name, "running") for path, (name, _) in answer.items() if self.controller.queue.of_run(path)}
+        jobs = {path: self.controller.queue.of_run(path) for path in answer}
+        running = {path: (answer[path][0], job.state_words) for path, job in jobs.items() if job is not None}
         if answer | running != self.run_words:
             self.run_words = answer | running
             super().show_recent()
@@ -133,7 +134,8 @@ class MainWindow(Workbench):
         strip.addWidget(self.jobs)
         self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, strip)
         self.jobs.shown_changed.connect(strip.setVisible)
-        self.controller.queue.job_added.connect(self._take_job)
+        for signal in (self.controller.queue.job_added, self.controller.queue.job_changed):
+            signal.connect(self._take_job)
         strip.hide()
         self.job_bar = strip
 
@@ -188,8 +190,10 @@ class MainWindow(Workbench):
             signal.connect(lambda _: self.controller.update_actions())
 
     def _show_jobs(self) -> None:
-        active = sum(item.is_active for item in self.controller.queue.items)
-        self.job_words.setText(f"{formatting.plural(active, 'job')} running or waiting" if active else "No jobs")
+        queue = self.controller.queue
+        active, is_paused = sum(item.is_active for item in queue.items), queue.is_paused
+        words = "paused" if is_paused and active == 1 else "paused or waiting" if is_paused else "running or waiting"
+        self.job_words.setText(f"{formatting.plural(active, 'job')} {words}" if active else "No jobs")
 
     def _restore(self) -> None:
         layout = self.settings.layout

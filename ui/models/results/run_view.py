@@ -519,7 +519,8 @@ class RunView(QObject):
         if share >= 1.0:
             return None
         if self.is_live or self.state == "elsewhere":
-            if share or len(self.cards) < 2:
+            before = (self.found.get(number) for number in range(self.profile))
+            if share or all(found is not None and found.searched >= 1.0 for found in before):
                 return "No hits yet", "Hits appear here while the search runs, best first."
             return "Not searched yet", f"The search reaches this {noun} later. Its hits appear here then, best first."
         if share == 0.0:

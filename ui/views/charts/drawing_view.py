@@ -116,7 +116,7 @@ class DrawingView(QAbstractScrollArea):
         made = QPixmap(size * ratio)
         made.setDevicePixelRatio(ratio)
         made.fill(QColor(tokens.surface))
-        if self.drawing is not None:
+        if self.drawing is not None and not made.isNull():  # as it is without room
             painter = QPainter(made)
             painter.setFont(self.font())
             seen = QRectF(0, self._offset, size.width(), size.height())

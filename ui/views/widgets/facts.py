@@ -45,9 +45,10 @@ def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
 
 
 def _value(text: str) -> QWidget:
-    """Return the value of a fact; the middle of a long word, such as a path, may be omitted."""
-    if max(map(len, text.split()), default=0) > formatting.LONG_WORD + 4:
+    """Return the value of a fact; of a single long word, such as a path, the middle may be omitted."""
+    if len(text) > formatting.LONG_WORD + 4 and len(text.split()) == 1:
         return ElidedLabel(text, middle=True)
-    made = label(text, wrap=True, selectable=True)
+    shown = formatting.breakable(text)
+    made = label(shown, wrap=True, selectable=shown == text)  # else break points would be copied
     made.setMinimumWidth(1)
     return made

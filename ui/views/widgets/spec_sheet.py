@@ -35,6 +35,9 @@ NOTHING = "Choose or open a file"
 DRY_RUN_MS = 600
 """Pause after a change before a worker estimates the time to build kernels (ms)."""
 
+BUILDING_UNKNOWN = "and compiling if needed"
+"""Stands beside an estimate until a worker has looked which kernels are new."""
+
 LINES = 3
 """Lines of the grid for each file."""
 
@@ -221,7 +224,8 @@ class SpecSheet(Sheet):
         set_role(self.command, "role", "caution" if problem else "muted")
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
         found = self._dry_runs.get(_key(self.spec), {}) if self.spec is not None else {}
-        parts = () if reason else (self._estimate(), building_words(found))
+        is_open = not found and self.workspace.device.kind != "reference"
+        parts = () if reason else (self._estimate(), BUILDING_UNKNOWN if is_open else building_words(found))
         self.estimate.setText(", ".join(part for part in parts if part))
         if not reason and not found:
             self._typing.start()
