@@ -108,7 +108,6 @@ class HitController(Controller):
         folder, one_query = self._app.export_folder, _words_of_one(page.run)
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
         sheet = ExportSheet(choices)
-        sheet.forms.buttonToggled.connect(lambda: self._app.window.sheets.fit())
         sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
         sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
         sheet.preview_requested.connect(lambda *asked: self._preview(page, sheet, *asked))

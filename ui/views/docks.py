@@ -365,7 +365,7 @@ class DevicePicker(QWidget):
 
 
 class DeviceChip(QPushButton):
-    """Name, health and speed of the chosen device; a click shows the list of all.
+    """Name and health of the chosen device; a click shows the list of all.
 
     Parameters
     ----------
@@ -412,11 +412,12 @@ class DeviceChip(QPushButton):
             words, severity, health = "Looking for devices…", "note", ""
         elif space.device.kind == "reference" and not space.cluster:
             severity = "caution"
-        rate = f" · {formatting.rate(space.device.gcups)}" if space.device.gcups and space.devices_known else ""
-        self.setText(self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, TEXT_WIDTH) + rate)
+        self.setText(self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, TEXT_WIDTH))
         self.setIcon(theme.mark(severity))
         automatic = ", chosen automatically" if space.device_id == "auto" else ""
-        self.setToolTip(f"Device of the next run: {words}{automatic}. {health}\nClick to choose another one (D)")
+        rate = f", {formatting.rate(space.device.gcups)} with HMMER2 profiles" if space.device.gcups else ""
+        said = f"Device of the next run: {words}{automatic}. {health}{rate}"
+        self.setToolTip(f"{said}\nClick to choose another one (D)")
         self.setAccessibleName(f"Device: {words}")
         self.resized.emit()
 

@@ -21,7 +21,7 @@ MIN_BAR_WIDTH = 0.25
 MAX_BARS = 240
 """Number beyond which bars are joined in pairs, so that each is visible."""
 
-CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "MSV filter (F1)", "f3": "Forward filter (F3)"}
+CUTOFF_WORDS = {"ga": "GA", "tc": "TC", "nc": "NC", "f1": "filter F1 stops below", "f3": "filter F3 stops below"}
 
 MODEL_CUTOFFS = ("ga", "tc", "nc")
 

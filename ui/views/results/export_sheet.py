@@ -12,14 +12,11 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
     QFileDialog,
-    QGridLayout,
     QLineEdit,
     QMenu,
     QPlainTextEdit,
     QRadioButton,
-    QSizePolicy,
     QSpinBox,
-    QStackedWidget,
     QWidget,
 )
 
@@ -29,8 +26,10 @@ from clalign.errors import OptionError
 from clalign.formats.writers import PROVENANCE_ENDING
 
 from ... import formatting, theme
+from ..widgets.choices import NarrowBox
 from ..widgets.flow import Flow
 from ..widgets.parts import (
+    allow_entry,
     button,
     label,
     row,
@@ -46,8 +45,8 @@ GROUPS = {
 }
 """Titles of the groups of formats."""
 
-PREVIEW_MS, PREVIEW_LINES = 200, 5
-"""Pause after a change before the first lines are written, and how many are shown."""
+PREVIEW_MS, PREVIEW_LINES, TAB_LETTERS = 200, 10, 18
+"""Pause after a change before the first lines are written, how many are shown, and the letters of a tabulator."""
 
 HIT_CHOICES = {
     "all": "All reported hits",
@@ -94,18 +93,18 @@ class ExportChoices:
 
 
 class FirstLines(QPlainTextEdit):
-    """The first lines of a file, cut where they are too long."""
+    """The first lines of a file; long ones are scrolled to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.setReadOnly(True)
         self.setFont(theme.mono_font(9))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabStopDistance(TAB_LETTERS * self.fontMetrics().horizontalAdvance("0"))
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("First lines of the file")
-        self.setFixedHeight(PREVIEW_LINES * self.fontMetrics().lineSpacing() + 14)
+        self.setFixedHeight(PREVIEW_LINES * self.fontMetrics().lineSpacing() + 28)
 
 
 class ExportSheet(Sheet):
@@ -123,11 +122,9 @@ class ExportSheet(Sheet):
         super().__init__("Export hits", 760)
         self._choices = choices
         self._n_queries: dict[str, int | None] = {}
-        self._own_name = False
-        self.groups, self.forms, self.which = QButtonGroup(self), QButtonGroup(self), QButtonGroup(self)
-        self._pages = QStackedWidget()
-        self._pages.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._last: dict[str, int] = {}  # the format that was chosen of each group
+        self._own_name = self._is_made = False
+        self.groups, self.forms, self.which = QButtonGroup(self), NarrowBox(), QButtonGroup(self)
+        self._last: dict[str, str] = {}  # the format that was chosen of each group
         self._later = QTimer(self, singleShot=True, interval=PREVIEW_MS)
         self._later.timeout.connect(lambda: self.preview_requested.emit(self._form.name, self._which))
         self.path = QLineEdit()
@@ -146,67 +143,59 @@ class ExportSheet(Sheet):
         self.foot.addLayout(row(label("File", "muted"), self.path, button("Choose…", self._choose_path)))
         self.foot.addWidget(self.problem)
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), self.export_button))
-        self.setFocusProxy(self.forms.button(self.forms.checkedId()))
-        self.forms.buttonToggled.connect(lambda: self._propose())
+        self.setFocusProxy(self.forms)
+        self.forms.currentIndexChanged.connect(lambda _: self._note_form())
+        self._is_made = True
         self.path.textChanged.connect(lambda: self._judge())
         self.columns.textChanged.connect(lambda: self._judge())
         self._propose()
 
     def _add_forms(self) -> None:
         forms = self._choices.forms
-        present = [group for group in GROUPS if any(form.group == group for form in forms)]
-        for place, group in enumerate(present):
-            made = QRadioButton(GROUPS[group])
-            self.groups.addButton(made, list(GROUPS).index(group))
-            self._pages.addWidget(self._page_of(group))
-            made.toggled.connect(lambda is_on, group=group, place=place: self._show_group(group, place, is_on))
+        for number, (group, title) in enumerate(GROUPS.items()):
+            if any(form.group == group for form in forms):
+                made = QRadioButton(title)
+                self.groups.addButton(made, number)
+                made.toggled.connect(lambda is_on, group=group: self._show_group(group) if is_on else None)
         self.body.addWidget(label("What", "muted"))
         self.body.addLayout(Flow(*self.groups.buttons(), spacing=24))
-        self.body.addWidget(label("Format", "muted"))
-        self.body.addWidget(self._pages)
+        self.forms.setAccessibleName("Format")
+        self.forms.setMinimumContentsLength(44)
+        self.body.addLayout(row(label("Format", "muted"), self.forms, None))
         wanted = [form for form in forms if form.name == self._choices.form]
         wanted += [form for form in forms if form.separator == "\t"]  # before anything was exported
         self.choose_form((wanted or list(forms))[0].name)
         self.body.addSpacing(8)
 
-    def _page_of(self, group: str) -> QWidget:
-        """Return the formats of a group, in two columns; those that cannot be written say why."""
-        page, grid = QWidget(), QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(2)
-        numbers = [number for number, form in enumerate(self._choices.forms) if form.group == group]
-        half = -(-len(numbers) // 2)
-        for place, number in enumerate(numbers):
-            form = self._choices.forms[number]
-            made = QRadioButton(form.words)
-            made.setToolTip(form.help[:1].upper() + form.help[1:])
-            try:
-                form.check()
-            except OptionError as error:
-                made.setEnabled(False)
-                made.setText(f"{form.words} – not installed")
-                made.setToolTip(str(error))
-            made.toggled.connect(lambda is_on, number=number: self._last.update({group: number}) if is_on else None)
-            self.forms.addButton(made, number)
-            grid.addWidget(made, place % half, place // half)
-        grid.setRowStretch(half, 1)
-        page.setLayout(grid)
-        return page
-
-    def _show_group(self, group: str, place: int, is_on: bool) -> None:
-        """Show the formats of a group, and choose the one that was chosen of it before, or its first one."""
-        if is_on:
-            first = next(number for number, form in enumerate(self._choices.forms) if form.group == group)
-            self._pages.setCurrentIndex(place)
-            self.forms.button(self._last.get(group, first)).setChecked(True)
+    def _show_group(self, group: str) -> None:
+        """List the formats of a group, and choose the one that was chosen of it before, or its first one."""
+        self.forms.blockSignals(True)
+        self.forms.clear()
+        for form in self._choices.forms:
+            if form.group == group:
+                self.forms.addItem(form.words, form.name)
+                place = self.forms.count() - 1
+                tip = formatting.tip(form.help[:1].upper() + form.help[1:])
+                self.forms.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+                try:
+                    form.check()
+                except OptionError as error:
+                    self.forms.setItemText(place, f"{form.words} – not installed")
+                    allow_entry(self.forms, place, str(error))
+        self.forms.setCurrentIndex(max(0, self.forms.findData(self._last.get(group, ""))))
+        self.forms.blockSignals(False)
+        self._propose()
 
     def choose_form(self, name: str) -> None:
         """Choose a format and its group."""
-        number = next(number for number, form in enumerate(self._choices.forms) if form.name == name)
-        self._last[self._choices.forms[number].group] = number
-        self.groups.button(list(GROUPS).index(self._choices.forms[number].group)).setChecked(True)
-        self.forms.button(number).setChecked(True)
+        group = next(form.group for form in self._choices.forms if form.name == name)
+        self._last[group] = name
+        self.groups.button(list(GROUPS).index(group)).setChecked(True)
+        self.forms.setCurrentIndex(self.forms.findData(name))
+
+    def _note_form(self) -> None:
+        self._last[self._form.group] = self._form.name
+        self._propose()
 
     def _add_columns(self) -> None:
         """Add the line for names of columns, which one of the formats needs."""
@@ -265,7 +254,7 @@ class ExportSheet(Sheet):
     @property
     def _form(self) -> Export:
         """The chosen format."""
-        return self._choices.forms[self.forms.checkedId()]
+        return next(form for form in self._choices.forms if form.name == self.forms.currentData())
 
     def _add_which(self) -> None:
         counts = self._choices.counts
@@ -306,6 +295,8 @@ class ExportSheet(Sheet):
         self._own_name = True
 
     def _propose(self) -> None:
+        if not self._is_made:
+            return
         named = self._choices.named
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
