@@ -37,7 +37,7 @@ from clalign.cli.streams import private_stdout
 from clalign.cli.worker_commands import Orders
 from clalign.compute.opencl.choice import Devices, all_devices, pick_device
 from clalign.errors import Cancelled, ClalignError, ExitCode, OptionError, RunExists
-from clalign.jobs import TEST, Event, Job
+from clalign.jobs import TEST, Event, Job, JobContext
 from clalign.values.checked import plain
 from clalign.values.devices import REFERENCE, Device, needs_drivers
 from clalign.values.documents import JobRequest, JobResult
@@ -184,7 +184,7 @@ def _job_named(name: str, devices: Devices) -> Callable[[JobRequest, Job], JobRe
     return partial(_compute, engine, devices=devices)
 
 
-def _task(file: RunFile, spec: Spec, job: Job, devices: Devices, is_dry_run: bool = False) -> Task[Spec]:
+def _task(file: RunFile, spec: Spec, job: JobContext, devices: Devices, is_dry_run: bool = False) -> Task[Spec]:
     """Return a run to be computed, on one device or several."""
     from clalign.execution.job import Task
 
@@ -198,13 +198,13 @@ def _picker(job: Job) -> Callable[[str], Device]:
     return partial(pick_device, tell=partial(_tell_of_test, job))
 
 
-def _tell_of_test(job: Job, text: str) -> None:
+def _tell_of_test(job: JobContext, text: str) -> None:
     """Tell of what takes long before anything is computed: a device that is tested for the first time."""
     job.warn(text)
     job.progress(TEST, 0, None, "")
 
 
-def _compute(engine: Engine, request: JobRequest, job: Job, devices: Devices) -> JobResult:
+def _compute(engine: Engine, request: JobRequest, job: JobContext, devices: Devices) -> JobResult:
     with tracing.span("load modules", "start"):
         importlib.import_module("clalign.execution.job")
         from clalign.runs.run_file import create_run
@@ -380,6 +380,21 @@ def _bench(request: JobRequest, job: Job) -> JobResult:
     return {"comparison": run_bench(request, job)}
 
 
+def _compare_searches(request: JobRequest, job: Job, devices: Devices) -> JobResult:
+    from clalign.formats.scratch import Scratch
+    from clalign.labs.search_comparison import compare_searches
+
+    engine, known = _engine(request), all_devices(tell=job.warn)
+    chosen = [device for device in known if device.id in request["devices"]]
+
+    def compute(device: Device, path: Path, context: JobContext) -> JobResult:
+        of = {"spec": {**request["spec"], "device": device.id}, "run": str(path), "temporary": True}
+        return _compute(engine, of, context, devices)
+
+    with Scratch() as folder:
+        return {"search_comparison": compare_searches(chosen, request["command"], compute, folder, job)}
+
+
 def _tune(request: JobRequest, job: Job) -> JobResult:
     from clalign.tools.tuning import forget, tune
 
@@ -456,5 +471,7 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "tree": _tree,
 }
 
-JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {"dry_run": _dry_run, "resume": _resume}
+JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {
+    "dry_run": _dry_run, "resume": _resume, "compare_searches": _compare_searches,
+}  # fmt: skip
 """Those that compute as the job of an engine does, on the devices that are there."""

@@ -356,6 +356,11 @@ def engine_for(job: str) -> Engine | None:
     return next((engine for engine in engines() if engine.job == job), None)
 
 
+def engine_for_spec(spec: Spec) -> Engine:
+    """Return the engine whose runs are asked for by such a spec."""
+    return next(engine for engine in engines() if isinstance(spec, engine.spec))
+
+
 def declaration_of(name: str) -> Declaration:
     """Return what an engine declares of its runs.
 

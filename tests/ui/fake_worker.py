@@ -401,6 +401,18 @@ def bench(request: dict, job: Job) -> dict:
     return {"comparison": document}
 
 
+def compare_searches(request: dict, job: Job) -> dict:
+    from clalign.formats.scratch import Scratch
+    from clalign.labs.search_comparison import compare_searches
+
+    def compute(device: Device, path: Path, context: Job) -> dict:
+        return {**search({"job": "search", "run": str(path), "spec": request["spec"]}, context), "cells": 1e8}
+
+    chosen = [d for d in (GPU, CPU, REFERENCE) if d.id in request["devices"]]
+    with Scratch() as folder:
+        return {"search_comparison": compare_searches(chosen, request["command"], compute, folder, job)}
+
+
 def calibrate(request: dict, job: Job) -> dict:
     import numpy as np
 
@@ -461,6 +473,7 @@ def explain(request: dict, job: Job) -> dict:
 JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devices, "selftest": self_test,
         "verify": verify, "export": export, "ladder": ladder, "smith_waterman_ladder": pair_ladder,
         "pair_hmm_ladder": pair_ladder, "synchronization": synchronization, "bench": bench, "calibrate": calibrate,
+        "compare_searches": compare_searches,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"],
         "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
             {"programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}]}}  # fmt: skip

@@ -31,7 +31,7 @@ from clalign.ui.models.laboratory.documents import (
 from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
-from clalign.ui.views.laboratory.comparison_page import ComparisonPage
+from clalign.ui.views.laboratory.comparison_page import ComparisonPage, SearchesPage
 from clalign.ui.views.laboratory.lab_page import LabPage
 from clalign.ui.views.laboratory.publication_page import PublicationPage
 from clalign.ui.views.laboratory.rung_page import RungPage
@@ -344,6 +344,34 @@ def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: C
     assert "Made-up CPU" in texts(window.details)
     comparison_page.tabs.setCurrentIndex(1)
     assert [bar.value for bar in comparison_page.in_view.figure.chart.bars] == [50.0, 5.0]
+
+
+def test_devices_are_compared_by_the_search_of_the_user(
+    qtbot: Any, window: MainWindow, files: dict[str, str], manners: Callable[..., None], press: Press
+) -> None:
+    manners(pause=0.05)
+    window.controller.sources.open_paths([files["made.hmm"], files["made.fasta"]])
+    qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
+    qtbot.waitUntil(lambda: window.controller.current_spec() is not None)
+    window.chip.click()
+    press(window.devices, "Compare devices…")
+    page = window.controller.labs.page
+    assert isinstance(page, SearchesPage)
+    job, problem = page.job_request()
+    assert not problem
+    assert (job["of"], job["devices"], job["spec"]["targets"]) == ("search", ["0:0", "1:0"], files["made.fasta"])
+    seen: list[list[str]] = []
+    page.view.changed.connect(lambda: seen.append([cells(page, "devices", i)["State"] for i in range(2)])
+                              if len(page.view.rows) == 2 else None)  # fmt: skip
+    press(page, "Compare devices")
+    wait_for_end(qtbot, window)
+    assert any(first.startswith("Searching") and second == "waits" for first, second in seen), "both are in view"
+    assert [cells(page, "devices", i)["Scores and E-values"] for i in range(2)] == ["the same"] * 2
+    assert "All 2 devices found the same" in texts(page)
+    chart = page.in_view.figure.chart
+    assert [bar.name for bar in chart.bars] == ["Made-up GPU", "Made-up CPU"]
+    page.ticks["1:0"].setChecked(False)
+    assert "two devices" in page.job_request()[1]
 
 
 def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: ComparisonPage) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.common.plain_data import Json
+from clalign.engines.engine import engine_for_spec
 from clalign.errors import ClalignError
 from clalign.values.documents import JobRequest, JobResult
 
@@ -18,6 +19,7 @@ from .. import formatting
 from ..models.jobs import JobItem
 from ..models.laboratory.documents import (
     COMPARISON,
+    SEARCHES,
     read_document,
     with_other_machine,
     write_document,
@@ -65,10 +67,19 @@ class LabController(Controller):
         return next((page for page in self.pages.values() if page is shown), None)
 
     def open(self, kind: str) -> None:
-        """Show a ladder, the comparison of devices, or waiting groups."""
+        """Show a ladder, a comparison of devices, or waiting groups."""
+        from ..views.laboratory.comparison_page import SearchesPage
+
         page = self._made(kind)
+        if isinstance(page, SearchesPage):
+            spec = self._app.current_spec()
+            page.show_search(spec if spec is not None and engine_for_spec(spec).writes_partial_results else None)
         self._app.show_page(page, page.title)
         self._show_facts(kind, None)
+
+    def compare(self) -> None:
+        """Compare devices by the search of the run or form in view, or by a random job if there is none."""
+        self.open(SEARCHES if self._app.current_spec() is not None else COMPARISON)
 
     def _made(self, kind: str) -> LabPage:
         if kind in self.pages:
@@ -109,6 +120,10 @@ class LabController(Controller):
             from ..views.laboratory.comparison_page import ComparisonPage
 
             return view, ComparisonPage(view, space)
+        if kind == SEARCHES:
+            from ..views.laboratory.comparison_page import SearchesPage
+
+            return view, SearchesPage(view, space)
         from ..views.laboratory.synchronization_page import SynchronizationPage
 
         return view, SynchronizationPage(view, space)
@@ -123,7 +138,7 @@ class LabController(Controller):
             details.show_facts(f"Select a {view.of.noun}", [], "Its details appear here.")
             return
         facts = view.main.facts(row)
-        if kind == COMPARISON:
+        if kind in (COMPARISON, SEARCHES):
             from clalign.values.devices import Device
 
             from ..models import device_words
@@ -228,7 +243,7 @@ class LabController(Controller):
         if view.is_live:
             self._app.notify("note", "The job is still running. Stop it first to show another result.")
             return
-        if kind == COMPARISON and view.document and self.page is self.pages[kind]:
+        if kind in (COMPARISON, SEARCHES) and view.document and self.page is self.pages[kind]:
             try:
                 document = with_other_machine(view.document, path)
             except ClalignError as error:
@@ -292,7 +307,7 @@ class LabController(Controller):
 
 
 def _document_of(item: JobItem) -> str:
-    return COMPARISON if item.kind == "bench" else item.kind
+    return {"bench": COMPARISON, "compare_searches": SEARCHES}.get(item.kind, item.kind)
 
 
 def _laboratory(kind: str) -> Laboratory:

@@ -82,7 +82,7 @@ class JobItem:
     def is_lab(self) -> bool:
         """Whether it belongs to the laboratory."""
         return (
-            self.kind in ("bench", "synchronization")
+            self.kind in ("bench", "compare_searches", "synchronization")
             or self.kind.endswith("ladder")
             or self.kind.startswith("publication_")
         )

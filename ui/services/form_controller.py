@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shiboken6 import isValid
 
 from clalign.common.plain_data import Json
-from clalign.engines.engine import engines
+from clalign.engines.engine import engine_for_spec
 from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
 
@@ -91,15 +91,14 @@ class FormController(Controller):
 
     def _dry_run(self, sheet: SpecSheet, spec: Spec) -> None:
         """Let a worker estimate the time to build kernels unless another run has the device."""
-        engine = next((engine for engine in engines() if isinstance(spec, engine.spec)), None)
-        if engine is None or self._app.queue.current is not None:
+        if self._app.queue.current is not None:
             return
 
         def show(found: JobResult) -> None:
             if isValid(sheet):
                 sheet.show_dry_run(spec, found)
 
-        self._app.inspector.dry_run(engine.job, spec.to_dict(), show)
+        self._app.inspector.dry_run(engine_for_spec(spec).job, spec.to_dict(), show)
 
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""

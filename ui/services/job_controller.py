@@ -14,7 +14,7 @@ from PySide6.QtCore import QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog
 
-from clalign.engines.engine import engine_for, engines
+from clalign.engines.engine import engine_for, engine_for_spec
 from clalign.values.devices import REFERENCE, cluster_of
 from clalign.values.documents import JobRequest, JobResult
 from clalign.values.specs import Spec
@@ -101,7 +101,7 @@ class JobController(Controller):
         """
         self._begin()
         path = self.new_run(run_name(spec, time.time()))
-        engine = next(engine for engine in engines() if isinstance(spec, engine.spec))
+        engine = engine_for_spec(spec)
         title = engine.title.format(*(Path(name).name for name in spec.paths))
         opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None

@@ -24,7 +24,6 @@ from ..controllers.app_controller import AppController
 from ..controllers.library_controller import run_words
 from ..engines.register import welcome
 from ..models.jobs import JobItem
-from ..models.laboratory.documents import COMPARISON
 from ..models.results.links import links_of_hit
 from ..settings import Settings
 from ..views.widgets.parts import button, row
@@ -165,7 +164,7 @@ class MainWindow(Workbench):
         details.source.use_requested.connect(controller.sources.use_source)
         details.source.close_requested.connect(controller.close_source)
         details.source.command_requested.connect(self._call)
-        devices.compare_requested.connect(lambda: controller.labs.open(COMPARISON))
+        devices.compare_requested.connect(controller.labs.compare)
         start.lab_requested.connect(controller.labs.open)
         start.tour_requested.connect(self.start_tour)
         self.past_messages.clicked.connect(controller.help.messages)

@@ -277,7 +277,7 @@ class DevicePicker(QWidget):
         self.details = button("Details", lambda: self._ask(self.details_requested))
         self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
         self.compare = button(
-            "Compare devices…", self.compare_requested.emit, tip="The same job on several devices: scores and speed"
+            "Compare devices…", self.compare_requested.emit, tip="Your search on several devices: the same hits, speed"
         )
         tools = row(self.test, self.details, self.refresh, None, spacing=6)
         compare = row(self.compare, None)
@@ -415,7 +415,7 @@ class DeviceChip(QPushButton):
         self.setText(self.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, TEXT_WIDTH))
         self.setIcon(theme.mark(severity))
         automatic = ", chosen automatically" if space.device_id == "auto" else ""
-        rate = f", {formatting.rate(space.device.gcups)} with HMMER2 profiles" if space.device.gcups else ""
+        rate = f", {formatting.rate(space.device.gcups)}" if space.device.gcups else ""
         said = f"Device of the next run: {words}{automatic}. {health}{rate}"
         self.setToolTip(f"{said}\nClick to choose another one (D)")
         self.setAccessibleName(f"Device: {words}")

@@ -11,7 +11,7 @@ from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
 from ...settings import write_whole
 
-COMPARISON = "comparison"
+COMPARISON, SEARCHES = "comparison", "search_comparison"
 
 
 def read_document(path: str) -> Json:
@@ -51,6 +51,10 @@ def with_other_machine(document: Json, path: str) -> Json:
     ClalignError
         The other is not readable, or ran another job.
     """
+    if document["kind"] == SEARCHES:
+        from clalign.labs.search_comparison import merged
+
+        return merged(document, read_document(path), Path(path).stem)
     return merge_comparisons([document, read_comparison(path)])
 
 

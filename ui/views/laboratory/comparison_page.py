@@ -1,23 +1,26 @@
-"""The same job on several devices: choice of devices, and size of the job."""
+"""The same job on several devices: choice of devices, and of the job, a random one or a search of the user."""
 
 from __future__ import annotations
 
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
+from clalign.engines.engine import engine_for_spec
 from clalign.labs.device_comparison import MAX_NODES, MAX_RESIDUES, BenchSpec
 from clalign.values.documents import JobRequest
+from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models import device_words
 from ...models.laboratory.lab_view import LabView
+from ...models.results.scripts import as_command
 from ...models.workspace import Workspace
 from ..widgets.flow import Flow
-from ..widgets.parts import clear_layout, label
+from ..widgets.parts import ElidedLabel, clear_layout, label, row
 from .lab_page import NUMBER_WIDTH, LabPage, whole_number
 
 
-class ComparisonPage(LabPage):
-    """Shows the view of a comparison."""
+class DevicesPage(LabPage):
+    """Shows measurements of the devices that are ticked."""
 
     def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__(
@@ -29,17 +32,16 @@ class ComparisonPage(LabPage):
         self.show_devices()
 
     def _add_setup(self) -> None:
-        usual = BenchSpec()
-        self.nodes, self.residues = (QLineEdit(formatting.count(size)) for size in (usual.nodes, usual.residues))
         self.ticks: dict[str, QCheckBox] = {}
         self._devices = Flow(spacing=24)
         self._devices.setContentsMargins(12, 4, 12, 4)
         self.box.insertLayout(1, self._devices)
-        self.add_field("Nodes of the profile", self.nodes, NUMBER_WIDTH)
-        self.add_field("Residues", self.residues, NUMBER_WIDTH)
-        for field in (self.nodes, self.residues):
-            field.textChanged.connect(lambda: self.show_running())
+        self._add_job()
         self.add_together(self.stop_button, self.run_button)
+
+    def _add_job(self) -> None:
+        """Add the fields of the job to the setup."""
+        raise NotImplementedError
 
     def show_devices(self) -> None:
         """List the devices; ready ones are ticked."""
@@ -60,11 +62,52 @@ class ComparisonPage(LabPage):
             self._devices.addWidget(label("Looking for devices…", "muted"))
         self.show_running()
 
+    @property
+    def ticked(self) -> JobRequest:
+        """The ids of the chosen devices, as a field of the job."""
+        return {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
+
+
+class ComparisonPage(DevicesPage):
+    """Shows the view of a comparison by a random job."""
+
+    def _add_job(self) -> None:
+        usual = BenchSpec()
+        self.nodes, self.residues = (QLineEdit(formatting.count(size)) for size in (usual.nodes, usual.residues))
+        self.add_field("Nodes of the profile", self.nodes, NUMBER_WIDTH)
+        self.add_field("Residues", self.residues, NUMBER_WIDTH)
+        for field in (self.nodes, self.residues):
+            field.textChanged.connect(lambda: self.show_running())
+
     def job_request(self) -> tuple[JobRequest, str]:
         asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
-        job: JobRequest = {"devices": [name for name, tick in self.ticks.items() if tick.isChecked()]}
+        job = self.ticked
         job |= {noun: whole_number(field, most) for noun, field, most in asked}
         for noun, _, most in asked:
             if not job[noun]:
                 return job, f"Give a number of {noun} from 1 to {formatting.count(most)}."
         return job, "" if job["devices"] else "Tick at least one device first."
+
+
+class SearchesPage(DevicesPage):
+    """Shows the view of a comparison by a search of the user."""
+
+    spec: Spec | None = None
+
+    def _add_job(self) -> None:
+        self._search = ElidedLabel("", middle=True)
+        self.box.insertLayout(1, row(self._search, margins=(12, 0, 12, 2)))
+
+    def show_search(self, spec: Spec | None) -> None:
+        """Compare by another search."""
+        self.spec = spec or self.spec
+        self._search.setText(as_command(self.spec) if self.spec is not None else "")
+        self.show_running()
+
+    def job_request(self) -> tuple[JobRequest, str]:
+        if self.spec is None:
+            return {}, "Show the results of a search, or fill in its form, and come back."
+        spec = {**self.spec.to_dict(), "device": "auto"}
+        engine = engine_for_spec(self.spec)
+        job = {**self.ticked, "of": engine.job, "spec": spec, "command": as_command(type(self.spec).from_dict(spec))}
+        return job, "" if len(job["devices"]) > 1 else "Tick at least two devices first."
