@@ -141,10 +141,17 @@ def has_meaning(option: dataclasses.Field[object], spec: type, values: Mapping[s
     return all(values.get(name, defaults[name]) in wanted for name, wanted in when.items())
 
 
-def options_of(spec: type[Spec]) -> list[dataclasses.Field[Any]]:
-    """Return the fields of a spec that have a flag, and do not belong to the opened files: those of its form."""
+def options_of(spec: type[Spec], given: Mapping[str, object] | None = None) -> list[dataclasses.Field[Any]]:
+    """Return the fields of a spec that have a flag, and do not belong to the opened files: those of its form.
+
+    Parameters
+    ----------
+    spec : type
+    given : mapping, optional
+        Values on which it depends what has a meaning; those that are not given have their defaults.
+    """
     found = (f for f in dataclasses.fields(spec) if "flag" in f.metadata and not f.metadata.get("of_file"))
-    return [f for f in found if has_meaning(f, spec, {})]
+    return [f for f in found if has_meaning(f, spec, given or {})]
 
 
 def flag_of(name: str, spec: type) -> str:

@@ -61,6 +61,7 @@ PARTS = {
         controller_name="search",
         commands=".plan7.commands:COMMANDS",
         examples="clalign.databases.examples:load_examples",
+        start_button=("Search with sequences…", "search.open_sequences", "phmmer: a profile is made of each query"),
         input_words="a search needs a profile (.hmm of HMMER2 or HMMER3) and sequences"
         " (FASTA, FASTQ, GenBank, Stockholm …)",
     ),

@@ -20,6 +20,7 @@ from .source_controller import SourceController
 if TYPE_CHECKING:
     from ..models.results.run_view import RunView
     from ..models.workspace import Offer, Source
+    from ..views.widgets.queries_sheet import QueriesSheet
     from ..views.widgets.spec_sheet import SpecSheet
 
 
@@ -50,6 +51,8 @@ class FormController(Controller):
         self.jobs, self.sources, self.locating = jobs, sources, locating
         self._sheet: SpecSheet | None = None
         self._options: Json = {}
+        self._pasted = ""
+        app.inspector.file_read.connect(self._take_pasted)
 
     def new_sheet(self, options: SpecFields) -> SpecSheet:
         """Create the sheet, filled in with options."""
@@ -100,6 +103,30 @@ class FormController(Controller):
 
         self._app.inspector.dry_run(engine_for_spec(spec).job, spec.to_dict(), show)
 
+    def search_with(self, path: str, **options: object) -> None:
+        """Open the sheet with a file as queries."""
+        self._app.workspace.take_as_queries(path, alone=path)
+        self.open_sheet(**options)
+
+    def open_with_queries(self, sheet: QueriesSheet) -> None:
+        """Propose queries, and keep those that are pasted into a sheet."""
+        self._app.workspace.propose_queries()
+        sheet.show_workspace()
+        sheet.paste_requested.connect(lambda text: self.take_queries("query", text))
+
+    def take_queries(self, name: str, text: str) -> bool:
+        """Keep sequences in FASTA as a file that will be the queries once it is read; return whether it was written."""
+        path = self.sources.keep_pasted(name, text)
+        if path:
+            self._pasted = path
+            self.sources.open_quietly([path])
+        return bool(path)
+
+    def _take_pasted(self, path: str) -> None:
+        if path == self._pasted:
+            self._pasted = ""
+            self._app.workspace.take_as_queries(path, alone="")
+
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""
         kept = [f for f in dataclasses.fields(spec) if f.name not in (*spec.inputs, *self.of_files)]
@@ -113,8 +140,8 @@ class FormController(Controller):
         self._app.window.sheets.close_sheet()
 
     def current_spec(self) -> Spec | None:
-        """Return the spec that the sheet would start with the chosen files."""
-        return None
+        """Return the spec that the sheet would start, if it is open."""
+        return self.sheet.spec if self.sheet is not None else None
 
     def offers(self, source: Source) -> list[Offer]:
         """Return the actions for an opened file."""

@@ -39,8 +39,6 @@ class PairController(FormController):
 
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)
-        self._pasted = ""
-        app.inspector.file_read.connect(self._take_pasted)
         self.locating.located.connect(self._fill_again)
 
     # --- starting ---
@@ -49,16 +47,9 @@ class PairController(FormController):
         """Create the sheet, with proposed queries."""
         from .sheet import PairSheet
 
-        self._app.workspace.propose_queries()
         sheet = PairSheet(self._app.workspace, options)
-        sheet.paste_requested.connect(self._keep_pasted)
+        self.open_with_queries(sheet)
         return sheet
-
-    def search_with(self, path: str) -> None:
-        """Open the sheet with a file as queries."""
-        space = self._app.workspace
-        space.take_as_queries(path, alone=path)
-        self.open_sheet()
 
     def search_with_chosen(self) -> None:
         """Open the sheet with the chosen sequences as queries."""
@@ -79,17 +70,6 @@ class PairController(FormController):
     def _choose(self, queries: str, targets: str) -> None:
         self.sources.open_quietly([queries, targets])
         self._app.workspace.expect(queries, targets)
-
-    def _keep_pasted(self, text: str) -> None:
-        path = self.sources.keep_pasted("query", text)
-        if path:
-            self._pasted = path
-            self.sources.open_quietly([path])
-
-    def _take_pasted(self, path: str) -> None:
-        if path == self._pasted:
-            self._pasted = ""
-            self._app.workspace.take_as_queries(path, alone="")
 
     def offers(self, source: Source) -> list[Offer]:
         return source_offers(source)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QWidget
-
 from clalign.engines.pairwise.estimate import estimate
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import PairwiseSpec
 
-from ... import theme
-from ...models.workspace import Notice, SourceKind, Workspace
-from ...views.widgets.choices import NarrowBox
-from ...views.widgets.option_form import FormLines, Options
-from ...views.widgets.parts import (
-    button,
-    label,
-    row,
-    stacked,
-)
-from ...views.widgets.small_sheets import SequenceField
-from ...views.widgets.spec_sheet import SpecSheet, estimate_words
+from ...models.workspace import Notice, Workspace
+from ...views.widgets.option_form import Options
+from ...views.widgets.parts import label
+from ...views.widgets.queries_sheet import QueriesSheet
+from ...views.widgets.spec_sheet import estimate_words
 from .form import PairForm
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
 
@@ -41,53 +31,17 @@ def scoring_words(spec: PairwiseSpec, is_nucleic: bool) -> str:
     return f"{matrix}; {costs} ({chosen.gaps_source})."
 
 
-class PairSheet(SpecSheet):
+class PairSheet(QueriesSheet):
     """Every query against every target."""
 
     form: PairForm
     spec: PairwiseSpec | None
-    paste_requested = Signal(str)
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
-        self.queries, self.targets = NarrowBox(), NarrowBox()
         self.scoring = label("", "muted", wrap=True)
         texts = ("Compare sequences", "Compare")
         super().__init__(workspace, PairForm(), options, texts, "Start the comparison (Ctrl+Shift+R)")
         self.form.box.insertWidget(1, self.scoring)
-
-    def _files(self) -> dict[str, tuple[str, QComboBox]]:
-        return {"queries": ("Queries", self.queries), "sequences": ("Targets", self.targets)}
-
-    def _add_lines(self, lines: FormLines) -> None:
-        self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
-        self.text = SequenceField("Query sequences")
-        self.text.setFont(theme.mono_font(9))
-        self.text.setFixedHeight(84)
-        self.use = button("Use as query", self._use_pasted, tip="Paste or type sequences first.")
-        self.use.setEnabled(False)
-        self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
-        self._paste = QWidget()
-        hint = label("FASTA or a plain sequence; saved as a file.", "muted")
-        self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
-        self._paste.hide()
-        lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about
-        lines.grid.addWidget(self._paste, 2, 1, 1, 2)
-
-    def _toggle_paste(self) -> None:
-        self._paste.setVisible(self._paste.isHidden())
-        if not self._paste.isHidden():
-            self.text.setFocus()
-        self.resized.emit()
-
-    def _use_pasted(self) -> None:
-        self.paste_requested.emit(self.text.fasta("query"))
-
-    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
-        """List the open files; the first entry asks for queries while none are chosen."""
-        super().fill_files(box, kind, path)
-        if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
-            box.insertItem(0, "Choose, open or paste queries", "")
-            box.setCurrentIndex(0)
 
     def show_workspace(self) -> None:
         """List files and devices, and the matrices that fit."""

@@ -8,6 +8,7 @@ from ...services.commands import (
     Elsewhere,
     no_alignment,
     no_devices,
+    no_hit,
     no_rows,
 )
 from .profile_controller import ProfileController
@@ -42,6 +43,13 @@ COMMANDS = (
     Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),
     Command("search.run", "Run search…", "Run", "Ctrl+R", "play",
             tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
+    Command("search.open_sequences", "Search with sequences (phmmer)…", "Run", "", "magnify-scan",
+            tip="Of each query a profile is made with a substitution matrix, and searched with", before="stop_job"),
+    Command("search.search_with_hit", "Search with this sequence…", "", "", "magnify-scan", no_hit,
+            "Opens the sheet of a search with sequences, with the whole sequence of the selected hit", before="stop_job"),
+    Command("search.search_with_row", "Search with the sequence of this row…", "Alignment", "", "magnify-scan", no_rows,
+            "Opens the sheet of a search with sequences, with that of the cursor's row", separator=True,
+            before="devices.focus_devices"),
     Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Devices", "F7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",

@@ -20,12 +20,18 @@ FOUND = "sequences (in a scan: profiles)"
 
 
 class SearchForm(OptionForm):
-    """The options, with presets of the filters."""
+    """The options, with presets of the filters.
+
+    Parameters
+    ----------
+    direction : str
+        Of the search, on which it depends which options there are.
+    """
 
     beside: ClassVar[Mapping[str, str]] = {"cutoff": "evalue"}
 
-    def __init__(self) -> None:
-        super().__init__(SearchSpec, FOUND)
+    def __init__(self, direction: str = "search") -> None:
+        super().__init__(SearchSpec, FOUND, {"direction": direction})
         self._usual = {name: field.default for name, field in self._fields.items() if name in PRESET_FIELDS}
         self._has_hmmer3 = False
         self.presets = self._preset_box()
@@ -60,7 +66,8 @@ class SearchForm(OptionForm):
 
     def _show_replaced(self) -> None:
         """Disable options that others override."""
-        given = [name for name in REPLACED if self._is_set(name)] if self._has_hmmer3 else []
+        names = [name for name in REPLACED if name in self._fields]
+        given = [name for name in names if self._is_set(name)] if self._has_hmmer3 else []
         replaced = replaced_by(given)
         for name in self._fields:
             other = replaced.get(name)

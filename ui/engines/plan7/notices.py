@@ -26,6 +26,16 @@ def notices(profiles: Source | None, sequences: Source | None, device: Device | 
     return found + device_notices(device)
 
 
+def sequence_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
+    """Return notices about sequences, device, and what a profile can be made of: proteins only."""
+    found = [
+        Notice("stop", f"{source.name} holds nucleic acids: a search with sequences compares proteins.", True)
+        for source in (queries, targets)
+        if source is not None and source.state == "ready" and source.alphabet_found in ("dna", "rna")
+    ]
+    return found + device_notices(device)
+
+
 def _without_statistics(profiles: Source) -> list[str]:
     found = [card for card in profiles.cards if card["origin"] == "hmmer3" and not card.get("calibration3")]
     return [card["name"] for card in found]
@@ -85,6 +95,9 @@ def source_offers(source: Source) -> list[Offer]:
         search = Offer("Search with this alignment…", "search.building.build", (True,),
                        f"{_BUILD} open the search sheet", said=said, is_primary=True)  # fmt: skip
         return [search, Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")]
+    if source.kind == "sequences" and source.alphabet_found not in ("dna", "rna"):
+        tip = "A profile is made of each of them, and searched with (phmmer)"
+        return [Offer("Search with these sequences…", "search.search_with", tip=tip, place="foot")]
     if source.kind != "profiles":
         return []
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,10 +11,13 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
-from ...models.results.scripts import as_command
+from ... import formatting
+from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
+from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
+from ...services.job_controller import free_path
 from .building_controller import BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
@@ -23,7 +27,7 @@ from .profile_controller import ProfileController
 if TYPE_CHECKING:
     from ...models.results.run_view import RunView
     from ...views.results.results_page import ResultsPage
-    from .sheet import RunSheet
+    from ...views.widgets.spec_sheet import SpecSheet
 
 
 class SearchController(FormController):
@@ -37,6 +41,8 @@ class SearchController(FormController):
         self.profiles, self.filters = ProfileController(app, self), FunnelController(app)
         self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)
         self.building.built.connect(self.profiles.open_profile)
+        self._written = ""
+        app.queue.job_ended.connect(self._take_written)
         self.jobs.advisers.append(self.calibrating.ways)
         self.sources.runs.append(self._offer)
 
@@ -62,15 +68,58 @@ class SearchController(FormController):
     def offers(self, source: Source) -> list[Offer]:
         return source_offers(source)
 
-    def new_sheet(self, options: SpecFields) -> RunSheet:
-        """Create the sheet, which starts by itself for an example."""
-        from .sheet import RunSheet
+    def new_sheet(self, options: SpecFields) -> SpecSheet:
+        """Create the sheet of a direction; that for profiles starts by itself for an example."""
+        from .sheet import RunSheet, SequencesSheet
 
+        if options.get("direction") in ("sequence", "rounds"):
+            queries = SequencesSheet(self._app.workspace, options)
+            self.open_with_queries(queries)
+            return queries
         sheet = RunSheet(self._app.workspace, options)
         sheet.action_requested.connect(self._take_advice)
         if self._app.settings.preferences.run_examples and self._is_example():
             sheet.run_when_ready(self._is_example)
         return sheet
+
+    def open_sequences(self) -> None:
+        """Open the sheet for a search with sequences."""
+        self.open_sheet(direction="sequence")
+
+    def search_with(self, path: str, **options: object) -> None:
+        """Open the sheet with a file of sequences as queries."""
+        super().search_with(path, direction="sequence", **options)
+
+    def search_with_row(self) -> None:
+        """Open the sheet with the sequence of the cursor's row in the alignment in view."""
+        rows = self._app.findChild(AlignmentController)
+        panel = rows.panel if rows is not None else None
+        if panel is not None:
+            view = panel.view
+            row = view.row_at(view.cursor[0])
+            letters = bytes(view.alignment.cells[row]).decode("latin-1")
+            self._search_with_text(view.alignment.names[row], re.sub(r"[^A-Za-z*]", "", letters))
+
+    def _search_with_text(self, name: str, letters: str) -> None:
+        if self.take_queries(name, f">{name}\n{letters}\n"):
+            self.open_sequences()
+
+    def search_with_hit(self) -> None:
+        """Have the sequence of the hit in view written, whole, and open the sheet with it."""
+        page = self._app.page
+        hit = page.run.hit if page is not None else None
+        if page is None or hit is None:
+            return
+        folder = self._app.settings.data / "pasted"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._written = str(free_path(folder / (formatting.file_words(hit.name).strip("._") or "hit"), ".fasta"))
+        self.jobs.export(str(page.run.path), "fasta", self._written, [hit.id])
+
+    def _take_written(self, item: JobItem) -> None:
+        if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
+            self._pasted = self._written
+            self.sources.open_quietly([self._written])
+            self.open_sequences()
 
     @property
     def options(self) -> SpecFields:
@@ -95,31 +144,28 @@ class SearchController(FormController):
             self.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
 
     def current_spec(self) -> Spec | None:
-        """Return a search with the chosen files at the default options."""
-        space = self._app.workspace
-        if space.profiles is None or space.sequences is None:
-            return None
+        """Return the search of the sheet, or else one with the chosen files at the default options."""
+        space, asked = self._app.workspace, super().current_spec()
+        if asked is not None or space.profiles is None or space.sequences is None:
+            return asked
         return SearchSpec(space.profiles.path, space.sequences.path, space.device_id)
 
     def open_inputs(self, spec: Spec) -> None:
         if isinstance(spec, SearchSpec):
             self.sources.open_quietly([spec.profiles, spec.targets])
+            if spec.has_sequences:
+                self._app.workspace.expect(spec.profiles, spec.targets)
+                return
             for path in (spec.profiles, spec.targets):
                 self._app.workspace.choose(path)
 
     def edit_run(self, run: RunView, **changes: object) -> None:
-        if isinstance(run.spec, SearchSpec) and run.spec.has_sequences:  # the sheet has only profiles to choose from
-            self._app.notify("note", f"A search with sequences is started on the command line: {as_command(run.spec)}")
-        else:
-            super().edit_run(run, **changes)
+        if isinstance(run.spec, SearchSpec):
+            super().edit_run(run, direction=run.spec.direction, **changes)
 
     def search_wider(self, run: RunView) -> None:
-        spec = run.facts["spec"]
-        if spec.get("direction") in ("sequence", "rounds"):
-            self.edit_run(run)
-            return
-        self.sources.open_quietly([spec["profiles"], spec["targets"]])
-        self.open_sheet(evalue=spec["evalue"] * 10, score=None, cutoff="none", direction=spec.get("direction"))
+        if isinstance(run.spec, SearchSpec):
+            self.edit_run(run, evalue=run.spec.evalue * 10, score=None, cutoff="none")
 
     def open_example(self, example: Example) -> None:
         """Open a bundled example and fill the sheet in, or show its profile if that is all it has."""

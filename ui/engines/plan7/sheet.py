@@ -1,4 +1,4 @@
-"""The sheet for a search with profiles."""
+"""The sheets for a search with profiles, and for one with sequences."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from clalign.values.documents import Card
 from clalign.values.specs import REPORT, Spec
 
 from ... import formatting
-from ...models.workspace import Notice, Workspace
+from ...models.workspace import Notice, Workspace, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import Options
 from ...views.widgets.parts import button, notice_row
+from ...views.widgets.queries_sheet import QueriesSheet
 from ...views.widgets.spec_sheet import SpecSheet, estimate_words
 from .form import SearchForm
-from .notices import has_hmmer3, notices, reason_not_to_run
+from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
 
 DIRECTIONS = (
     ("search", "sequences for each profile (search)"),
@@ -88,6 +89,43 @@ class RunSheet(SpecSheet):
         models = [(card["origin"], card["length"]) for card in space.profiles.cards]
         cells = float(sum(length for _, length in models)) * space.sequences.report["n_residues"]
         return estimate_words(estimate(models, cells, self.spec, [space.device]))
+
+
+class SequencesSheet(QueriesSheet):
+    """A search with sequences, of each of which a profile is made."""
+
+    form: SearchForm
+
+    def __init__(self, workspace: Workspace, options: Options) -> None:
+        form = SearchForm("sequence")
+        form.offer_presets(True)
+        super().__init__(workspace, form, options, ("Search with sequences", "Run search"), "Start the search (Ctrl+R)")
+
+    def _filled_spec(self, values: Options) -> Spec | None:
+        space = self.workspace
+        if not space.queries or not space.sequences:
+            return None
+        given = {"profiles": space.queries.path, "targets": space.sequences.path, "device": space.device_id,
+                 "direction": "sequence", "alphabet": space.sequences.alphabet}  # fmt: skip
+        return ENGINE.spec_of({**given, **values})
+
+    def _input_notices(self) -> list[Notice]:
+        return sequence_notices(self.workspace.queries, self.workspace.sequences, self.workspace.known_device)
+
+    def _obstacle(self) -> str:
+        files = self.workspace.queries, self.workspace.sequences
+        return reason_not_to_start(files, "Choose queries and targets first.", self._input_notices())
+
+    def _estimate(self) -> str:
+        queries, targets = self.workspace.queries, self.workspace.sequences
+        if not queries or not targets or not queries.report or not targets.report:
+            return ""
+        if not isinstance(self.spec, SearchSpec):
+            return ""
+        n, n_residues = int(queries.report["n_sequences"]), int(queries.report["n_residues"])
+        models = [("hmmer3", n_residues // max(1, n))] * n
+        cells = float(n_residues) * targets.report["n_residues"]
+        return estimate_words(estimate(models, cells, self.spec, [self.workspace.device]))
 
 
 def _common_cutoffs(cards: list[Card]) -> dict[str, float]:

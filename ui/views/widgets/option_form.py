@@ -87,6 +87,8 @@ class OptionForm(QWidget):
         A `Spec`, whose fields describe their entries with `clalign.values.specs.option`.
     found : str
         What is found, in the words of the tooltips.
+    given : dict, optional
+        Values of other fields, on which it depends what has a meaning.
     """
 
     changed = Signal()
@@ -95,9 +97,9 @@ class OptionForm(QWidget):
     beside: ClassVar[Mapping[str, str]] = {}
     """Options that share a line with another one, by its name."""
 
-    def __init__(self, spec: type[Spec], found: str) -> None:
+    def __init__(self, spec: type[Spec], found: str, given: Options | None = None) -> None:
         super().__init__()
-        self._fields, self._found = {field.name: field for field in options_of(spec)}, found
+        self._fields, self._found = {field.name: field for field in options_of(spec, given)}, found
         self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields.values() if field.metadata.get("first")]
         self._rest = [field for field in self._fields.values() if field not in first]
@@ -129,11 +131,12 @@ class OptionForm(QWidget):
             self.editors[field.name] = editor = self._editor(field)
             editor.setToolTip(self._tip(field))
             editor.setAccessibleName(field.metadata["label"])
-        for place, field in enumerate(field for field in fields if field.name not in self.beside.values()):
+        beside = {name: other for name, other in self.beside.items() if name in self._fields}
+        for place, field in enumerate(field for field in fields if field.name not in beside.values()):
             shown: QWidget = self.editors[field.name]
-            if field.name in self.beside:
+            if field.name in beside:
                 shown = QWidget()
-                shown.setLayout(row((self.editors[field.name], 2), (self.editors[self.beside[field.name]], 1)))
+                shown.setLayout(row((self.editors[field.name], 2), (self.editors[beside[field.name]], 1)))
             made.add(place, field.metadata["label"], shown).setToolTip(self._tip(field))
             if heading := field.metadata.get("file"):
                 opens = IconButton("folder-open-outline", heading, partial(self._ask_file, field.name, heading))

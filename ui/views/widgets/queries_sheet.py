@@ -1,0 +1,60 @@
+"""Base of the sheets that search with sequences, which are opened or pasted."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from ... import theme
+from ...models.workspace import SourceKind, Workspace
+from .choices import NarrowBox
+from .option_form import FormLines, OptionForm, Options
+from .parts import button, label, row, stacked
+from .small_sheets import SequenceField
+from .spec_sheet import SpecSheet
+
+
+class QueriesSheet(SpecSheet):
+    """Queries against targets, both of them sequences."""
+
+    paste_requested = Signal(str)
+
+    def __init__(
+        self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str], tip: str
+    ) -> None:
+        self.queries, self.targets = NarrowBox(), NarrowBox()
+        super().__init__(workspace, form, options, texts, tip)
+
+    def _files(self) -> dict[str, tuple[str, QComboBox]]:
+        return {"queries": ("Queries", self.queries), "sequences": ("Targets", self.targets)}
+
+    def _add_lines(self, lines: FormLines) -> None:
+        self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
+        self.text = SequenceField("Query sequences")
+        self.text.setFont(theme.mono_font(9))
+        self.text.setFixedHeight(84)
+        self.use = button("Use as query", self._use_pasted, tip="Paste or type sequences first.")
+        self.use.setEnabled(False)
+        self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
+        self._paste = QWidget()
+        hint = label("FASTA or a plain sequence; saved as a file.", "muted")
+        self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
+        self._paste.hide()
+        lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about
+        lines.grid.addWidget(self._paste, 2, 1, 1, 2)
+
+    def _toggle_paste(self) -> None:
+        self._paste.setVisible(self._paste.isHidden())
+        if not self._paste.isHidden():
+            self.text.setFocus()
+        self.resized.emit()
+
+    def _use_pasted(self) -> None:
+        self.paste_requested.emit(self.text.fasta("query"))
+
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+        """List the open files; the first entry asks for queries while none are chosen."""
+        super().fill_files(box, kind, path)
+        if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
+            box.insertItem(0, "Choose, open or paste queries", "")
+            box.setCurrentIndex(0)
