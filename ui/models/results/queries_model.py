@@ -93,6 +93,11 @@ class QueriesModel(TextTable):
         elif self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(COLUMNS) - 1))
 
+    def set_noun(self, noun: str) -> None:
+        """Call a query by another noun."""
+        self.columns = (replace(self.columns[0], title=noun), *self.columns[1:])
+        self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, 0)
+
     @property
     def copied(self) -> Sequence[TextColumn]:
         """The columns of the table as text: all but the small curves."""

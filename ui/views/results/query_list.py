@@ -153,7 +153,9 @@ class QueryList(NameList):
         self.show_choice()
 
     def show_queries(self) -> None:
-        """List the queries of the run, as soon as they are known."""
+        """List the queries of the run, as soon as they are known, and what they are called."""
+        self.model.set_noun(self.run.noun)
+        self.field.setPlaceholderText(f"Filter {self.run.nouns.lower()}")
         self.list_cards(self.run.cards)
         self.all.setVisible(bool(self.run.all_words))
         self.show_found()
