@@ -7,8 +7,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.building.rows import DigitalRows, members
-from clalign.building.sums import compensated_sum
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
+from clalign.values.sums import compensated_sum
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float32]

@@ -284,4 +284,3 @@ SEARCHES = SearchComparison(
     needed=("job", "devices"),
     experiments=(TIMES, _Searches("speed", "Speed", "", COLUMNS, _speeds, lambda document: document["devices"])),
 )
-

@@ -25,7 +25,13 @@ OTHER = Device("9:9", "Other card", "gpu", health="ready")
 def compare(devices: list[str], listener: Any = lambda event: None) -> dict[str, Any]:
     """Do the job of the window in this process."""
     spec = {"profiles": str(MOTIF.profiles), "targets": str(MOTIF.targets)}
-    request = {"job": "compare_searches", "of": "search", "spec": spec, "devices": devices, "command": "clalign hmmsearch"}
+    request = {
+        "job": "compare_searches",
+        "of": "search",
+        "spec": spec,
+        "devices": devices,
+        "command": "clalign hmmsearch",
+    }
     found = worker._job_named("compare_searches", Devices())(request, Job(listener))
     document: dict[str, Any] = found[SEARCHES.kind]
     return document
