@@ -18,17 +18,30 @@
      begins      int[n][3]                       out: first residue and node of the alignment, counted from 0, and where
                                                  its text begins; -1 there on overflow
      states, posteriors   uchar[]           out: state and posterior probability of each step of the alignment
+     certainty   float[]                         out, instead of `posteriors`: from where the text of an envelope begins,
+                                                 the posterior probability of each residue, be it aligned or outside
 
    Macros
      LANES, LANE_BACKEND   see common/simd4.h
+     CERTAINTY             1: `certainty` is asked for
      SABOTAGE              1 plants a fault, for the test of the tests
 
    Geometry: see common/simd4.h; teams take their problems from a counter and run as far as the longest of them. */
 
 #include "common/local_rows.h"
 
+#ifndef CERTAINTY
+#define CERTAINTY 0
+#endif
+
 #ifndef SABOTAGE
 #define SABOTAGE 0
+#endif
+
+#if CERTAINTY
+typedef __global float *posteriors_t;
+#else
+typedef __global uchar *posteriors_t;
 #endif
 
 /* Where M came from (two bits); I from I, D from D. */
@@ -122,8 +135,8 @@ CALL uchar digit(float posterior)
 }
 
 /* Go back from the match state at `at` (striped order) of a row. The text ends before `end`; returns where it begins.
-   `start` gets the first residue and node, counted from 0. */
-CALL int alignment_traceback(const trace_t *t, int x, int at, __global uchar *states, __global uchar *posteriors,
+   `start` gets the first residue and node, counted from 0. Certainties are written from the first residue on. */
+CALL int alignment_traceback(const trace_t *t, int x, int at, __global uchar *states, posteriors_t posteriors,
                              int end, int *start)
 {
     int q = at / 4, lane = at % 4, k = lane * t->vectors + q + 1, state = BEST_FROM_M;
@@ -136,14 +149,20 @@ CALL int alignment_traceback(const trace_t *t, int x, int at, __global uchar *st
         end--;
         if (state == BEST_FROM_D) {
             states[end] = 'D';
+#if !CERTAINTY
             posteriors[end] = '.';
+#endif
             state = cell & BEST_D_FROM_D ? BEST_FROM_D : BEST_FROM_M;
             k--;
             continue;
         }
         const float pair = state == BEST_FROM_M ? t->pairs_m[here] : t->pairs_i[here];
         states[end] = state == BEST_FROM_M ? 'M' : 'I';
+#if CERTAINTY
+        posteriors[x - 1] = pair * SLOT(slots, x, SLOT_B);
+#else
         posteriors[end] = digit(pair * SLOT(slots, x, SLOT_B));
+#endif
         x--;
         if (state == BEST_FROM_I) {
             state = cell & BEST_I_FROM_I ? BEST_FROM_I : BEST_FROM_M;
@@ -190,7 +209,8 @@ CALL reals backward_products(const team_t *team, const targets_t *t, grid m, gri
 /* What the alignments and the composition need of all rows. */
 typedef struct { per_lane_t factor, best, exit_row, exit_at, used_n, used_c; } aligned_t;
 
-/* The sums of all rows; what a product must be multiplied by is left in the slot of B. */
+/* The sums of all rows; what a product must be multiplied by is left in the slot of B, and for `CERTAINTY` the posterior
+   probabilities of N and C in theirs. */
 CALL aligned_t align(const team_t *team, const targets_t *t, sums_t sums, grid pairs_m, grid pairs_i, cells_t cells,
                      slots_t slots, reals factor)
 {
@@ -213,6 +233,10 @@ CALL aligned_t align(const team_t *team, const targets_t *t, sums_t sums, grid p
         const reals stays = c + posterior_c;
         const masks leaves = inside & (stays <= e);
         slot[SLOT_AT(SLOT_B)] = GATHER(by);
+        if (CERTAINTY) {
+            slot[SLOT_AT(SLOT_N)] = GATHER(posterior_n);
+            slot[SLOT_AT(SLOT_C)] = GATHER(posterior_c);
+        }
         c = inside ? LARGER(stays, e) : c;
         exit_row = leaves ? (reals)((float)x) : exit_row;
         exit_at = leaves ? at : exit_at;
@@ -254,7 +278,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
              table_t emissions, const int most_vectors, const ulong room, const int longest,
              __global const uchar *residues, const int n_kinds, __global uint *next, grid rows, grid pairs,
              cells_t cells, slots_t slots, __global float *scores, __global float *ratios, __global int *begins,
-             __global uchar *states, __global uchar *posteriors)
+             __global uchar *states, posteriors_t posteriors)
 {
     DECLARE_TEAM(team);
     grid m = rows + TEAM_NUMBER * VEC(8 * most_vectors) + FIRST_LANE;
@@ -287,9 +311,18 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
                                    RAW_CELLS(cells, s), team.vectors};
             int start[2] = {0, 0};
             const int exit_row = (int)OF_PROBLEM(a.exit_row, s), at = (int)OF_PROBLEM(a.exit_at, s);
+#if CERTAINTY
+            const posteriors_t own = posteriors + text_at[place];
+#else
+            const posteriors_t own = posteriors;
+#endif
             begins[3 * place + 2] = isfinite(OF_PROBLEM(a.factor, s))
-                ? alignment_traceback(&trace, exit_row, at, states, posteriors, text_at[place + 1], start)
+                ? alignment_traceback(&trace, exit_row, at, states, own, text_at[place + 1], start)
                 : -1;
+#if CERTAINTY
+            for (int x = 1; x <= start[0]; x++) own[x - 1] = SLOT(trace.slots, x, SLOT_N);
+            for (int x = exit_row + 1; x <= t.length[s]; x++) own[x - 1] = SLOT(trace.slots, x, SLOT_C);
+#endif
             begins[3 * place] = start[0];
             begins[3 * place + 1] = start[1];
             scores[2 * place] = t.score[s];

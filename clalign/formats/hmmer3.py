@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from clalign.common.exponentials import exponential
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer2 import HINT, MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
 from clalign.formats.numbers import finite, whole
@@ -46,27 +47,6 @@ _PLACES, _POWERS = [1, 2, 4, 5, 6, 7, 8], 10.0 ** np.arange(6, -1, -1)
 _STATISTICS = {"a": {"VLAMBDA", "VMU", "FTAU"}, "later": {"MSV", "VITERBI", "FORWARD"}}
 
 
-_POLYNOMIAL = tuple(float.fromhex(c) for c in ("0x1.c6af84b912394p-5", "0x1.ebfce50fac4f3p-3", "0x1.62e42ff0c52d6p-1"))
-
-
-def _exponential(logs: npt.NDArray[np.float64]) -> Floats:
-    """Return e to the power of each number, 0 for minus infinity, with the last bit that HMMER's C library gives.
-
-    On another last bit HMMER's random tracebacks would take other paths.
-
-    References
-    ----------
-    Tang, ACM Trans. Math. Softw. 15, 144-157 (1989): tables of powers and a short polynomial; here
-    with the 32 steps and the coefficients of Arm's optimized routines.
-    """
-    x = np.maximum(logs, -200.0).astype(np.float32).astype(np.float64) * (32 / np.log(2.0))
-    steps = np.rint(x)
-    r = (x - steps) / 32
-    c0, c1, c2 = _POLYNOMIAL
-    values = ((c0 * r + c1) * (r * r) + (c2 * r + 1.0)) * np.exp2(steps / 32)
-    return np.where(np.isneginf(logs), 0.0, values).astype(np.float32)
-
-
 class _Header(Struct):
     """The header lines of one record, as text with their line numbers."""
 
@@ -95,6 +75,8 @@ class _Lines(Struct):
     consensus: list[str] = field(default_factory=list)
     reference: list[str] = field(default_factory=list)
     structure: list[str] = field(default_factory=list)
+    mask: list[str] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
     following: list[npt.NDArray[np.float64]] = field(default_factory=list)
 
 
@@ -104,10 +86,11 @@ class _Nodes:
     def __init__(self, lines: _Lines) -> None:
         rows = [(lines.match, lines.insert, lines.transitions), *([lines.following] if lines.following else [])]
         self.match, self.insert, self.transitions = (
-            _exponential(-np.concatenate(parts)) for parts in zip(*rows, strict=True)
+            exponential(-np.concatenate(parts)) for parts in zip(*rows, strict=True)
         )
-        self.composition = None if lines.composition is None else _exponential(-np.array(lines.composition))
+        self.composition = None if lines.composition is None else exponential(-np.array(lines.composition))
         self.consensus, self.reference, self.structure = lines.consensus, lines.reference, lines.structure
+        self.mask, self.columns = lines.mask, lines.columns
 
 
 def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -> Hmm:
@@ -373,7 +356,7 @@ class _Record:
     def model(
         self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes, more_facts: dict[str, str]
     ) -> Hmm:
-        flags = {tag: self._is_yes(header, tag) for tag in ("RF", "CS", "CONS")}
+        flags = {tag: self._is_yes(header, tag) for tag in ("RF", "CS", "CONS", "MM")}
         derived = consensus_of(nodes.match, alphabet)
         return Hmm(
             # Like HMMER, take one word of each.
@@ -391,7 +374,17 @@ class _Record:
             calibration=None,
             settings=self._settings(header, version, nodes),
             facts=self._facts(header, version) | more_facts,
+            mask="".join(nodes.mask) if flags["MM"] else "",
+            columns=self._columns(nodes) if self._is_yes(header, "MAP") else None,
         )
+
+    def _columns(self, nodes: _Nodes) -> npt.NDArray[np.int32]:
+        try:
+            return np.array(nodes.columns, np.int32)
+        except (ValueError, OverflowError):
+            node = next((k for k, word in enumerate(nodes.columns) if whole(word) is None), 0)
+            reason = f"the column {quoted(nodes.columns[node])} of node {node + 1} is not a number."
+            raise self.error(reason, self.node_lines[node + 1] - 2) from None
 
     @staticmethod
     def _is_yes(header: _Header, tag: str) -> bool:
@@ -451,7 +444,9 @@ def _columns(version: str) -> list[str]:
 
 def _annotate(found: _Lines, rows: list[list[str]], columns: list[str]) -> None:
     """Add the annotation of nodes from the last columns of their lines."""
-    for name, kept in (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure)):
+    found.columns += [row[0] for row in rows]
+    marks = (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure), ("mm", found.mask))
+    for name, kept in marks:
         place = columns.index(name) if name in columns else None
         kept += ["-"] * len(rows) if place is None else [row[place][0] for row in rows]
 

@@ -127,10 +127,10 @@ class _Record:
             raise self.error(f"the {odd}")
         accession, description = (plain(self.string()) if flags & bit else "" for bit in (_ACC, _DESC))
         self._name, accession = self._name.split()[0], (accession.split() or [""])[0]
-        reference, _, consensus, structure, _ = (
+        reference, mask, consensus, structure, _ = (
             self.annotation(flags & bit, length) for bit in (_RF, _MMASK, _CONS, _CS, _CA)
         )
-        facts, effective, longest = self._facts(flags, length)
+        facts, effective, longest, columns = self._facts(flags, length)
         facts |= {ODD_SUM: str(odd)} if odd else {}
         statistics = self.reals(6, "score statistics")
         cutoffs = self.reals(6, "cutoffs")
@@ -142,19 +142,20 @@ class _Record:
             insert=insert, transitions=transitions, reference=reference, structure=structure,
             consensus=consensus if consensus and "-" not in consensus else consensus_of(match, alphabet),
             cutoffs=Cutoffs(*(pair if flags & bit else None for pair, bit in zip(pairs, (_GA, _TC, _NC), strict=True))),
-            calibration=None, facts=facts,
+            calibration=None, facts=facts, mask=mask, columns=columns,
             settings=Hmmer3Settings(
                 version="f", msv=msv, viterbi=viterbi, forward=forward, composition=composition,
                 max_length=longest, effective_n=effective,
             ),
         )  # fmt: skip
 
-    def _facts(self, flags: int, length: int) -> tuple[dict[str, str], float | None, int | None]:
-        """Return the other facts of a header, the effective number of sequences and the greatest length."""
+    def _facts(
+        self, flags: int, length: int
+    ) -> tuple[dict[str, str], float | None, int | None, npt.NDArray[np.int32] | None]:
+        """Return the other facts of a header, the effective number of sequences, the greatest length and the map."""
         history = re.sub(r"(?m)^\[?\d+\]?\s+", "", self.string())
         n, effective, longest, date = self.number(), float(self.reals(1, "counts")[0]), self.number(), self.string()
-        if flags & _MAP:
-            self.values("i4", length + 1)
+        columns = self.values("i4", length + 1)[1:] if flags & _MAP else None
         checksum = self.number("u4")
         if longest > MAX_LENGTH:
             raise self.error(f"MAXL is {longest:,}, which is not plausible")
@@ -167,7 +168,8 @@ class _Record:
             "history": "\n".join(map(plain, history.splitlines())),
         }
         facts = {name: text for name, text in given.items() if text}
-        return facts, float(f"{effective:f}") if effective > 0 else None, longest if longest > 0 else None
+        known = float(f"{effective:f}") if effective > 0 else None
+        return facts, known, longest if longest > 0 else None, columns
 
     def _statistics(self, found: Floats, facts: dict[str, str]) -> tuple[Calibration, Calibration, Calibration]:
         values = [_shortest(value) for value in found]

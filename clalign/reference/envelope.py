@@ -26,6 +26,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.reference.local_rows import (
+    MIN_NORMAL,
     ONE,
     Floats,
     backward_rows,
@@ -33,9 +34,9 @@ from clalign.reference.local_rows import (
     forward_rows,
     forward_score,
     single_hit,
-    times,
     total,
 )
+from clalign.reference.logarithms import aligned_by_logarithms
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Rescored
@@ -60,6 +61,7 @@ def rescore(
     profile: LocalProfile,
     odds: StripedOdds,
     check: Callable[[], None] = lambda: None,
+    is_whole: bool = False,
 ) -> Rescored | None:
     """Return what the residues of an envelope (uint8[Ld]) say, or None where single precision does not hold it.
 
@@ -75,22 +77,31 @@ def rescore(
         The profile, and `striped_odds` of it.
     check : callable
         May end a long computation.
+    is_whole : bool
+        Whether it is aligned as hmmalign does: numbers below the normal ones count, what single precision does not hold
+        is computed with logarithms (`clalign.reference.logarithms`), and the certainty of each residue is asked for.
     """
-    score, posterior = posterior_of(codes, length, odds, check)
+    least = np.float32(0) if is_whole else MIN_NORMAL
+    score, posterior = posterior_of(codes, length, odds, check, least)
     if posterior is None:
-        return None
+        return aligned_by_logarithms(codes, start, length, profile, check) if is_whole else None
     correct, path, posteriors = align(posterior, odds)
+    digits, certainty = "" if is_whole else posterior_text(path.states, posteriors), None
+    if is_whole:
+        first, certainty = path.residue_start, posterior.n[1:].copy()
+        aligned = np.array([value for state, value in zip(path.states, posteriors, strict=True) if state != "D"])
+        end = first + len(aligned)
+        certainty[first:end], certainty[end:] = aligned, posterior.c[end + 1 :]
     path = DomainPath(path.states, path.node_start, path.residue_start + start)
-    return Rescored(
-        score, composition(posterior, profile, odds), correct, path, posterior_text(path.states, posteriors)
-    )
+    return Rescored(score, composition(posterior, profile, odds), correct, path, digits, certainty)
 
 
 def posterior_of(
-    codes: npt.NDArray[np.uint8], length: int, odds: StripedOdds, check: Callable[[], None] = lambda: None
-) -> tuple[float, Posterior | None]:
+    codes: npt.NDArray[np.uint8], length: int, odds: StripedOdds, check: Callable[[], None] = lambda: None,
+    least: np.float32 = MIN_NORMAL,
+) -> tuple[float, Posterior | None]:  # fmt: skip
     """Return the Forward score of an envelope and its posterior probabilities, None where they overflow."""
-    ends = single_hit(length)
+    ends = single_hit(length, least)
     rows = list(forward_rows(codes, odds, ends, check))
     scales = np.array([row.scale for row in rows], np.float32)
     score = forward_score(rows[-1].c, scales, ends)
@@ -103,9 +114,10 @@ def posterior_of(
         for x in range(1, n_rows):
             forward, backward = rows[x], mirrored[x]
             by = factor * forward.scale
-            m[x], i[x] = times(times(forward.m, backward.m), by), times(times(forward.i, backward.i), by)
-            n[x] = times(times(times(rows[x - 1].n, backward.n), ends.loop), factor)
-            c[x] = times(times(times(rows[x - 1].c, backward.c), ends.loop), factor)
+            m[x] = ends.times(ends.times(forward.m, backward.m), by)
+            i[x] = ends.times(ends.times(forward.i, backward.i), by)
+            n[x] = ends.times(ends.times(ends.times(rows[x - 1].n, backward.n), ends.loop), factor)
+            c[x] = ends.times(ends.times(ends.times(rows[x - 1].c, backward.c), ends.loop), factor)
             factor = factor * (forward.scale / backward.scale)
     return score, Posterior(m, i, n, c) if np.isfinite(factor) else None
 

@@ -40,19 +40,19 @@ MAX_BEGIN = np.float32(1e16)
 """Once B of a Backward row is larger, Backward divides its rows by terms of its own."""
 
 MIN_NORMAL = np.finfo(np.float32).tiny
-"""Smaller numbers count as 0."""
+"""Smaller numbers count as 0 in searches; hmmalign keeps them."""
 
 ROWS_BETWEEN_CHECKS = 200
 
 ONE = np.float32(1)
 
 
-def normal(values: Any) -> Any:
+def normal(values: Any, least: np.float32 = MIN_NORMAL) -> Any:
     """Return numbers that are not negative with 0 for those below the normal ones, as HMMER has its processor do.
 
     It matters: what is too small next to a great score may be what a later one begins with.
     """
-    return values * (values >= MIN_NORMAL)
+    return values * (values >= least)
 
 
 def times(a: Any, b: Any) -> Any:
@@ -61,12 +61,24 @@ def times(a: Any, b: Any) -> Any:
 
 
 class Ends(Struct, frozen=True):
-    """Probabilities outside the model: `move` and `loop` of N, C and J, and from E to C and to J."""
+    """Probabilities outside the model: `move` and `loop` of N, C and J, and from E to C and to J.
+
+    Numbers below `least` count as 0.
+    """
 
     move: np.float32
     loop: np.float32
     e_to_c: np.float32
     e_to_j: np.float32
+    least: np.float32 = MIN_NORMAL
+
+    def normal(self, values: Any) -> Any:
+        """Return numbers with 0 for those that are too small."""
+        return normal(values, self.least)
+
+    def times(self, a: Any, b: Any) -> Any:
+        """Return products as `normal` has them."""
+        return self.normal(a * b)
 
 
 def multi_hit(length: int) -> Ends:
@@ -75,10 +87,10 @@ def multi_hit(length: int) -> Ends:
     return Ends(move, ONE - move, np.float32(0.5), np.float32(0.5))
 
 
-def single_hit(length: int) -> Ends:
+def single_hit(length: int, least: np.float32 = MIN_NORMAL) -> Ends:
     """Return the probabilities for one domain in a target of a length."""
     move = np.float32(2) / (np.float32(length) + np.float32(2))
-    return Ends(move, ONE - move, ONE, np.float32(0))
+    return Ends(move, ONE - move, ONE, np.float32(0), least)
 
 
 class Row(Struct, frozen=True):
@@ -121,20 +133,20 @@ def total(vectors: Floats) -> np.float32:
     return np.float32((lanes[0] + lanes[1]) + (lanes[2] + lanes[3]))
 
 
-def _further_rounds(d: Floats, entering: Floats, factors: Floats) -> None:
+def _further_rounds(d: Floats, entering: Floats, factors: Floats, ends: Ends) -> None:
     """Add to D what enters each lane from the others, in place (from the second lane before it on)."""
     for _ in range(LANES - 1):
         walk = np.concatenate([shift_up(entering)[None], factors])
-        chain = normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
+        chain = ends.normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
         d += chain[:-1]
         entering = chain[-1]
 
 
-def _further_rounds_back(d: Floats, entering: Floats, factors: Floats) -> None:
+def _further_rounds_back(d: Floats, entering: Floats, factors: Floats, ends: Ends) -> None:
     """Do the same against the direction of the nodes, where each step is paid before a node and not after it."""
     for _ in range(LANES - 1):
         walk = np.concatenate([shift_down(entering)[None], factors[::-1]])
-        chain = normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
+        chain = ends.normal(np.multiply.accumulate(walk, axis=0, dtype=np.float32))
         d += chain[:0:-1]
         entering = chain[-1]
 
@@ -147,24 +159,24 @@ def forward_start(odds: StripedOdds, ends: Ends) -> Row:
 
 def forward_next(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     """Return the row that follows on a residue with this letter code."""
-    m = times(row.b, odds.begin) + times(before(row.m), odds.mm)
-    m = m + times(before(row.i), odds.im) + times(before(row.d), odds.dm)
-    m = times(m, odds.emissions[code])
-    i = times(row.m, odds.mi) + times(row.i, odds.ii)
-    d = before(times(m, odds.md))
+    m = ends.times(row.b, odds.begin) + ends.times(before(row.m), odds.mm)
+    m = m + ends.times(before(row.i), odds.im) + ends.times(before(row.d), odds.dm)
+    m = ends.times(m, odds.emissions[code])
+    i = ends.times(row.m, odds.mi) + ends.times(row.i, odds.ii)
+    d = before(ends.times(m, odds.md))
     leaving = d[0].copy()
     d[0] = 0
     for q in range(len(d)):
         d[q] = leaving + d[q]
-        leaving = times(d[q], odds.dd[q])
-    _further_rounds(d, leaving, odds.dd)
+        leaving = ends.times(d[q], odds.dd[q])
+    _further_rounds(d, leaving, odds.dd, ends)
     e = total(np.concatenate([m, d]))
-    n = times(row.n, ends.loop)
-    c = times(row.c, ends.loop) + times(e, ends.e_to_c)
-    j = times(row.j, ends.loop) + times(e, ends.e_to_j)
-    b = times(j, ends.move) + times(n, ends.move)
+    n = ends.times(row.n, ends.loop)
+    c = ends.times(row.c, ends.loop) + ends.times(e, ends.e_to_c)
+    j = ends.times(row.j, ends.loop) + ends.times(e, ends.e_to_j)
+    b = ends.times(j, ends.move) + ends.times(n, ends.move)
     undivided = Row(m, i, d, n, e, j, b, c, ONE)
-    return undivided if e <= MAX_SUM else replace(_scaled(undivided, e), e=ONE)
+    return undivided if e <= MAX_SUM else replace(_scaled(undivided, e, ends), e=ONE)
 
 
 def forward_rows(
@@ -189,57 +201,57 @@ def forward_score(last: np.float32, scales: Floats, ends: Ends) -> float:
     return float(np.float32(float(logarithms) + math.log(ending))) if ending > 0 else -math.inf
 
 
-def _scaled(row: Row, scale: np.float32) -> Row:
+def _scaled(row: Row, scale: np.float32, ends: Ends) -> Row:
     if scale <= 1:
         return row
     r = ONE / scale
-    n, e, j, b, c = (normal(value / scale) for value in (row.n, row.e, row.j, row.b, row.c))
-    return Row(times(row.m, r), times(row.i, r), times(row.d, r), n, e, j, b, c, scale)
+    n, e, j, b, c = (ends.normal(value / scale) for value in (row.n, row.e, row.j, row.b, row.c))
+    return Row(ends.times(row.m, r), ends.times(row.i, r), ends.times(row.d, r), n, e, j, b, c, scale)
 
 
 def _backward_end(odds: StripedOdds, ends: Ends) -> Row:
     """Return row L before it is divided."""
     zero = np.float32(0)
-    e = times(ends.move, ends.e_to_c)
+    e = ends.times(ends.move, ends.e_to_c)
     d = np.full_like(odds.dd, e)
     leaving = shift_down(d[0])
     for q in range(len(d) - 1, -1, -1):
-        into_next = times(leaving, odds.dd[q])
+        into_next = ends.times(leaving, odds.dd[q])
         d[q] = d[q] + into_next
         leaving = d[q]
-    _further_rounds_back(d, into_next, odds.dd)
-    m = e + times(after(d), odds.md)
+    _further_rounds_back(d, into_next, odds.dd, ends)
+    m = e + ends.times(after(d), odds.md)
     return Row(m, np.zeros_like(m), d, zero, e, zero, zero, ends.move, ONE)
 
 
 def _backward_before(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     """Return the row before one whose residue has this letter code, before it is divided."""
-    emitted = times(row.m, odds.emissions[code])
+    emitted = ends.times(row.m, odds.emissions[code])
     following = after(emitted)
-    i = times(row.i, odds.ii) + times(following, after(odds.im))
-    d = times(following, after(odds.dm))
-    m = times(row.i, odds.mi) + times(following, after(odds.mm))
-    b = total(times(emitted, odds.begin)[::-1])
-    c = times(row.c, ends.loop)
-    j = times(b, ends.move) + times(row.j, ends.loop)
-    n = times(b, ends.move) + times(row.n, ends.loop)
-    e = times(c, ends.e_to_c) + times(j, ends.e_to_j)
+    i = ends.times(row.i, odds.ii) + ends.times(following, after(odds.im))
+    d = ends.times(following, after(odds.dm))
+    m = ends.times(row.i, odds.mi) + ends.times(following, after(odds.mm))
+    b = total(ends.times(emitted, odds.begin)[::-1])
+    c = ends.times(row.c, ends.loop)
+    j = ends.times(b, ends.move) + ends.times(row.j, ends.loop)
+    n = ends.times(b, ends.move) + ends.times(row.n, ends.loop)
+    e = ends.times(c, ends.e_to_c) + ends.times(j, ends.e_to_j)
     leaving = shift_down(d[0] + e)
     for q in range(len(d) - 1, -1, -1):
-        into_next = times(leaving, odds.dd[q])
+        into_next = ends.times(leaving, odds.dd[q])
         d[q] = d[q] + (into_next + e)
         leaving = d[q]
     m = m + e
-    _further_rounds_back(d, into_next, odds.dd)
-    m = m + times(after(d), odds.md)
+    _further_rounds_back(d, into_next, odds.dd, ends)
+    m = m + ends.times(after(d), odds.md)
     return Row(m, i, d, n, e, j, b, c, ONE)
 
 
 def _backward_start(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     """Return row 0, where only N and B are possible."""
     zero = np.float32(0)
-    b = total(times(times(row.m, odds.emissions[code]), odds.begin))
-    n = times(b, ends.move) + times(row.n, ends.loop)
+    b = total(ends.times(ends.times(row.m, odds.emissions[code]), odds.begin))
+    n = ends.times(b, ends.move) + ends.times(row.n, ends.loop)
     return Row(np.zeros_like(row.m), np.zeros_like(row.m), np.zeros_like(row.m), n, zero, zero, b, zero, ONE)
 
 
@@ -263,13 +275,13 @@ def backward_rows(
         May end a long computation.
     """
     own = False
-    row = _scaled(_backward_end(odds, ends), scales[-1])
+    row = _scaled(_backward_end(odds, ends), scales[-1], ends)
     yield row
     for x in range(len(codes) - 1, 0, -1):
         if x % ROWS_BETWEEN_CHECKS == 0:
             check()
         row = _backward_before(row, int(codes[x]), odds, ends)
         own = own or bool(row.b > MAX_BEGIN)
-        row = _scaled(row, (row.b if row.b > MAX_SUM else ONE) if own else scales[x])
+        row = _scaled(row, (row.b if row.b > MAX_SUM else ONE) if own else scales[x], ends)
         yield row
     yield _backward_start(row, int(codes[0]), odds, ends)

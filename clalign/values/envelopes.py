@@ -179,7 +179,10 @@ class Rescored(Struct, frozen=True):
     path : DomainPath
         From the first to the last match state; residues are those of the target.
     posterior : str
-        A digit for each step, see `Envelope`.
+        A digit for each step, see `Envelope`; empty with `certainty`.
+    certainty : float32[n] or None
+        Posterior probability of each residue in the state that the alignment gives it, outside the model, too; only of
+        alignments of whole sequences.
     """
 
     score: float
@@ -187,6 +190,7 @@ class Rescored(Struct, frozen=True):
     expected_correct: float
     path: DomainPath
     posterior: str
+    certainty: npt.NDArray[np.float32] | None = None
 
 
 class Resolved(Struct, frozen=True):

@@ -123,6 +123,11 @@ class Hmm(Struct, frozen=True):
     settings : Hmmer2Settings or Hmmer3Settings
     facts : dict
         Other header lines as text: date, number of sequences, checksum, commands.
+    mask : str
+        The MM annotation, one character a node; empty if the file has none. As `columns`, it is not kept with libraries
+        that are decoded once (`clalign.databases.profile_library`).
+    columns : int32[M] or None
+        The column of the alignment, from 1, that each node was made of.
     """
 
     name: str
@@ -139,6 +144,8 @@ class Hmm(Struct, frozen=True):
     calibration: Calibration | None
     settings: Hmmer2Settings | Hmmer3Settings
     facts: dict[str, str] = field(default_factory=dict)
+    mask: str = ""
+    columns: Ints | None = None
 
     def __repr__(self) -> str:
         return f"<Hmm {self.name}: {self.length} nodes, {self.alphabet.name}, {self.origin}>"

@@ -20,11 +20,16 @@
      LANES         4, 8, 16 or 32: lanes of a vector, with LANES / 4 problems side by side; or 4, 8 or 16 work-items
                    that work together, four to each problem
      LANE_BACKEND  see common/lanes.h; not set for vectors
+     SUBNORMAL     1 keeps numbers below the normal ones, which are else 0 (the build's options say so, too)
 
    Geometry: vectors: one work-item a core, work-groups of 1; else work-groups of LANES, as many as the device holds,
    with LANES * 4 bytes of local memory. */
 
 #pragma OPENCL FP_CONTRACT OFF
+
+#ifndef SUBNORMAL
+#define SUBNORMAL 0
+#endif
 
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable

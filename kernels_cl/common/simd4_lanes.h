@@ -64,12 +64,18 @@ typedef struct {
 #define RAW_CELLS(rows, s) ((__global const uchar *)(rows) - get_local_id(0) % 4)
 #define RAW_SLOTS(slots, s) (slots)
 
+#if SUBNORMAL
+#define DIVIDE "div.rn.f32"
+#else
+#define DIVIDE "div.rn.ftz.f32"
+#endif
+
 /* Rounded as on a CPU: the operator alone may be off by a few units in the last place. */
 CALL float divide(float a, float b)
 {
 #if LANE_BACKEND == 1
     float r;
-    asm("div.rn.ftz.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+    asm(DIVIDE " %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
     return r;
 #else
     const float q = a / b, corrected = q + fma(-q, b, a) / b;

@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.reference import local_rows
 from clalign.stages.hmmer3 import local_tables
-from clalign.stages.hmmer3.envelope import ENVELOPE, EnvelopeStage
+from clalign.stages.hmmer3.envelope import ENVELOPE, WHOLE, EnvelopeStage
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_profiles import LocalProfile
 from clalign.values.sequences import SequenceBatch
@@ -37,13 +36,14 @@ def parts_of(rng: np.random.Generator, batch: SequenceBatch) -> Parts:
 def is_same(a: Rescored | None, b: Rescored | None) -> bool:
     if a is None or b is None:
         return a is b
-    return np.array_equal(a.ratios, b.ratios) and msgspec.structs.replace(a, ratios=b.ratios) == b
+    same = np.array_equal(a.ratios, b.ratios) and np.array_equal(a.certainty, b.certainty)  # type: ignore[arg-type]
+    return same and msgspec.structs.replace(a, ratios=b.ratios, certainty=b.certainty) == b
 
 
 def differing(stage: EnvelopeStage, session: Session, parts: Parts, profiles: LocalProfile | RowProfiles) -> int:
     if isinstance(profiles, LocalProfile):
         profiles = RowProfiles.alone(profiles, len(parts.batch))
-    found, expected = session.run(stage, parts, profiles), ENVELOPE.reference(parts, profiles)
+    found, expected = session.run(stage, parts, profiles), stage.reference(parts, profiles)
     assert len(found) == len(expected) == len(parts)
     return sum(not is_same(a, b) for a, b in zip(found, expected, strict=True))
 
@@ -90,19 +90,48 @@ def test_a_domain_is_aligned_whole(any_session: Session) -> None:
     assert "*" in found.posterior
 
 
-def test_what_is_less_than_normal_numbers_is_nothing(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    """HMMER 3.3.2 counts it as 0, which shows where a domain follows on another that scores high."""
+def test_what_is_less_than_normal_numbers_is_nothing(session: Session) -> None:
+    """HMMER 3.3.2 counts it as 0, which shows where a domain follows on another that scores high; hmmalign does not."""
     profile = random_local_profile(np.random.default_rng(1), 60)
     domain = profile.hmm.consensus
     batch = SequenceBatch.from_texts([domain[15:] + domain[:45]])
     parts = Parts(batch, *(np.array([value], np.int32) for value in (0, 0, int(batch.lengths[0]))))
     assert differing(ENVELOPE, session, parts, profile) == 0
     (found,) = session.run(ENVELOPE, parts, RowProfiles.alone(profile, 1))
-    monkeypatch.setattr(local_rows, "MIN_NORMAL", np.float32(0))
-    (other,) = ENVELOPE.reference(parts, RowProfiles.alone(profile, 1))
+    assert differing(WHOLE, session, parts, profile) == 0
+    (other,) = session.run(WHOLE, parts, RowProfiles.alone(profile, 1))
     assert found is not None
     assert other is not None
     assert other.score - found.score > 1e-3
+
+
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
+def test_whole_sequences(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
+    """The certainty of each residue is that of the reference, and single steps have the digits of envelopes."""
+    rng = np.random.default_rng(31)
+    profile = random_local_profile(rng, 33)
+    parts = parts_of(rng, random_batch(rng, profile, 9, 80))
+    stage = EnvelopeStage(shape, **defines, **WHOLE.defines)
+    assert differing(stage, team_session, parts, profile) == 0
+    profiles = RowProfiles.alone(profile, len(parts.batch))
+    digits = []
+    for n, (whole, envelope) in enumerate(
+        zip(team_session.run(stage, parts, profiles), team_session.run(ENVELOPE, parts, profiles), strict=True)
+    ):
+        assert whole is not None
+        assert envelope is not None
+        assert whole.certainty is not None
+        assert whole.path == envelope.path
+        assert len(whole.certainty) == parts.lengths[n]
+        start = whole.path.residue_start - int(parts.first[n])
+        steps = iter(whole.certainty[start:].tolist())
+        digits.append("".join("." if state == "D" else digit_of(next(steps)) for state in whole.path.states))
+        assert digits[-1] == envelope.posterior
+    assert "5" in "".join(digits)
+
+
+def digit_of(posterior: float) -> str:
+    return "*" if posterior + 0.05 >= 1 else str(int((posterior + 0.05) * 10))
 
 
 def test_unusual_letters(session: Session) -> None:

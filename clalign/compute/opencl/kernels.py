@@ -29,6 +29,9 @@ getattr(cl, "_DEFAULT_INCLUDE_OPTIONS", []).clear()
 FLUSH = "-cl-denorms-are-zero"
 """Option by which subnormal numbers are 0, as in HMMER: scores depend on it where one domain outweighs others."""
 
+KEEPS_SUBNORMAL = "SUBNORMAL"
+"""Macro of programs that are built without it, for what HMMER computes with such numbers (hmmalign)."""
+
 _UNFLUSHED, _FLUSHED = b"mul.rn.f32", b"mul.rn.ftz.f32"
 
 _INCLUDE = re.compile(r'^#include "(common/[a-z0-9_]+\.h)"[ \t]*$', re.MULTILINE)
@@ -73,7 +76,8 @@ def with_headers(text: str, source: str) -> str:
 
 def options(defines: Mapping[str, object]) -> list[str]:
     """Return the compiler options for macros, in a fixed order; a name with a dash is an option itself."""
-    return [name if name[0] == "-" else f"-D{name}={value}" for name, value in sorted(defines.items())]
+    macros = [name if name[0] == "-" else f"-D{name}={value}" for name, value in sorted(defines.items())]
+    return macros if defines.get(KEEPS_SUBNORMAL) else [*macros, FLUSH]
 
 
 def sources_digest() -> str:
@@ -107,13 +111,13 @@ def is_kept(context: cl.Context, name: str, defines: Mapping[str, object]) -> bo
     """Return whether a program for the device of a context is in the cache, or is never stored there."""
     if defines.get("LANE_BACKEND") == 0:
         return True
-    return binaries.place_of(context.devices[0], assemble(name), [*options(defines), FLUSH]).exists()
+    return binaries.place_of(context.devices[0], assemble(name), options(defines)).exists()
 
 
 def _built(
     context: cl.Context, device_name: str, name: str, defines: Mapping[str, object], more: Sequence[str]
 ) -> cl.Program:
-    source, words = assemble(name), [*options(defines), FLUSH, *more]
+    source, words = assemble(name), [*options(defines), *more]
     place = binaries.place_of(context.devices[0], source, words)
     with tracing.span("look among kept programs", "building"):
         kept = None if more else binaries.find(context, place, words)  # a cached program has no log
@@ -124,7 +128,7 @@ def _built(
     try:
         with tracing.span("compile", "building"):
             program.build(options=words)
-        if not more:
+        if not more and FLUSH in words:
             program = _with_flushed_products(context, program, words)
     except cl.RuntimeError as error:
         raise KernelBuildError(device_name, f"{name}.cl", dict(defines), str(error)) from error

@@ -32,8 +32,8 @@ Answers = list[Rescored | None]
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int32]
-Written = tuple[Floats, Floats, Whole, Bytes, Bytes]
-"""The kernel's results for all parts: scores, ratios, begins, states and posteriors."""
+Written = tuple[Floats, Floats, Whole, Bytes, Bytes | Floats]
+"""The kernel's results for all parts: scores, ratios, begins, states, and posteriors or certainties."""
 
 _STATES, _DIGITS = (np.frombuffer(letters, np.uint8) for letters in (b"MID", b"0123456789*."))
 
@@ -46,10 +46,15 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
 
     name = "envelope"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether whole sequences are aligned as hmmalign does, see `clalign.reference.envelope.rescore`."""
+        return bool(self.defines.get("CERTAINTY"))
+
     def reference(self, batch: Parts, model: RowProfiles, check: Check = no_check) -> Answers:
         from clalign.reference.envelope import rescore
 
-        return [rescore(*part, check) for part in each_part(batch, model)]
+        return [rescore(*part, check, self.is_whole) for part in each_part(batch, model)]
 
     def start(self, session: KernelSession, batch: Parts, model: RowProfiles) -> Callable[[], Answers]:
         if not len(batch):
@@ -67,9 +72,10 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
                 "Search smaller parts of the file.",
             )
         text_at = np.concatenate([[0], ends]).astype(np.int32)
-        text = int(text_at[-1]), np.uint8
+        n_letters = int(text_at[-1])
         sizes: list[tuple[int, Any]] = [
-            (n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), text, text
+            (n * 2, np.float32), (n * len(kinds), np.float32), (n * 3, np.int32), (n_letters, np.uint8),
+            (n_letters, np.float32 if self.is_whole else np.uint8),
         ]  # fmt: skip
         out = [session.results(size * np.dtype(kind).itemsize) for size, kind in sizes]
         table, places = session.upload(part_table(batch)), [session.upload(each) for each in (text_at, of_part)]
@@ -87,7 +93,9 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
             written = scores, ratios, begins, states, posteriors
             done = np.setdiff1d(np.arange(n), left)
             _demand_possible(session, batch, model, text_at, done, written)
-            return complete(self, session, batch, model, rescored(batch, model, text_at, written), left)
+            answers = rescored(batch, model, text_at, written)
+            overflown = np.flatnonzero(begins[2::3] < 0).astype(np.int32) if self.is_whole else left[:0]
+            return complete(self, session, batch, model, answers, np.union1d(left, overflown))
 
         return collect
 
@@ -108,7 +116,9 @@ def _demand_possible(
     session.demand(all(np.isfinite(each).all() for each in numbers), "scores of envelopes that are not numbers")
     used = np.repeat(end - np.cumsum(end - begin), end - begin) + np.arange(int((end - begin).sum()))
     letters = states[used]
-    is_text = np.isin(letters, _STATES).all() and np.isin(posteriors[used], _DIGITS).all()
+    is_text = np.isin(letters, _STATES).all() and (
+        posteriors.dtype == np.float32 or np.isin(posteriors[used], _DIGITS).all()
+    )
     session.demand(is_text, "an alignment with invalid letters")
     of_part = np.repeat(np.arange(len(found)), end - begin)
     last_node = node + np.bincount(of_part[letters != _STATES[1]], minlength=len(found))
@@ -122,17 +132,25 @@ def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written)
     """Return the kernel's results for each part."""
     scores, ratios, begins, states, posteriors = written
     letters = letter_ratios(ratios.reshape(len(parts), -1), model.profiles[0].hmm.alphabet)
-    state_text, posterior_text = (text.tobytes().decode("ascii", "replace") for text in (states, posteriors))
+    is_certainty = posteriors.dtype == np.float32
+    state_text = states.tobytes().decode("ascii", "replace")
+    posterior_text = "" if is_certainty else posteriors.tobytes().decode("ascii", "replace")
     numbers, places = scores.reshape(-1, 2).tolist(), begins.reshape(-1, 3).tolist()
-    rows = zip(numbers, places, text_at[1:].tolist(), parts.first.tolist(), letters, strict=True)
+    bounds = zip(text_at[:-1].tolist(), text_at[1:].tolist(), parts.first.tolist(), parts.last.tolist(), strict=True)
     answers: Answers = []
-    for (score, correct), (residue, node, begin), end, first, ratio in rows:
+    for (score, correct), (residue, node, begin), (start, end, first, last), ratio in zip(
+        numbers, places, bounds, letters, strict=True
+    ):
         if begin < 0:
             answers.append(None)
             continue
         path = DomainPath(state_text[begin:end], node, first + residue)
-        answers.append(Rescored(score, ratio, correct, path, posterior_text[begin:end]))
+        certainty = posteriors[start : start + last - first] if is_certainty else None
+        answers.append(Rescored(score, ratio, correct, path, posterior_text[begin:end], certainty))
     return answers
 
 
 ENVELOPE = EnvelopeStage()
+
+WHOLE = EnvelopeStage(CERTAINTY=1, SUBNORMAL=1)
+"""The stage that aligns whole sequences as hmmalign does."""
