@@ -11,6 +11,7 @@ _WORDS = {
     "encode": "Preparing sequences",
     "rows": "Ordering rows",
     "search": "Searching",
+    "align": "Aligning",
     "training": "Learning from pairs",
     "pairs": "Comparing pairs",
     "annealing": "Merging columns",

@@ -1,10 +1,18 @@
-"""Spec of the calibration of HMMER2 profiles."""
+"""Specs of the calibration of HMMER2 profiles, and of the alignment of sequences to a profile."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from clalign.errors import OptionError
+from clalign.errors import OptionError, quoted
+from clalign.formats.row_forms import FORMS
+from clalign.values.alphabets import ALPHABETS
+
+ALIGNED_FORMS = (
+    "stockholm", "pfam", "a2m", "psiblast", "selex", "afa", "clustal", "clustallike", "phylip", "phylips",
+    *(form for form in FORMS if form not in ("stockholm", "a2m", "clustal", "phylip", "fasta")),
+)  # fmt: skip
+"""Formats of alignments to a profile: hmmalign's, written as it does, and others of ours."""
 
 MAX_SAMPLES, MAX_SAMPLE_LENGTH = 10_000_000, 100_000
 """Random sequences at most, and residues of each."""
@@ -44,3 +52,37 @@ class CalibrateSpec(Struct, frozen=True):
         if self.fixed is not None and not 1 <= self.fixed <= MAX_SAMPLE_LENGTH:
             hint = f"Give a length from 1 to {MAX_SAMPLE_LENGTH:,}."
             raise OptionError(f"The length of random sequences is {self.fixed:,}.", hint)
+
+
+class AlignSpec(Struct, frozen=True):
+    """How sequences are aligned to a profile; the defaults are those of hmmalign.
+
+    Attributes
+    ----------
+    alphabet : str
+        ``auto``, or ``amino``, ``dna`` or ``rna``, of which the profile must be.
+    form : str
+        Format of the sequences, ``auto`` by default.
+    out_form : str
+        Format of the alignment.
+    map_alignment : str
+        The alignment that the profile was built of, whose rows come first; empty for none.
+    trims : bool
+        Leave out residues before the first and after the last node.
+    has_no_inserts : bool
+        Leave out all residues that stand at no node.
+    """
+
+    alphabet: str = "auto"
+    form: str = "auto"
+    out_form: str = "stockholm"
+    map_alignment: str = ""
+    trims: bool = False
+    has_no_inserts: bool = False
+
+    def __post_init__(self) -> None:
+        if self.alphabet not in ("auto", *ALPHABETS):
+            raise OptionError(f"There is no alphabet {self.alphabet!r}.", f"Give one of: {', '.join(ALPHABETS)}.")
+        if self.out_form not in ALIGNED_FORMS:
+            hint = f"Give one of: {', '.join(ALIGNED_FORMS)}."
+            raise OptionError(f"{quoted(self.out_form)} is not a recognized format of alignments.", hint)

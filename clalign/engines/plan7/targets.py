@@ -172,11 +172,23 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
         bad = _rows_with(database, refused)
     if len(bad) and not spec.skip_bad:
         assert report is not None
-        raise _bad_record(spec, database, refused, bad, alphabet, report.format)
+        raise _bad_record(spec.targets, database, bad, alphabet, report.format, "Leave such records out with --skip_bad,")
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
     rows = np.union1d(long, bad) if len(long) else bad  # it loads another part of numpy, mostly for nothing
     return Skipped(rows, tuple(texts))
+
+
+def refuse_letters(path: str, database: SequenceDatabase, alphabet: Alphabet, report: InputReport) -> None:
+    """Refuse sequences of a file with characters that HMMER3 refuses in this alphabet.
+
+    Raises
+    ------
+    InputError
+        With the first of them.
+    """
+    if _may_be_bad(database, alphabet, report) and len(bad := _rows_with(database, refused_codes(alphabet))):
+        raise _bad_record(path, database, bad, alphabet, report.format, "Leave such records out,")
 
 
 def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
@@ -208,31 +220,26 @@ def _named(database: SequenceDatabase, rows: npt.NDArray[np.int64]) -> str:
 
 
 def _bad_record(
-    spec: SearchSpec,
-    database: SequenceDatabase,
-    refused: npt.NDArray[np.bool_],
-    rows: npt.NDArray[np.int64],
-    alphabet: Alphabet,
-    form: str,
+    path: str, database: SequenceDatabase, rows: npt.NDArray[np.int64], alphabet: Alphabet, form: str, advice: str
 ) -> InputError:
-    row = int(rows[np.argmin(database.order[rows])])
+    row, refused = int(rows[np.argmin(database.order[rows])]), refused_codes(alphabet)
     codes = database.residues(row)
     letter, name, line = decode(codes[refused[codes]][:1]), database.header(row)[0], None
-    if found := _first_refused(spec.targets, form, refused):
+    if found := _first_refused(path, form, refused):
         letter, name, line = found.letter, found.record, found.line
     what = f'"{letter}"' if letter != "?" or found else "a character"  # what is no letter has no code of its own
     more = f" ({len(rows):,} records hold such)" if len(rows) > 1 else ""
     return InputError(
-        spec.targets,
+        path,
         f'the record "{name}" holds {what}, which HMMER3 does not take in a sequence{more}.',
-        _hint_for_bad(database, alphabet),
+        _hint_for_bad(database, alphabet, advice),
         line,
     )
 
 
-def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet) -> str:
+def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet, advice: str) -> str:
     if alphabet.is_nucleic == database.alphabet.is_nucleic:
-        return "Leave such records out with --skip_bad, or correct the file."
+        return f"{advice} or correct the file."
     return f"The profile is for {alphabet.label}, but these sequences look like {database.alphabet.label}: take others."
 
 
