@@ -296,7 +296,8 @@ class AlignedRows:
         Parameters
         ----------
         is_strict : bool
-            Refuse annotation that fits no row or not all columns, which is left out otherwise.
+            Refuse annotation that fits no row or not all columns, which is left out otherwise; and return the rows in
+            the order in which the file first mentions them, as HMMER numbers them, and not in that of their letters.
 
         Raises
         ------
@@ -317,7 +318,9 @@ class AlignedRows:
             rows, texts = store.table(self.names)
             if texts.shape[1] == n_columns:
                 notes.residues[tag] = RowTexts(rows, texts)
-        return RowAlignment(cells, self.names, self.descriptions, notes)
+        found = RowAlignment(cells, self.names, self.descriptions, notes)
+        order = [self._numbers[name] for name in self._mentioned if name in self._numbers]
+        return found.reordered(order) if is_strict and order != sorted(order) else found
 
     def _refuse_odd(self, n_columns: int) -> None:
         """Refuse annotation that fits no row or not all columns."""

@@ -94,6 +94,18 @@ class RowAlignment(Struct, frozen=True, eq=False):
         """Number of columns."""
         return int(self.cells.shape[1])
 
+    def reordered(self, order: Sequence[int]) -> RowAlignment:
+        """Return the rows in another order, given the row that stands at each place."""
+        place_of = np.argsort(order)
+        residues = {}
+        for tag, texts in self.notes.residues.items():
+            places = place_of[texts.rows]
+            rising = np.argsort(places)
+            residues[tag] = RowTexts(places[rising], texts.cells[rising])
+        notes = RowNotes(self.notes.file, self.notes.rows, residues, self.notes.columns)
+        names, descriptions = ([texts[row] for row in order] for texts in (self.names, self.descriptions))
+        return RowAlignment(self.cells[list(order)], names, descriptions, notes)
+
     def position(self, row: int, column: int) -> int:
         """Return how many residues a row has up to a column, which is counted from 0, that one included."""
         return int(is_residue(self.cells[row, : column + 1]).sum())
