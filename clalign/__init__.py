@@ -27,6 +27,7 @@ _runs.find_declaration = lambda name: import_module("clalign.engines.engine").de
 if TYPE_CHECKING:
     from clalign.alignment_api import accuracy as accuracy
     from clalign.alignment_api import add as add
+    from clalign.alignment_api import hmmalign as hmmalign
     from clalign.alignment_api import realign as realign
     from clalign.alignment_api import tree as tree
     from clalign.api import Query as Query
@@ -85,7 +86,7 @@ else:
             "api",
         ),
         **dict.fromkeys(["Rounds", "jackhmmer"], "rounds_api"),
-        **dict.fromkeys(["accuracy", "add", "realign", "tree"], "alignment_api"),
+        **dict.fromkeys(["accuracy", "add", "hmmalign", "realign", "tree"], "alignment_api"),
         "Alphabet": "values.alphabets",
         "Device": "values.devices",
         "Hit": "values.hits",

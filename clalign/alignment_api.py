@@ -13,6 +13,7 @@ from clalign.engines.engine import engine_of_command
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.documents import SpecFields
+from clalign.values.profiles import Hmm
 from clalign.values.row_alignments import RowAlignment
 
 if TYPE_CHECKING:
@@ -106,6 +107,43 @@ def add(
         new = taken(sequences, folder, "sequences")
         stack.enter_context(inputs_named([new]))
         return _changed("add", alignment, new.path, output, device, context, options)
+
+
+def hmmalign(
+    profile: PathLike | Hmm, sequences: Sequences, output: PathLike | None = None, *, device: str = "auto",
+    context: JobContext | None = None, **options: object,
+) -> RowAlignment:  # fmt: skip
+    """Align sequences to a HMMER3 profile, as hmmalign 3.3.2 does, and return the alignment.
+
+    Residues at nodes are upper case, their posterior probabilities are in ``notes.residues["PP"]``.
+
+    Parameters
+    ----------
+    profile : path or Hmm
+        A file with one profile, or a profile.
+    sequences : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+    output : path, optional
+        Where the alignment is written, in the format ``out_form``.
+    device : str
+    context : JobContext, optional
+    **options
+        Fields of `AlignSpec`, such as ``trims=True``, ``map_alignment="seed.sto"`` or ``out_form="a2m"``.
+    """
+    from clalign.compute.opencl.choice import pick_device
+    from clalign.tools.hmm_aligning import aligned_to_profile, only_profile, write_aligned
+    from clalign.tools.specs import AlignSpec
+
+    spec, context = AlignSpec(**known_options(options, AlignSpec, "hmmalign")), context or QuietContext()
+    hmm = profile if isinstance(profile, Hmm) else only_profile(path_of(profile, "profile"), spec, context)
+    with contextlib.ExitStack() as stack:
+        folder = Scratch()
+        stack.callback(folder.remove)
+        given = taken(sequences, folder, "sequences")
+        stack.enter_context(inputs_named([given]))
+        found, _ = aligned_to_profile(hmm, given.path, spec, pick_device(device_words(device)), context)
+    if output is not None:
+        write_aligned(found, path_of(output, "output"), spec, context)
+    return found
 
 
 def realign(

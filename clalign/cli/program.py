@@ -27,6 +27,7 @@ TOOLS = {
     "tree": "make a tree of the sequences of an alignment",
     "accuracy": "compare alignments with reference alignments",
     "hmmbuild": "build HMMER3 profiles from alignments",
+    "hmmalign": "align sequences to a HMMER3 profile",
     "calibrate": "fit the score statistics of HMMER2 profiles",
     "resume": "continue a search that stopped early",
     "shard": "plan a search in parts for several computers",

@@ -55,6 +55,7 @@ COMMANDS = (
     ("jackhmmer", "psiblast"),
     ("calibrate", "hmm2calibrate hmmcalibrate"),
     ("hmmbuild", "build hmm2build"),
+    ("hmmalign", "hmm2align"),
     ("logo", "hmmlogo skylign weblogo"),
     ("picture", "chart draw figure plot"),
     ("sw", "align blast blastn blastp diamond fasta36 mmseqs needle parasail smith-waterman ssearch ssearch36"

@@ -416,6 +416,15 @@ def _hmmbuild(request: JobRequest, job: Job) -> JobResult:
         return build_profiles(alignment, request["output"], spec, device, job)
 
 
+def _hmmalign(request: JobRequest, job: Job) -> JobResult:
+    from clalign.tools.hmm_aligning import align_to_profile
+    from clalign.tools.specs import AlignSpec
+
+    spec = AlignSpec(**{name: request[name] for name in AlignSpec.__struct_fields__ if name in request})
+    device = _picker(job)(request.get("device") or "auto")
+    return align_to_profile(request["profile"], request["sequences"], request["output"], spec, device, job)
+
+
 def _tree(request: JobRequest, job: Job) -> JobResult:
     from clalign.cli.inputs import guide_tree_of, in_alignments
     from clalign.formats.distances import write_phylip, write_tsv
@@ -455,6 +464,7 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
     "verify": _verify,
     "explain": _explain,
     "hmmbuild": _hmmbuild,
+    "hmmalign": _hmmalign,
     "export": _export,
     "locate": _locate,
     "merge": _merge,

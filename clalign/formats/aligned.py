@@ -318,9 +318,9 @@ class AlignedRows:
             rows, texts = store.table(self.names)
             if texts.shape[1] == n_columns:
                 notes.residues[tag] = RowTexts(rows, texts)
-        found = RowAlignment(cells, self.names, self.descriptions, notes)
+        made = RowAlignment(cells, self.names, self.descriptions, notes)
         order = [self._numbers[name] for name in self._mentioned if name in self._numbers]
-        return found.reordered(order) if is_strict and order != sorted(order) else found
+        return made.reordered(order) if is_strict and order != sorted(order) else made
 
     def _refuse_odd(self, n_columns: int) -> None:
         """Refuse annotation that fits no row or not all columns."""

@@ -19,7 +19,7 @@ from clalign.formats.recognize import HMMER3_BINARY_MAGIC
 from clalign.formats.sources import RawReader, decoded
 from clalign.formats.tables import plain
 from clalign.values.alphabets import AMINO, DNA, RNA
-from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
+from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, Ints, consensus_of
 
 ALPHABETS = {1: RNA, 2: DNA, 3: AMINO}
 
@@ -149,9 +149,7 @@ class _Record:
             ),
         )  # fmt: skip
 
-    def _facts(
-        self, flags: int, length: int
-    ) -> tuple[dict[str, str], float | None, int | None, npt.NDArray[np.int32] | None]:
+    def _facts(self, flags: int, length: int) -> tuple[dict[str, str], float | None, int | None, Ints | None]:
         """Return the other facts of a header, the effective number of sequences, the greatest length and the map."""
         history = re.sub(r"(?m)^\[?\d+\]?\s+", "", self.string())
         n, effective, longest, date = self.number(), float(self.reals(1, "counts")[0]), self.number(), self.string()

@@ -164,6 +164,7 @@ WRITERS: dict[str, Callable[[RowAlignment], Lines]] = {
     "stockholm": lambda alignment: _stockholm(alignment, STOCKHOLM_WIDTH),
     "pfam": lambda alignment: _stockholm(alignment, 0),
     "a2m": _a2m,
+    "a3m": _a2m,  # Easel leaves out the dots
     "psiblast": _psiblast,
     "selex": _selex,
     "afa": _afa,
@@ -172,4 +173,4 @@ WRITERS: dict[str, Callable[[RowAlignment], Lines]] = {
     "phylip": _phylip,
     "phylips": _phylips,
 }
-"""The formats by HMMER's names."""
+"""The formats by HMMER's names, and A3M."""

@@ -221,7 +221,7 @@ _READ: _Kinds = (
     (re.compile(rb"HMMER3/[a-z]"), "profiles", "HMMER3"),
     (re.compile(rb"# STOCKHOLM 1\."), "alignment", "stockholm"),
     (
-        re.compile(rb"(CLUSTAL|MUSCLE|PROBCONS|MSAPROBS|Kalign|T-COFFEE|PROMALS)\b.*\n", re.IGNORECASE),
+        re.compile(rb"(CLUSTAL|MUSCLE|PROBCONS|MSAPROBS|Kalign|T-COFFEE|PROMALS|EASEL \()\b.*\n", re.IGNORECASE),
         "alignment",
         "clustal",
     ),

@@ -6,6 +6,14 @@ FORMS = {
 }  # fmt: skip
 """Names of the formats for users."""
 
+HMMER_FORMS = (
+    "stockholm", "pfam", "a2m", "psiblast", "selex", "afa", "clustal", "clustallike", "phylip", "phylips"
+)  # fmt: skip
+"""HMMER's names of the formats that `clalign.formats.hmmer_rows` writes."""
+
+PROFILE_FORMS = (*HMMER_FORMS, *(form for form in FORMS if form not in (*HMMER_FORMS, "fasta")))
+"""Formats of alignments to a profile."""
+
 ENDINGS = {
     "fasta": (".fasta", ".fa", ".afa", ".mfa", ".fas"), "stockholm": (".sto", ".stk"), "clustal": (".aln",),
     "a2m": (".a2m",), "a3m": (".a3m",), "phylip": (".phy", ".phylip"), "msf": (".msf",), "nexus": (".nex", ".nexus"),

@@ -64,35 +64,38 @@ def align_to_profile(
     Returns
     -------
     dict
-        ``output``, ``format``, ``profile`` (its name), ``n_sequences``, ``n_rows``, ``n_columns`` and ``length`` (nodes).
+        ``output``, ``format``, ``profile`` (its name), ``n_sequences``, ``n_rows``, ``n_columns`` ``length`` (nodes).
 
     Raises
     ------
     InputError
-        If there is not just one profile, if sequences have letters that it does not know or none that it can emit, or if
-        the alignment for ``map_alignment`` is another one than the profile was built of.
+        If there is not just one profile, if sequences have letters that it does not know or none that it can emit, or
+        if the alignment for ``map_alignment`` is another one than the profile was built of.
     """
-    aligned, hmm, n_sequences = aligned_to_profile(profile, sequences, spec, device, context)
-    with whole_file(output, is_exact=True) as stream:
-        if spec.out_form in WRITERS:
-            stream.writelines(WRITERS[spec.out_form](aligned))
-        else:
-            write_rows(aligned, spec.out_form, stream, context=context)
+    hmm = only_profile(profile, spec, context)
+    aligned, n_sequences = aligned_to_profile(hmm, sequences, spec, device, context)
+    write_aligned(aligned, output, spec, context)
     return {
         "output": output, "format": spec.out_form, "profile": hmm.name, "n_sequences": n_sequences,
         "n_rows": aligned.n_rows, "n_columns": aligned.n_columns, "length": hmm.length,
     }  # fmt: skip
 
 
+def write_aligned(aligned: RowAlignment, output: str, spec: AlignSpec, context: JobContext) -> None:
+    """Write an alignment in the format of a spec."""
+    with whole_file(output, is_exact=True) as stream:
+        if spec.out_form in WRITERS:
+            stream.writelines(WRITERS[spec.out_form](aligned))
+        else:
+            write_rows(aligned, spec.out_form, stream, context=context)
+
+
 def aligned_to_profile(
-    profile: str, sequences: str, spec: AlignSpec, device: Device, context: JobContext
-) -> tuple[RowAlignment, Hmm, int]:
-    """Return the alignment, its profile, and the number of sequences; see `align_to_profile`."""
-    hmm = _only_profile(profile, spec, context)
-    mapped = _mapped_rows(spec.map_alignment, hmm, profile, context) if spec.map_alignment else []
-    database, report = load_database(
-        sequences, alphabet=hmm.alphabet.name, sequence_format=spec.form, context=context
-    )
+    hmm: Hmm, sequences: str, spec: AlignSpec, device: Device, context: JobContext
+) -> tuple[RowAlignment, int]:
+    """Return the alignment and the number of sequences; see `align_to_profile`."""
+    mapped = _mapped_rows(spec.map_alignment, hmm, context) if spec.map_alignment else []
+    database, report = load_database(sequences, alphabet=hmm.alphabet.name, sequence_format=spec.form, context=context)
     refuse_letters(sequences, database, hmm.alphabet, report)
 
     def align(session: Session) -> list[PlacedRow]:
@@ -104,11 +107,17 @@ def aligned_to_profile(
         rows = [trimmed(row, hmm.length) for row in rows]
     if spec.has_no_inserts:
         rows = [without_inserts(row) for row in rows]
-    return placed_alignment(rows, hmm.length, hmm.mask, context.check), hmm, len(database)
+    return placed_alignment(rows, hmm.length, hmm.mask, context.check), len(database)
 
 
-def _only_profile(path: str, spec: AlignSpec, context: JobContext) -> Hmm:
-    """Return the profile of a file that has one."""
+def only_profile(path: str, spec: AlignSpec, context: JobContext) -> Hmm:
+    """Return the profile of a file that has one.
+
+    Raises
+    ------
+    InputError
+        If it has several, or one of HMMER2 or of another alphabet than `spec` has.
+    """
     found: list[Hmm] = []
     for hmm in read_profiles(path, context.check):
         found.append(hmm)
@@ -172,12 +181,12 @@ def _nodes(answer: Rescored, n: int, length: int) -> tuple[Places, npt.NDArray[n
     return nodes, is_match
 
 
-def _mapped_rows(path: str, hmm: Hmm, profile: str, context: JobContext) -> list[PlacedRow]:
+def _mapped_rows(path: str, hmm: Hmm, context: JobContext) -> list[PlacedRow]:
     """Return the rows of the alignment that a profile was built of, by the nodes that its columns are."""
     checksum = hmm.facts.get("checksum")
     if hmm.columns is None or checksum is None:
         what = "the columns of its alignment (MAP)" if hmm.columns is None else "the checksum of its alignment (CKSUM)"
-        raise InputError(profile, f"the profile does not have {what}.", "Build it anew with clalign hmmbuild.")
+        raise InputError(hmm.name, f"the profile does not have {what}.", "Build it anew with clalign hmmbuild.")
     given = next(read_alignments_of(path, BuildSpec(), context))
     rows = DigitalRows.of_cells(given.cells, hmm.alphabet)
     if rows.checksum() != int(checksum):
@@ -190,7 +199,9 @@ def _mapped_rows(path: str, hmm: Hmm, profile: str, context: JobContext) -> list
     descriptions = {name: text for name, tag, text in given.notes.rows if tag == "DE"}
     found = []
     for row, name in enumerate(given.names):
-        kinds = np.where(rows.codes[row] == rows.missing, _MISSING, np.where(rows.codes[row] == rows.gap, _GAP, _LETTER))
+        kinds = np.where(
+            rows.codes[row] == rows.missing, _MISSING, np.where(rows.codes[row] == rows.gap, _GAP, _LETTER)
+        )
         is_letter, is_residue = kinds == _LETTER, rows.is_residue[row]
         symbols = letters[ENCODE[given.cells[row][is_letter]]]
         # HMMER counts residues alone, and so takes for a stop, and for what follows, the letters from it on.

@@ -5,14 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clalign.errors import OptionError, quoted
-from clalign.formats.row_forms import FORMS
+from clalign.formats.row_forms import PROFILE_FORMS
 from clalign.values.alphabets import ALPHABETS
-
-ALIGNED_FORMS = (
-    "stockholm", "pfam", "a2m", "psiblast", "selex", "afa", "clustal", "clustallike", "phylip", "phylips",
-    *(form for form in FORMS if form not in ("stockholm", "a2m", "clustal", "phylip", "fasta")),
-)  # fmt: skip
-"""Formats of alignments to a profile: hmmalign's, written as it does, and others of ours."""
 
 MAX_SAMPLES, MAX_SAMPLE_LENGTH = 10_000_000, 100_000
 """Random sequences at most, and residues of each."""
@@ -83,6 +77,6 @@ class AlignSpec(Struct, frozen=True):
     def __post_init__(self) -> None:
         if self.alphabet not in ("auto", *ALPHABETS):
             raise OptionError(f"There is no alphabet {self.alphabet!r}.", f"Give one of: {', '.join(ALPHABETS)}.")
-        if self.out_form not in ALIGNED_FORMS:
-            hint = f"Give one of: {', '.join(ALIGNED_FORMS)}."
+        if self.out_form not in PROFILE_FORMS:
+            hint = f"Give one of: {', '.join(PROFILE_FORMS)}."
             raise OptionError(f"{quoted(self.out_form)} is not a recognized format of alignments.", hint)

@@ -172,7 +172,9 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
         bad = _rows_with(database, refused)
     if len(bad) and not spec.skip_bad:
         assert report is not None
-        raise _bad_record(spec.targets, database, bad, alphabet, report.format, "Leave such records out with --skip_bad,")
+        raise _bad_record(
+            spec.targets, database, bad, alphabet, report.format, "Leave such records out with --skip_bad,"
+        )
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
     rows = np.union1d(long, bad) if len(long) else bad  # it loads another part of numpy, mostly for nothing

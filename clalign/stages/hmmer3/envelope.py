@@ -145,7 +145,7 @@ def rescored(parts: Parts, model: RowProfiles, text_at: Whole, written: Written)
             answers.append(None)
             continue
         path = DomainPath(state_text[begin:end], node, first + residue)
-        certainty = posteriors[start : start + last - first] if is_certainty else None
+        certainty = posteriors[start : start + last - first].astype(np.float32) if is_certainty else None
         answers.append(Rescored(score, ratio, correct, path, posterior_text[begin:end], certainty))
     return answers
 
