@@ -28,25 +28,11 @@
 
    Geometry: see common/simd4.h; teams take their problems from a counter and run as far as the longest of them. */
 
-#include "common/local_rows.h"
-
-#ifndef CERTAINTY
-#define CERTAINTY 0
-#endif
+#include "common/accuracy_traceback.h"
 
 #ifndef SABOTAGE
 #define SABOTAGE 0
 #endif
-
-#if CERTAINTY
-typedef __global float *posteriors_t;
-#else
-typedef __global uchar *posteriors_t;
-#endif
-
-/* Where M came from (two bits); I from I, D from D. */
-enum { BEST_FROM_M, BEST_FROM_I, BEST_FROM_D, BEST_FROM_B };
-enum { BEST_I_FROM_I = 4, BEST_D_FROM_D = 8 };
 
 /* Best sums of M, I, D up to a row; sums of the posterior probabilities of M and I over the rows. */
 typedef struct { grid m, i, d, used_m, used_i; } sums_t;
@@ -118,62 +104,6 @@ CALL reals accuracy_row(const team_t *team, sums_t sums, grid pairs_m, grid pair
     const reals e = highest(team, best);
     *at = highest(team, best == e ? best_at * 4.0f + LANE_OF_FOUR(team) : (reals)(-1.0f));
     return e;
-}
-
-/* One problem: what its traceback reads. */
-typedef struct {
-    __global const float *pairs_m, *pairs_i, *slots;
-    __global const uchar *cells;
-    int vectors;
-} trace_t;
-
-/* Digits of posterior probabilities, as text. */
-CALL uchar digit(float posterior)
-{
-    const wide rounded = (wide)posterior + (wide)0.05;
-    return rounded >= 1 ? '*' : (uchar)('0' + (int)(rounded * 10));
-}
-
-/* Go back from the match state at `at` (striped order) of a row. The text ends before `end`; returns where it begins.
-   `start` gets the first residue and node, counted from 0. Certainties are written from the first residue on. */
-CALL int alignment_traceback(const trace_t *t, int x, int at, __global uchar *states, posteriors_t posteriors,
-                             int end, int *start)
-{
-    int q = at / 4, lane = at % 4, k = lane * t->vectors + q + 1, state = BEST_FROM_M;
-    __global const float *slots = t->slots;
-    while (x > 0 && k > 0 && state != BEST_FROM_B) {
-        q = (k - 1) % t->vectors;
-        lane = (k - 1) / t->vectors;
-        const size_t here = (size_t)((x - 1) * t->vectors + q) * LANES + lane;
-        const int cell = t->cells[here];
-        end--;
-        if (state == BEST_FROM_D) {
-            states[end] = 'D';
-#if !CERTAINTY
-            posteriors[end] = '.';
-#endif
-            state = cell & BEST_D_FROM_D ? BEST_FROM_D : BEST_FROM_M;
-            k--;
-            continue;
-        }
-        const float pair = state == BEST_FROM_M ? t->pairs_m[here] : t->pairs_i[here];
-        states[end] = state == BEST_FROM_M ? 'M' : 'I';
-#if CERTAINTY
-        posteriors[x - 1] = pair * SLOT(slots, x, SLOT_B);
-#else
-        posteriors[end] = digit(pair * SLOT(slots, x, SLOT_B));
-#endif
-        x--;
-        if (state == BEST_FROM_I) {
-            state = cell & BEST_I_FROM_I ? BEST_FROM_I : BEST_FROM_M;
-            continue;
-        }
-        state = cell & 3;
-        k--;
-    }
-    start[0] = x;
-    start[1] = k;
-    return end;
 }
 
 /* Backward of all problems: the pairs become its products with Forward; of each row, the products of N and C, what
@@ -278,7 +208,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
              table_t emissions, const int most_vectors, const ulong room, const int longest,
              __global const uchar *residues, const int n_kinds, __global uint *next, grid rows, grid pairs,
              cells_t cells, slots_t slots, __global float *scores, __global float *ratios, __global int *begins,
-             __global uchar *states, posteriors_t posteriors)
+             __global uchar *states, __global certainty_t *posteriors)
 {
     DECLARE_TEAM(team);
     grid m = rows + TEAM_NUMBER * VEC(8 * most_vectors) + FIRST_LANE;
@@ -311,18 +241,12 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
                                    RAW_CELLS(cells, s), team.vectors};
             int start[2] = {0, 0};
             const int exit_row = (int)OF_PROBLEM(a.exit_row, s), at = (int)OF_PROBLEM(a.exit_at, s);
-#if CERTAINTY
-            const posteriors_t own = posteriors + text_at[place];
-#else
-            const posteriors_t own = posteriors;
-#endif
+            __global certainty_t *own = posteriors + (CERTAINTY ? text_at[place] : 0);
             begins[3 * place + 2] = isfinite(OF_PROBLEM(a.factor, s))
                 ? alignment_traceback(&trace, exit_row, at, states, own, text_at[place + 1], start)
                 : -1;
-#if CERTAINTY
-            for (int x = 1; x <= start[0]; x++) own[x - 1] = SLOT(trace.slots, x, SLOT_N);
-            for (int x = exit_row + 1; x <= t.length[s]; x++) own[x - 1] = SLOT(trace.slots, x, SLOT_C);
-#endif
+            for (int x = 1; CERTAINTY && x <= t.length[s]; x++)
+                if (x <= start[0] || x > exit_row) own[x - 1] = SLOT(trace.slots, x, x <= start[0] ? SLOT_N : SLOT_C);
             begins[3 * place] = start[0];
             begins[3 * place + 1] = start[1];
             scores[2 * place] = t.score[s];

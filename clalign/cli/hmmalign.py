@@ -46,8 +46,8 @@ def add_parser(subparsers: Commands) -> None:
     output = parser.add_argument_group("Output")
     output.add_argument("-o", dest="output", metavar="F", default="-", help="write it to F [standard output]")
     output.add_argument(
-        "--outformat", dest="out_form", metavar="S", type=str.lower, choices=PROFILE_FORMS, default=AlignSpec().out_form,
-        help=f"its format: {', '.join(PROFILE_FORMS)} [{AlignSpec().out_form}]",
+        "--outformat", dest="out_form", metavar="S", type=str.lower, choices=PROFILE_FORMS,
+        default=AlignSpec().out_form, help=f"its format: {', '.join(PROFILE_FORMS)} [{AlignSpec().out_form}]",
     )  # fmt: skip
     output.add_argument(
         "--trim", dest="trims", action="store_true", help="leave out residues before the first and after the last node"

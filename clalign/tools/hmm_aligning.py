@@ -12,8 +12,7 @@ from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
-from clalign.engines.plan7.hmmer3.alignments import shown_letters
-from clalign.engines.plan7.targets import refuse_letters
+from clalign.databases.refused_letters import refused_record, refused_rows
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer_rows import WRITERS
 from clalign.formats.profiles import read_profiles
@@ -23,7 +22,7 @@ from clalign.jobs import JobContext
 from clalign.stages.hmmer3.envelope import WHOLE
 from clalign.tools.hmm_building import read_alignments_of
 from clalign.tools.specs import AlignSpec
-from clalign.values.alphabets import ENCODE
+from clalign.values.alphabets import ENCODE, shown_letters
 from clalign.values.devices import Device
 from clalign.values.documents import JobResult
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
@@ -96,7 +95,9 @@ def aligned_to_profile(
     """Return the alignment and the number of sequences; see `align_to_profile`."""
     mapped = _mapped_rows(spec.map_alignment, hmm, context) if spec.map_alignment else []
     database, report = load_database(sequences, alphabet=hmm.alphabet.name, sequence_format=spec.form, context=context)
-    refuse_letters(sequences, database, hmm.alphabet, report)
+    if len(bad := refused_rows(database, hmm.alphabet, report)):
+        advice = "Leave such records out,"
+        raise refused_record(sequences, database, bad, hmm.alphabet, report.format, advice)
 
     def align(session: Session) -> list[PlacedRow]:
         return list(_placed(session, database, to_local_profile(hmm), context, sequences))

@@ -181,3 +181,16 @@ def is_doubtful(guess: Alphabet, counts: npt.NDArray[np.int64]) -> bool:
     may_be_other = guess.is_nucleic or not letters[~DNA.legal_codes()[:STOP_CODE]].any()
     is_little = int(letters.sum()) < FEW_LETTERS or np.count_nonzero(letters) <= FEW_KINDS
     return bool(may_be_other and is_little)
+
+
+SYNONYMS = {"dna": {"U": "T", "X": "N", "I": "A"}, "rna": {"T": "U", "X": "N", "I": "A"}}
+"""Letters that HMMER3 shows as others."""
+
+
+def shown_letters(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
+    """Return the upper-case ASCII letter that each letter code is shown as (uint8[N_CODES])."""
+    letters = DECODE.copy()
+    letters[DOT_CODE] = ord("-")
+    for letter, shown in SYNONYMS.get(alphabet.name, {}).items():
+        letters[code_of(letter)] = ord(shown)
+    return letters

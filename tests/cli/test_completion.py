@@ -84,7 +84,7 @@ def test_a_script_that_bash_does_not_take_is_noticed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("hmm", {"hmmsearch", "hmmscan", "hmmbuild"}),
+        ("hmm", {"hmmsearch", "hmmscan", "hmmbuild", "hmmalign"}),
         ("hmmsearch --dom", {"--domtblout", "--domtsv", "--domcsv", "--domparquet", "--domE", "--domT", "--domZ"}),
         ("sw --mode ", {"local", "global", "semiglobal", "ungapped"}),
         ("hmmsearch pro", {"proteins.fasta"}),

@@ -11,24 +11,16 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.databases.refused_letters import refused_record, refused_rows
 from clalign.databases.reports import InputReport
-from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import InputError
-from clalign.formats.blocks import Reading, RefusedLetter
-from clalign.formats.readers import ALIGNMENTS, read_blocks
-from clalign.formats.sources import TextReader, is_plain, opened
-from clalign.formats.tally import GAPS
-from clalign.values.alphabets import DOT_CODE, ENCODE, LETTERS, N_CODES, STOP_CODE, Alphabet, decode
-from clalign.values.local_scores import LengthTerms, length_terms, members_of
+from clalign.values.alphabets import Alphabet
+from clalign.values.local_scores import LengthTerms, length_terms
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 MAX_LENGTH = 100_000
 """HMMER3 refuses sequences longer than this (residues)."""
-
-CHUNK = 1 << 24
-"""Residues that are looked through at once."""
 
 MAX_NAMED = 3
 """Limit of the sequences named in a message."""
@@ -166,97 +158,18 @@ def _left_out(spec: SearchSpec, database: SequenceDatabase, alphabet: Alphabet, 
     if report is not None:
         digits = [report.issue_text(issue) for issue in report.issues if issue.kind == "digits"]
         texts.extend(f"{text} HMMER3 itself refuses such a file." for text in digits)
-    bad = np.empty(0, np.int64)
-    refused = refused_codes(alphabet)
-    if report is not None and _may_be_bad(database, alphabet, report):
-        bad = _rows_with(database, refused)
+    bad = np.empty(0, np.int64) if report is None else refused_rows(database, alphabet, report)
     if len(bad) and not spec.skip_bad:
         assert report is not None
-        raise _bad_record(
-            spec.targets, database, bad, alphabet, report.format, "Leave such records out with --skip_bad,"
-        )
+        advice = "Leave such records out with --skip_bad,"
+        raise refused_record(spec.targets, database, bad, alphabet, report.format, advice)
     if len(bad):
         texts.append(f"Left out, because HMMER3 refuses characters in them: {_named(database, bad)}.")
     rows = np.union1d(long, bad) if len(long) else bad  # it loads another part of numpy, mostly for nothing
     return Skipped(rows, tuple(texts))
 
 
-def refuse_letters(path: str, database: SequenceDatabase, alphabet: Alphabet, report: InputReport) -> None:
-    """Refuse sequences of a file with characters that HMMER3 refuses in this alphabet.
-
-    Raises
-    ------
-    InputError
-        With the first of them.
-    """
-    if _may_be_bad(database, alphabet, report) and len(bad := _rows_with(database, refused_codes(alphabet))):
-        raise _bad_record(path, database, bad, alphabet, report.format, "Leave such records out,")
-
-
-def refused_codes(alphabet: Alphabet) -> npt.NDArray[np.bool_]:
-    """Return which letter codes HMMER3 refuses in a sequence of this alphabet (bool[N_CODES])."""
-    refused = np.array([not meanings for meanings in members_of(alphabet)])
-    refused[[STOP_CODE, DOT_CODE]] = False
-    refused[len(LETTERS) :] = False
-    assert len(refused) == N_CODES
-    return refused
-
-
-def _may_be_bad(database: SequenceDatabase, alphabet: Alphabet, report: InputReport) -> bool:
-    is_odd = any(issue.kind in ("letters", "gaps") for issue in report.issues)
-    return is_odd or alphabet.is_nucleic != database.alphabet.is_nucleic
-
-
-def _rows_with(database: SequenceDatabase, refused: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    found = [np.empty(0, np.int64)]
-    for start in range(0, database.n_residues, CHUNK):
-        places = np.flatnonzero(refused[database.codes[start : start + CHUNK]])
-        found.append(np.unique(np.searchsorted(database.offsets, places + start, side="right") - 1))
-    return np.unique(np.concatenate(found)).astype(np.int64)
-
-
 def _named(database: SequenceDatabase, rows: npt.NDArray[np.int64]) -> str:
     first = rows[np.argsort(database.order[rows])][:MAX_NAMED]
     names = ", ".join(f"{database.header(int(row))[0]} ({database.length(int(row)):,} residues)" for row in first)
     return names if len(rows) <= MAX_NAMED else f"{names} and {len(rows) - MAX_NAMED:,} others"
-
-
-def _bad_record(
-    path: str, database: SequenceDatabase, rows: npt.NDArray[np.int64], alphabet: Alphabet, form: str, advice: str
-) -> InputError:
-    row, refused = int(rows[np.argmin(database.order[rows])]), refused_codes(alphabet)
-    codes = database.residues(row)
-    letter, name, line = decode(codes[refused[codes]][:1]), database.header(row)[0], None
-    if found := _first_refused(path, form, refused):
-        letter, name, line = found.letter, found.record, found.line
-    what = f'"{letter}"' if letter != "?" or found else "a character"  # what is no letter has no code of its own
-    more = f" ({len(rows):,} records hold such)" if len(rows) > 1 else ""
-    return InputError(
-        path,
-        f'the record "{name}" holds {what}, which HMMER3 does not take in a sequence{more}.',
-        _hint_for_bad(database, alphabet, advice),
-        line,
-    )
-
-
-def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet, advice: str) -> str:
-    if alphabet.is_nucleic == database.alphabet.is_nucleic:
-        return f"{advice} or correct the file."
-    return f"The profile is for {alphabet.label}, but these sequences look like {database.alphabet.label}: take others."
-
-
-def _first_refused(path: str, form: str, refused: npt.NDArray[np.bool_]) -> RefusedLetter | None:
-    """Return what is said of the first refused character in a file; None if it cannot be read again."""
-    if not is_plain(path):
-        return None
-    table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]
-    bad = np.flatnonzero(table).astype(np.uint8).tobytes()
-    with opened(path) as source:
-        drop_gaps = form == ALIGNED or form in ALIGNMENTS
-        reading = Reading(TextReader(source), drop_gaps, bad.translate(None, GAPS) if drop_gaps else bad)
-        try:
-            for _ in read_blocks("fasta" if form == ALIGNED else form, reading):
-                pass
-        except RefusedLetter as error:
-            return error
-    return None

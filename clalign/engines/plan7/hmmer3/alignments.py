@@ -10,26 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.values.alignments import AlignmentText, DomainPath
-from clalign.values.alphabets import DECODE, DOT_CODE, Alphabet, code_of
+from clalign.values.alphabets import shown_letters
 from clalign.values.local_profiles import LocalProfile
-
-SYNONYMS = {"dna": {"U": "T", "X": "N", "I": "A"}, "rna": {"T": "U", "X": "N", "I": "A"}}
-"""Letters that HMMER3 shows as others."""
 
 COLUMNS_AT_ONCE = 1 << 18
 """Columns of the alignments that are made together; each takes some 30 bytes meanwhile."""
 
 _MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 _UPPER = np.uint8(0xDF)  # clears the bit that makes an ASCII letter lower case
-
-
-def shown_letters(alphabet: Alphabet) -> npt.NDArray[np.uint8]:
-    """Return the upper-case ASCII letter that each letter code is shown as (uint8[N_CODES])."""
-    letters = DECODE.copy()
-    letters[DOT_CODE] = ord("-")
-    for letter, shown in SYNONYMS.get(alphabet.name, {}).items():
-        letters[code_of(letter)] = ord(shown)
-    return letters
 
 
 def hmmer3_alignment_texts(
