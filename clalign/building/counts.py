@@ -81,12 +81,12 @@ def counted(rows: DigitalRows, weights: npt.NDArray[np.float64], is_match: Bools
     )
     at_once = max(1, CELLS_AT_ONCE // len(is_match))
     for first in range(0, len(rows.codes), at_once):
-        paths = _paths(rows, slice(first, first + at_once), is_match)
+        paths = paths_of(rows, slice(first, first + at_once), is_match)
         _count(paths, weights.astype(np.float32)[first : first + at_once], rows, found)
     return found
 
 
-class _Paths(Struct, frozen=True):
+class Paths(Struct, frozen=True):
     """The paths of some rows, one after the other: state, node, emitted code and row of each step."""
 
     states: Ints
@@ -94,11 +94,12 @@ class _Paths(Struct, frozen=True):
     codes: Ints
     rows: Ints
 
-    def at(self, places: Ints | Bools) -> _Paths:
-        return _Paths(self.states[places], self.nodes[places], self.codes[places], self.rows[places])
+    def at(self, places: Ints | Bools) -> Paths:
+        """Return chosen steps."""
+        return Paths(self.states[places], self.nodes[places], self.codes[places], self.rows[places])
 
 
-def _paths(rows: DigitalRows, part: slice, is_match: Bools) -> _Paths:
+def paths_of(rows: DigitalRows, part: slice, is_match: Bools) -> Paths:
     """Return the paths of some rows, without steps between insert and delete."""
     codes = rows.codes[part]
     n, n_columns = codes.shape
@@ -115,12 +116,12 @@ def _paths(rows: DigitalRows, part: slice, is_match: Bools) -> _Paths:
     emitted[:, 1:-1] = codes
     taken = states >= 0
     owner = np.broadcast_to(np.arange(n)[:, None], states.shape)
-    steps = _Paths(states[taken], np.broadcast_to(nodes, states.shape)[taken], emitted[taken], owner[taken])
+    steps = Paths(states[taken], np.broadcast_to(nodes, states.shape)[taken], emitted[taken], owner[taken])
     again = (steps.states[1:] == MISSING) & (steps.states[:-1] == MISSING)
     return _merged(steps.at(np.append(True, ~again)))
 
 
-def _merged(steps: _Paths) -> _Paths:
+def _merged(steps: Paths) -> Paths:
     """Return paths in which a delete next to an insert is a match of that residue.
 
     Of several in a row each pairs with the next one, from the first on.
@@ -137,10 +138,10 @@ def _merged(steps: _Paths) -> _Paths:
     codes[chosen] = steps.codes[2 * chosen + 1 - deletes]
     kept = np.ones(len(states), np.bool_)
     kept[chosen + 1] = False
-    return _Paths(states, nodes, codes, steps.rows).at(kept)
+    return Paths(states, nodes, codes, steps.rows).at(kept)
 
 
-def _inside(steps: _Paths) -> Bools:
+def _inside(steps: Paths) -> Bools:
     """Return the steps that count: where data are missing at an end, those from the first match to before the last."""
     n = len(steps.states)
     begins, ends = np.flatnonzero(steps.states == BEGIN), np.flatnonzero(steps.states == END)
@@ -153,7 +154,7 @@ def _inside(steps: _Paths) -> Bools:
     return (places >= first[steps.rows]) & (places < stop[steps.rows])
 
 
-def _count(steps: _Paths, weights: Floats, rows: DigitalRows, found: Counts) -> None:
+def _count(steps: Paths, weights: Floats, rows: DigitalRows, found: Counts) -> None:
     """Add the paths to the counts, row after row: sums in single precision depend on the order."""
     inside = _inside(steps) & (steps.states != MISSING)
     places = np.flatnonzero(inside)

@@ -68,11 +68,17 @@ class Built(NamedTuple):
         Column of the alignment that each node stands for, from 1; None for that of a single sequence.
     mask : str
         The MM annotation, one character a node; empty if the alignment has none.
+    counted : DigitalRows or None
+        The rows as they were counted: outer gaps of fragments are missing data.
+    weights : float64[n_rows] or None
+        The weight of each row where weights were computed or are given.
     """
 
     hmm: Hmm
     columns: npt.NDArray[np.int64] | None
     mask: str
+    counted: DigitalRows | None = None
+    weights: npt.NDArray[np.float64] | None = None
 
 
 class Builder:
@@ -145,7 +151,12 @@ class Builder:
         hmm = self._with_limit(replace(hmm, match=match))
         if self.gaps != (None, None):
             hmm = replace(hmm, transitions=with_gaps(hmm.transitions, *self.gaps))
-        return Built(hmm, columns + 1, node_mask)
+        return Built(hmm, columns + 1, node_mask, rows, weights if self._has_weights(alignment) else None)
+
+    def _has_weights(self, alignment: RowAlignment) -> bool:
+        """Return whether HMMER tells of the weights of rows."""
+        is_computed = self.spec.weighting in ("pb", "gsc", "blosum") and alignment.n_rows > 1
+        return is_computed or any(tag == "WT" for _, tag, _ in alignment.notes.rows)
 
     def _by_matrix(self, rows: DigitalRows, alignment: RowAlignment) -> Built:
         """Return the profile of a single row by a substitution matrix."""

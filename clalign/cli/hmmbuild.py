@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,6 +83,9 @@ def add_parser(subparsers: Commands) -> None:
     groups["Output"].add_argument(
         "-o", dest="summary", metavar="F", help="write the table of what was built to F instead of showing it"
     )
+    groups["Output"].add_argument(
+        "-O", dest="resaved", metavar="F", help="write the alignments as they were counted to F, in Stockholm format"
+    )
     groups["Output"].add_argument("-n", dest="name", metavar="NAME", help="name of the profile [name of the alignment]")
     exclusive = dict[str, argparse._MutuallyExclusiveGroup]()
     for title, flag, field, value, text in SWITCHES:
@@ -139,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = spec_of(arguments)
     output, alignment = arguments.output, input_path(arguments.alignment)
     matrix = [arguments.matrix] if arguments.matrix and is_matrix_file(arguments.matrix) else []
-    check_places(filter(None, (output, arguments.summary)), (alignment, *matrix))
+    check_places(filter(None, (output, arguments.summary, arguments.resaved)), (alignment, *matrix))
     warn_about_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
@@ -147,6 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
         built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
         job = {
             "job": "hmmbuild", "alignment": given, "output": str(built), "device": device_of(arguments),
+            "resave": str(Path(arguments.resaved).absolute()) if arguments.resaved else os.devnull,
             **dataclasses.asdict(spec),
         }  # fmt: skip
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")

@@ -413,7 +413,8 @@ def _hmmbuild(request: JobRequest, job: Job) -> JobResult:
     spec = BuildSpec(**{name: value for name, value in request.items() if name in names})
     with in_alignments(request["alignment"]) as (alignment,):
         device = _picker(job)(request.get("device") or "auto")
-        return build_profiles(alignment, request["output"], spec, device, job)
+        resave = request.get("resave", os.devnull)
+        return build_profiles(alignment, request["output"], spec, device, job, resave)
 
 
 def _hmmalign(request: JobRequest, job: Job) -> JobResult:

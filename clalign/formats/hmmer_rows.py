@@ -25,10 +25,15 @@ def _text(cells: Bytes) -> str:
 
 
 def _accessions(alignment: RowAlignment) -> list[str]:
-    """Return the accession of each row; empty where it has none. Rows of one name have theirs in order."""
+    """Return the accession of each row; empty where it has none."""
+    return _row_notes(alignment, "AC")
+
+
+def _row_notes(alignment: RowAlignment, wanted: str) -> list[str]:
+    """Return an annotation of each row; empty where it has none. Rows of one name have theirs in order."""
     known: dict[str, deque[str]] = {}
     for name, tag, text in alignment.notes.rows:
-        if tag == "AC":
+        if tag == wanted:
             known.setdefault(name, deque()).append(text)
     return [known[name].popleft() if known.get(name) else "" for name in alignment.names]
 
@@ -42,8 +47,10 @@ def _stockholm(alignment: RowAlignment, block: int) -> Lines:
     yield "# STOCKHOLM 1.0\n"
     if n_digits:
         yield '# WARNING: seq names have been made unique by adding a prefix of "<seq#>|"\n'
+    yield from (f"#=GF {tag} {text}\n" for tag, text in notes.file)
     yield "\n"
-    for tag, texts in (("AC", _accessions(alignment)), ("DE", alignment.descriptions)):
+    of_rows = (("WT", _row_notes(alignment, "WT")), ("AC", _accessions(alignment)), ("DE", alignment.descriptions))
+    for tag, texts in of_rows:
         yield from (f"#=GS {name:<{width}s} {tag} {text}\n" for name, text in zip(names, texts, strict=True) if text)
         yield "\n" * any(texts)
     for start in range(0, alignment.n_columns, block or alignment.n_columns):
@@ -51,8 +58,8 @@ def _stockholm(alignment: RowAlignment, block: int) -> Lines:
         yield "\n" * (start > 0)
         for row, name in enumerate(names):
             yield f"{name:<{label}s} {_text(alignment.cells[row, part])}\n"
-            for tag, of_rows in notes.residues.items():
-                if text := of_rows.of(row):
+            for tag, marks in notes.residues.items():
+                if text := marks.of(row):
                     yield f"{f'#=GR {name:<{width}s} {tag}':<{label}s} {text[part].decode('latin-1')}\n"
         for tag, text in notes.columns.items():
             yield f"{f'#=GC {tag}':<{label}s} {text[part].decode('latin-1')}\n"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import chain
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from clalign.building.effective_number import relative_entropy
 from clalign.building.guess import guessed_alphabet
 from clalign.building.profiles import Builder, NoProfile
+from clalign.building.resaved import resaved
 from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
@@ -22,6 +23,7 @@ from clalign.errors import InputError, OptionError, quoted
 from clalign.formats.a3m import alignment_form, refined
 from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
 from clalign.formats.hmmer3_writer import profile_text
+from clalign.formats.hmmer_rows import WRITERS
 from clalign.formats.readers import ALIGNMENTS, read_alignments, read_blocks
 from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.writers import whole_file
@@ -31,10 +33,12 @@ from clalign.values.devices import Device
 from clalign.values.documents import JobResult
 from clalign.values.local_scores import background
 from clalign.values.profiles import Hmm, Hmmer3Settings
-from clalign.values.row_alignments import RowAlignment
+from clalign.values.row_alignments import Bytes, RowAlignment
 
 
-def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device, context: JobContext) -> JobResult:
+def build_profiles(
+    alignment: str, output: str, spec: BuildSpec, device: Device, context: JobContext, resave: str = os.devnull
+) -> JobResult:
     """Build a profile from each alignment of a file and write all of them to another file.
 
     Parameters
@@ -47,6 +51,8 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
     device : Device
         Computes the scores of random sequences.
     context : JobContext
+    resave : str
+        Another new file, for the alignments as they were counted, in Stockholm format.
 
     Returns
     -------
@@ -62,22 +68,27 @@ def build_profiles(alignment: str, output: str, spec: BuildSpec, device: Device,
         If one name is given for several alignments.
     """
     built: list[JobResult] = []
-    alphabet = ALPHABETS[spec.alphabet] if spec.alphabet != "auto" else _alphabet(alignment, spec, context)
+    given = _Given(alignment, spec, context)
+    alphabet = ALPHABETS[spec.alphabet] if spec.alphabet != "auto" else given.alphabet()
 
     def build(session: Session) -> None:
         builder = Builder(spec, alphabet, session, context.check)
         built.clear()
-        with whole_file(output, is_exact=True) as stream:
-            for number, rows in enumerate(read_alignments_of(alignment, spec, context)):
+        with whole_file(output, is_exact=True) as stream, whole_file(resave, is_exact=True) as other:
+            for number, rows in enumerate(given.alignments()):
                 context.check()
                 _refuse_letters(alignment, rows, alphabet, spec.form)
                 name = _name(rows, number, alignment, spec)
                 try:
                     found = builder.build(rows, name)
                 except NoProfile as error:
-                    raise InputError(alignment, error.message, error.hint) from None
+                    has_name = number or any(tag == "ID" for tag, _ in rows.notes.file)
+                    which = f"in its alignment {number + 1}, {quoted(name)}, " if has_name else ""
+                    raise InputError(alignment, f"{which}{error.message}", error.hint) from None
                 hmm = replace(found.hmm, facts=found.hmm.facts | {"date": time.strftime("%a %b %e %H:%M:%S %Y")})
                 stream.writelines(f"{line}\n" for line in profile_text(hmm, found.columns, found.mask))
+                if resave != os.devnull and (counted := resaved(found, rows)) is not None:
+                    other.writelines(WRITERS["stockholm"](counted))
                 built.append(_facts(hmm, rows))
             if not built:
                 raise InputError(alignment, "the file has no alignment.", "Choose another file.")
@@ -132,12 +143,36 @@ def _form(source: Source, name: str, context: JobContext) -> str:
     return refined(known, source, context)
 
 
-def _alphabet(path: str, spec: BuildSpec, context: JobContext) -> Alphabet:
-    """Return the alphabet that the letters of a file are of."""
-    found = guessed_alphabet(chain.from_iterable(rows.cells for rows in read_alignments_of(path, spec, context)))
-    if found is None:
-        raise InputError(path, "the alphabet of its sequences is uncertain.", "Give --amino, --dna or --rna.")
-    return found
+class _Given:
+    """The alignments of a file; those that tell its alphabet are not read a second time."""
+
+    def __init__(self, path: str, spec: BuildSpec, context: JobContext) -> None:
+        self._path, self._spec, self._context = path, spec, context
+        self._begin()
+
+    def _begin(self) -> None:
+        self._ahead: list[RowAlignment] = []
+        self._rest = read_alignments_of(self._path, self._spec, self._context)
+
+    def alphabet(self) -> Alphabet:
+        """Return the alphabet that their letters are of."""
+        found = guessed_alphabet(self._rows())
+        if found is None:
+            raise InputError(self._path, "the alphabet of its sequences is uncertain.", "Give --amino, --dna or --rna.")
+        return found
+
+    def _rows(self) -> Iterator[Bytes]:
+        for rows in self._rest:
+            self._ahead.append(rows)
+            yield from rows.cells
+
+    def alignments(self) -> Iterator[RowAlignment]:
+        """Yield them; if a device fails, once more from the first one."""
+        ahead, rest = self._ahead, self._rest
+        self._begin()
+        while ahead:
+            yield ahead.pop(0)
+        yield from rest
 
 
 def _refuse_letters(path: str, rows: RowAlignment, alphabet: Alphabet, form: str) -> None:

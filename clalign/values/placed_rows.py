@@ -86,8 +86,9 @@ def without_inserts(row: PlacedRow) -> PlacedRow:
 
 
 def placed_alignment(
-    rows: Sequence[PlacedRow], length: int, mask: str = "", check: Callable[[], None] = lambda: None
-) -> RowAlignment:
+    rows: Sequence[PlacedRow], length: int, mask: str = "", check: Callable[[], None] = lambda: None,
+    keeps_all: bool = True,
+) -> RowAlignment:  # fmt: skip
     """Return rows as one alignment.
 
     Parameters
@@ -99,6 +100,8 @@ def placed_alignment(
         Its mask, a character for each node.
     check : callable
         Called after each row; it may raise to stop.
+    keeps_all : bool
+        Whether nodes at which no row has a residue have a column, too.
 
     Returns
     -------
@@ -106,13 +109,15 @@ def placed_alignment(
         Residues of nodes are upper case and their gaps ``-``, the others lower case and filled up with ``.``. Rows have
         posterior probabilities as digits, and the columns their means.
     """
-    rooms = np.zeros(length + 1, np.int64)
+    rooms, used = np.zeros(length + 1, np.int64), np.full(length + 1, keeps_all)
     for row in rows:
         np.maximum(rooms, np.bincount(row.nodes[~row.is_match], minlength=length + 1), out=rooms)
-    begins = np.cumsum(rooms) - rooms + np.arange(length + 1)  # of the inserts after each node
-    matches = begins[1:] - 1
+        used[row.nodes[row.is_match]] = True
+    used[0] = False
+    begins = np.cumsum(rooms) - rooms + np.cumsum(used)  # of the inserts after each node
+    matches, used = begins[1:] - 1, used[1:]
     line = np.full(int(begins[-1] + rooms[-1]), _PAD, np.uint8)
-    line[matches] = _GAP
+    line[matches[used]] = _GAP
     cells = np.empty((len(rows), len(line)), np.uint8)
     cells[:] = line
     certain = [place for place, row in enumerate(rows) if row.certainty is not None]
@@ -122,7 +127,7 @@ def placed_alignment(
     for place, row in enumerate(rows):
         check()
         columns = _columns(row, rooms, begins, matches)
-        _mark_missing(row, cells[place], begins, matches)
+        _mark_missing(row, cells[place], begins, used)
         is_letter = is_residue(row.letters)
         lower = np.where(is_letter, row.letters | ~UPPER, row.letters)
         cells[place, columns] = np.where(row.is_match, row.letters, lower)
@@ -133,7 +138,7 @@ def placed_alignment(
         nodes = row.nodes[row.is_match] - 1
         totals[nodes] += row.certainty[row.is_match]
         counts[nodes] += 1
-    of_columns = _column_notes(line, matches, totals, counts, mask)
+    of_columns = _column_notes(line, matches, used, totals, counts, mask)
     notes = RowNotes(
         rows=[(row.name, "AC", row.accession) for row in rows if row.accession],
         residues={POSTERIOR: RowTexts(np.array(certain, np.int64), digits)} if certain else {},
@@ -171,20 +176,21 @@ def _columns(row: PlacedRow, rooms: Places, begins: Places, matches: Places) -> 
     return columns
 
 
-def _mark_missing(row: PlacedRow, cells: Bytes, begins: Places, matches: Places) -> None:
+def _mark_missing(row: PlacedRow, cells: Bytes, begins: Places, used: npt.NDArray[np.bool_]) -> None:
     fragment = row.fragment
     if fragment.before:
-        cells[: matches[fragment.before - 1] + 1] = _MISSING
-        if fragment.has_gap:
-            cells[matches[fragment.before - 1]] = _GAP
+        cells[: begins[fragment.before]] = _MISSING
+        if fragment.has_gap and used[fragment.before - 1]:
+            cells[begins[fragment.before] - 1] = _GAP
     if fragment.after is not None:
         inserted = int(np.count_nonzero(~row.is_match & (row.nodes == fragment.after)))
         cells[begins[fragment.after] + inserted :] = _MISSING
 
 
 def _column_notes(
-    line: Bytes, matches: Places, totals: npt.NDArray[np.float64], counts: Places, mask: str
-) -> dict[str, bytes]:
+    line: Bytes, matches: Places, used: npt.NDArray[np.bool_], totals: npt.NDArray[np.float64], counts: Places,
+    mask: str,
+) -> dict[str, bytes]:  # fmt: skip
     """Return the annotation of the columns, in the order in which HMMER writes it."""
     known = counts > 0
     means = np.full(len(counts), _PAD, np.uint8)
@@ -192,7 +198,7 @@ def _column_notes(
     notes = {MEAN_POSTERIOR: means, "RF": np.full(len(counts), ord("x"), np.uint8)}
     if mask:  # HMMER leaves out that of the last node
         notes["MM"] = np.frombuffer(f"{mask[:-1]}.".encode("latin-1", "replace"), np.uint8)
-    return {tag: _spread(text, line, matches) for tag, text in notes.items()}
+    return {tag: _spread(text[used], line, matches[used]) for tag, text in notes.items()}
 
 
 def _spread(text: Bytes, line: Bytes, matches: Places) -> bytes:

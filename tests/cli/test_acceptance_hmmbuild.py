@@ -52,6 +52,19 @@ def test_every_alignment(data_folder: Path, tmp_path: Path) -> None:
     assert compared(files, [], tmp_path) > len(files) // 2
 
 
+def test_alignments_as_they_were_counted(data_folder: Path, tmp_path: Path) -> None:
+    """Those that ``-O`` writes."""
+    n = 0
+    for path in sorted(data_folder.glob("hmmer3/*.sto")):
+        ours, theirs = tmp_path / "ours.sto", tmp_path / "theirs.sto"
+        words = ["hmmbuild", "-O", str(theirs), str(tmp_path / "theirs.hmm"), str(path)]
+        if subprocess.run(words, capture_output=True, check=False).returncode == 0:
+            assert main(["hmmbuild", "-q", "-O", str(ours), str(tmp_path / "ours.hmm"), str(path)]) == 0
+            assert ours.read_bytes() == theirs.read_bytes(), path
+            n += 1
+    assert n > 8
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("options", OPTIONS)
 def test_options(data_folder: Path, tmp_path: Path, options: str) -> None:

@@ -7,6 +7,7 @@ import io
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,11 @@ from clalign.cli import main
 from clalign.errors import ExitCode, InputError, OptionError
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
+from clalign.tools import hmm_building
 from clalign.tools.hmm_building import build_profiles
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE
+from clalign.values.row_alignments import RowAlignment
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -139,6 +142,63 @@ def test_several_alignments_and_their_names(tmp_path: Path, capsys: pytest.Captu
     words = ["hmmbuild", "-q", str(tmp_path / "new.hmm"), str(tmp_path / "family.sto")]
     assert main(words) == ExitCode.INPUT
     assert not (tmp_path / "new.hmm").exists()
+
+
+RESAVED = """# STOCKHOLM 1.0
+#=GF ID family
+#=GF DE a family
+
+#=GS first  WT 0.91
+#=GS second WT 0.91
+#=GS third  WT 1.18
+
+first   ~~~~TYIPasDFGHKLCVNM
+second  MKVLTYIP.aDFGHKLCVNM
+third   MKVLTYLPasDFGHKLCVNM
+#=GC RF xxxxxxxx..xxxxxxxxxx
+//
+"""
+
+COUNTED = {"first": "----TYIP-ASDFGHKLCVNM", "second": "MKVLTYIP-A-DFGHKLCVNM", "third": "MKVLTYLPA-SDFGHKLCVNM"}
+
+
+@pytest.mark.parametrize("flags", [(), ("--wnone",), ("--wgsc", "--symfrac", "0.9"), ("--hand",)])
+def test_the_alignment_is_saved_as_it_was_counted(flags: tuple[str, ...], tmp_path: Path) -> None:
+    """Outer gaps of fragments are missing data, and residues beside gaps of the profile stand in its columns."""
+    ours, theirs, alignment = tmp_path / "ours.sto", tmp_path / "theirs.sto", tmp_path / "family.sto"
+    reference = "#=GC RF xxxxxxxx.xxxxxxxxxxxx"
+    text = stockholm(COUNTED, "#=GF ID family", "#=GF DE a family").replace("//", f"{reference}\n//")
+    alignment.write_text(text + text.replace("family", "other"))
+    words = ["--amino", "--fragthresh", "0.9", *flags, "-O"]
+    assert main(["hmmbuild", "-q", *words, str(ours), str(tmp_path / "ours.hmm"), str(alignment)]) == 0
+    assert flags or ours.read_text().startswith(RESAVED)
+    if program := shutil.which("hmmbuild"):
+        last = [str(theirs), str(tmp_path / "theirs.hmm"), str(alignment)]
+        subprocess.run([program, *words, *last], check=True, capture_output=True)
+        assert ours.read_text() == theirs.read_text()
+
+
+def test_what_tells_the_alphabet_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(stockholm(PROTEINS, f"#=GF ID n{number}") for number in range(3))
+    (tmp_path / "x").write_text(text)
+    read, usual = list[str](), hmm_building.read_alignments_of
+
+    def counting(*given: object) -> Iterator[RowAlignment]:
+        for rows in usual(*given):  # type: ignore[arg-type]
+            read.append(dict(rows.notes.file)["ID"])
+            yield rows
+
+    monkeypatch.setattr(hmm_building, "read_alignments_of", counting)
+    value = build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), QUICK, REFERENCE, QuietContext())
+    assert [one["name"] for one in value["profiles"]] == read == ["n0", "n1", "n2"]
+
+
+def test_errors_name_the_alignment_of_several(tmp_path: Path) -> None:
+    text = stockholm(PROTEINS, "#=GF ID first") + stockholm({"a": "*****"}, "#=GF ID second")
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(InputError) as refused:
+        build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), QUICK, REFERENCE, QuietContext())
+    assert 'alignment 2, "second"' in refused.value.reason
 
 
 def test_standard_input_and_output(
