@@ -148,14 +148,14 @@ RESAVED = """# STOCKHOLM 1.0
 #=GF ID family
 #=GF DE a family
 
-#=GS first  WT 0.91
-#=GS second WT 0.91
-#=GS third  WT 1.18
+#=GS first  WT 0.95
+#=GS second WT 1.01
+#=GS third  WT 1.05
 
-first   ~~~~TYIPasDFGHKLCVNM
-second  MKVLTYIP.aDFGHKLCVNM
-third   MKVLTYLPasDFGHKLCVNM
-#=GC RF xxxxxxxx..xxxxxxxxxx
+first   ~~~~TYIPASDFGHKLCVNM
+second  MKVLTYIPA-DFGHKLCVNM
+third   MKVLTYLPASDFGHKLCVNM
+#=GC RF xxxxxxxxxxxxxxxxxxxx
 //
 """
 
