@@ -113,7 +113,9 @@ class Builder:
         )  # fmt: skip
         return RandomSequences.of(self.alphabet, trials)
 
-    def build(self, alignment: RowAlignment, name: str, known: Hmmer3Settings | None = None) -> Built:
+    def build(
+        self, alignment: RowAlignment, name: str, known: Hmmer3Settings | None = None, has_checksum: bool = True
+    ) -> Built:
         """Return the profile of an alignment.
 
         Parameters
@@ -122,6 +124,9 @@ class Builder:
         name : str
         known : Hmmer3Settings, optional
             Score statistics that it is known to have; they are computed otherwise.
+        has_checksum : bool
+            Whether the checksum of the alignment is among its facts, which takes longer than the rest where there are
+            many rows.
 
         Raises
         ------
@@ -131,7 +136,8 @@ class Builder:
         rows = self._digital(alignment)
         if self.spec.by_matrix and len(rows.codes) == 1:
             return self._by_matrix(rows, alignment)
-        weights, checksum = self._weights(rows, alignment), rows.checksum()
+        weights = self._weights(rows, alignment)
+        facts = {"sequences": f"{len(rows.codes)}"} | ({"checksum": f"{rows.checksum()}"} if has_checksum else {})
         rows = rows.with_fragments(self.spec.fragthresh)
         is_match = self._match_columns(rows, weights, alignment)
         mask = alignment.notes.columns.get("MM", b"")
@@ -139,11 +145,10 @@ class Builder:
             rows = rows.masked(np.frombuffer(mask, np.uint8) == ord("m"))
         self.check()
         counts = _shortened(counted(rows, weights, is_match), self.spec.max_insert)
-        n_rows, columns = len(rows.codes), np.flatnonzero(is_match)
+        columns = np.flatnonzero(is_match)
         effective, counts = self._weighed(counts, rows)
         found = probabilities(counts, self.prior)
         node_mask = "".join(chr(mask[column]).replace(".", "-") for column in columns) if mask else ""
-        facts = {"sequences": f"{n_rows}", "checksum": f"{checksum}"}
         hmm = replace(self._described(found, alignment, name, columns, effective), facts=facts)
         hmm = self._calibrated(hmm) if known is None else _with_statistics(hmm, known)
         match = hmm.match.copy()

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from clalign.building.profiles import Builder, Built
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
-from clalign.engines.plan7.exports.hmmer3_stockholm import centered_text, in_capitals
+from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
@@ -55,8 +55,8 @@ def aligned(first: Card, rows: Sequence[AlignedRow]) -> RowAlignment:
     inserts = [0] * (length + 1)
     for row in rows:
         widen_inserts(row, inserts)
-    rooms = [(node, room) for node, room in enumerate(inserts) if room]
-    texts = [in_capitals(centered_text(row, length, rooms)[0]).encode("ascii") for row in rows]
+    columns = CenteredColumns(inserts)
+    texts = [in_capitals(columns.cells(row)[0].tobytes().decode("latin-1")).encode("latin-1") for row in rows]
     found = RowAlignment.of_rows([row.place for row in rows], texts)
     notes = [(tag, first[key]) for tag, key in (("AC", "accession"), ("DE", "description")) if first[key]]
     return replace(found, notes=RowNotes(notes, columns={"RF": annotation_text("x" * length, inserts).encode()}))
@@ -74,13 +74,18 @@ def n_new(run: RunFile, number: int) -> int:
     return sum(name not in known for name in HitQueries(run.connection).significant_names(number))
 
 
-def made_again(run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None) -> Built:
-    """Return the profile of a later round, from the hits of the one before and its own statistics."""
+def made_again(
+    run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None, has_checksum: bool = False
+) -> Built:
+    """Return the profile of a later round, from the hits of the one before and its own statistics.
+
+    `has_checksum` as of `Builder.build`.
+    """
     card = run.card(number)
     before: int = card["before"]
     builder = Builder(spec.round_spec(), AMINO, None, check)
     rows = aligned(run.card(card["first"]), list(rows_of(run, before)))
-    return builder.build(rows, name_of(run, before), statistics_of(card))
+    return builder.build(rows, name_of(run, before), statistics_of(card), has_checksum)
 
 
 def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callable[[], None]) -> list[Hmm]:
@@ -151,7 +156,7 @@ class Rounds:
         if not n_new(run, number) and len(rows) <= card["n_rows"]:
             return lambda run: None
         builder = Builder(self._spec.round_spec(), AMINO, session, self._check)
-        hmm = builder.build(aligned(run.card(card["first"]), rows), name_of(run, number)).hmm
+        hmm = builder.build(aligned(run.card(card["first"]), rows), name_of(run, number), has_checksum=False).hmm
         more = {"round": card["round"] + 1, "first": card["first"], "before": number, "n_rows": len(rows)}
 
         def store(run: RunFile) -> None:

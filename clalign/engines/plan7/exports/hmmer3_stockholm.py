@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from clalign.formats.profile_stockholm import (
-    AlignedRow,
-    annotation_text,
-    consensus_text,
-    inserts_of,
-    widen_inserts,
-    woven,
-)
+from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
 from clalign.formats.writers import line_name
 from clalign.values.documents import Card
+from clalign.values.row_alignments import UPPER, Bytes, is_residue
+
+Bools = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+_INSERT, _DELETE = np.uint8(ord("I")), np.uint8(ord("D"))
+_GAP, _PAD = np.uint8(ord("-")), np.uint8(ord("."))
 
 BLOCK = 200
 """Columns of a block."""
@@ -123,16 +124,16 @@ def _blocks(
 ) -> Iterator[str]:  # fmt: skip
     has_posteriors, length = bool(means.counts.any()), len(means.counts)
     label = max(width + len("#=GR  PP"), len("#=GC PP_cons")) if has_posteriors else max(width, len("#=GC RF"))
-    n, rooms = length + sum(inserts), [(node, room) for node, room in enumerate(inserts) if room]
+    n, columns = length + sum(inserts), CenteredColumns(inserts)
     for start in range(0, n, block or n):
         part = slice(start, start + (block or n))
         if start:
             yield ""
         for name, row in named():
-            text, posterior = centered_text(row, length, rooms)
-            yield f"{name:<{label}s} {(text if has_case else in_capitals(text))[part]}"
+            letters, doubts = (cells[part].tobytes().decode("latin-1") for cells in columns.cells(row))
+            yield f"{name:<{label}s} {letters if has_case else in_capitals(letters)}"
             if row.posterior:
-                yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {posterior[part]}"
+                yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {doubts}"
         if has_posteriors:
             yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means.text(), inserts)[part]}"
         yield f"{'#=GC RF':<{label}s} {annotation_text('x' * length, inserts)[part]}"
@@ -143,15 +144,48 @@ def in_capitals(text: str) -> str:
     return text.upper().replace(".", "-")
 
 
-def centered_text(row: AlignedRow, length: int, rooms: Sequence[tuple[int, int]]) -> tuple[str, str]:
-    """Return a row of the alignment and of its posterior probabilities; `rooms` as `woven` takes them."""
-    letters, doubts = list[tuple[int, str, int]](), list[tuple[int, str, int]]()
-    for node, start, end in inserts_of(row):
-        text = row.text[start:end].lower()
-        left = sum(map(str.isalpha, text)) // 2  # HMMER halves the number of letters, which a stop is not
-        letters.append((node, text, left))
-        doubts.append((node, row.posterior[start:end], left))
-    return (
-        woven(consensus_text(row, row.text.upper(), length, "-"), letters, rooms),
-        woven(consensus_text(row, row.posterior, length, "."), doubts, rooms),
-    )
+class CenteredColumns:
+    """The columns of an alignment in which inserts stand in the middle between their neighbors.
+
+    Parameters
+    ----------
+    inserts : sequence of int
+        Columns of inserts after the nodes 0..length (0: before the first).
+    """
+
+    def __init__(self, inserts: Sequence[int]) -> None:
+        self._rooms = np.array(inserts, np.int64)
+        self._begins = np.cumsum(self._rooms) - self._rooms + np.arange(len(self._rooms))
+        self._matches = self._begins[1:] - 1
+        self._line = np.full(int(self._begins[-1] + self._rooms[-1]), _PAD, np.uint8)
+        self._line[self._matches] = _GAP
+
+    def cells(self, row: AlignedRow) -> tuple[Bytes, Bytes]:
+        """Return the letters of a row and their posterior probabilities in all columns (uint8[n_columns], both)."""
+        states = np.frombuffer(row.states.encode("latin-1", "replace"), np.uint8)
+        text = np.frombuffer(row.text.encode("latin-1", "replace"), np.uint8)
+        is_letter = is_residue(text)
+        is_insert = states == _INSERT
+        passed = row.first_node + np.cumsum(~is_insert) - ~is_insert
+        columns = np.empty(len(states), np.int64)
+        columns[~is_insert] = self._matches[passed[~is_insert]]
+        if is_insert.any():
+            columns[is_insert] = self._insert_columns(passed[is_insert], is_letter[is_insert])
+        held = states != _DELETE
+        letters, doubts = self._line.copy(), np.full(len(self._line), _PAD, np.uint8)
+        as_shown = np.where(is_letter, np.where(is_insert, text | ~UPPER, text & UPPER), text)
+        letters[columns[held]] = as_shown[held]
+        if row.posterior:
+            doubts[columns[held]] = np.frombuffer(row.posterior.encode("latin-1", "replace"), np.uint8)[held]
+        return letters, doubts
+
+    def _insert_columns(self, nodes: Integers, is_letter: Bools) -> Integers:
+        """Return the columns of inserted residues, given how many nodes lie before each."""
+        firsts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1]))
+        lengths = np.diff(firsts, append=len(nodes))
+        # HMMER halves the number of letters, which a stop is not.
+        left = np.repeat(np.add.reduceat(is_letter.astype(np.int64), firsts) // 2, lengths)
+        place = np.arange(len(nodes)) - np.repeat(firsts, lengths)
+        right = self._rooms[nodes] - np.repeat(lengths, lengths) + place
+        found: Integers = self._begins[nodes] + np.where(place < left, place, right)
+        return found

@@ -78,7 +78,7 @@ def profile_of(run: RunFile, number: int, spec: SearchSpec) -> Built:
     """Return the profile of a round, made again."""
     card = run.card(number)
     if card["before"] is not None:
-        return made_again(run, number, spec)
+        return made_again(run, number, spec, has_checksum=True)
     build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
     codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode(), np.uint8)]
     hmm = Builder(build, AMINO, None).of_sequence(codes, card["name"], known=statistics_of(card))

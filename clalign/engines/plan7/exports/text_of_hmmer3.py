@@ -53,7 +53,8 @@ def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
         marks = partial(_mark, known)
         write_lines(stream, chain(_hits_and_domains(source, one, marks), _statistics(source, one)))
         names = source.keys.significant_names(number)
-        both = n_rows, 1 + n_significant_domains(source, one)
+        later = numbers[place:]
+        both = n_rows, source.cards[later[0]]["n_rows"] if later else 1 + n_significant_domains(source, one)
         n_new = sum(name not in known for name in names)
         if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
             write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations))
