@@ -183,8 +183,8 @@ def test_every_export_is_known_and_others_are_refused(small_run: Path) -> None:
     tables = {"tsv", "domtsv", "tblout", "domtblout", "pfamtblout", "jsonl", "csv", "domcsv", "parquet", "domparquet"}
     places = {"architecture", "architecture_gff3", "gff3", "gff3_genome", "bed", "bed_genome"}
     tables |= {"queries", "matrix"}
-    aligned = {"text", "html", "outfmt", "outfmt7", "stockholm", "afa", "a2m"}
-    rounds = {"a3m", "chkhmm", "chkali"}
+    aligned = {"text", "html", "outfmt", "outfmt7", "stockholm", "afa", "a2m", "a3m"}
+    rounds = {"chkhmm", "chkali"}
     assert {one.name for one in EXPORTS} == tables | places | aligned | rounds | {"fasta", "fasta_matched"}
     with pytest.raises(OptionError, match='"xml"'):
         export(small_run, "xml", "-")

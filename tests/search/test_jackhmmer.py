@@ -117,6 +117,21 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], tmp_pa
     assert main(["verify", "-q", str(kept)]) == ExitCode.DIFFERENT
 
 
+@pytest.mark.parametrize("damage", [{"first": 1}, {"before": 7}, {"before": None}, {"round": 4}, {"n_rows": None}])
+def test_rounds_that_do_not_follow_each_other_are_damage(
+    files: dict[str, Path], tmp_path: Path, damage: dict[str, object]
+) -> None:
+    kept = tmp_path / "x.clalign"
+    query = tmp_path / "q.fa"
+    query.write_text(">" + files["queries"].read_text().split(">")[1])
+    both = [str(query), str(files["targets"])]
+    assert main(["jackhmmer", "-q", "-N", "2", "--run", str(kept), "-o", str(tmp_path / "x.txt"), *both]) == 0
+    with open_run(kept, writable=True) as run:
+        run.set_card(1, {**run.card(1), **damage})
+    for words in (["export", "--tblout", "-"], ["export", "--chkhmm", str(tmp_path / "chk")], ["verify", "-q"]):
+        assert main([*words, str(kept)]) == ExitCode.UNREADABLE, words
+
+
 def lines_of_tblout(run: Path, folder: Path) -> list[str]:
     """Return the lines of the table of hits."""
     assert main(["export", "--tblout", str(folder / "x.tbl"), str(run)]) == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clalign.engines.plan7.exports.rounds import profile_of
-from clalign.engines.plan7.rounds import aligned, n_new, names_before, rows_of
+from clalign.engines.plan7.rounds import aligned, card_of, first_card, n_new, names_before, rows_of
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -28,8 +28,8 @@ class RoundOfRun:
     """
 
     def __init__(self, run: RunFile, number: int) -> None:
-        self._run, self._profile, self._card = run, number, run.card(number)
-        self.query: str = run.card(self._card["first"])["name"]
+        self._run, self._profile, self._card = run, number, card_of(run, number)
+        self.query: str = first_card(run, number)["name"]
         self.number: int = self._card["round"]
         self.profile_name: str = self._card["name"]
 
@@ -69,7 +69,7 @@ class RoundOfRun:
 
     def alignment(self) -> RowAlignment:
         """Return the significant domains, aligned to the query, which is the first row: capital letters and dashes."""
-        return aligned(self._run.card(self._card["first"]), list(rows_of(self._run, self._profile)))
+        return aligned(self._run, self._profile, list(rows_of(self._run, self._profile)))
 
     def profile(self) -> Hmm:
         """Return the profile that was searched with."""

@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec.structs import replace
 
 from clalign.building.profiles import Builder, Built
+from clalign.building.rows import NO_CODE, code_table
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import DamagedRun
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
+from clalign.runs.hit_rows import unwritable
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
@@ -30,11 +33,40 @@ from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 from clalign.values.row_alignments import RowAlignment, RowNotes
 
 
+def card_of(run: RunFile, number: int) -> Card:
+    """Return the card of a profile of a run of rounds.
+
+    Raises
+    ------
+    DamagedRun
+        If it does not say which round it is of, or belongs to no round before it.
+    """
+    card = run.card(number)
+    first, before, place = card.get("first"), card.get("before"), card.get("round")
+    if before is None:
+        follows = (first, place) == (number, 1)
+    else:
+        known = run.card(before) if before < number else {}
+        follows = bool(known) and (first, place) == (known.get("first"), 1 + (known.get("round") or 0))
+    if not follows or card.get("n_rows") is None:
+        raise DamagedRun(run.path, "its rounds do not follow each other")
+    return card
+
+
+def first_card(run: RunFile, number: int) -> Card:
+    """Return the card of the first profile of the query of a profile."""
+    first: int = card_of(run, number)["first"]
+    return card_of(run, first)
+
+
 def rows_of(run: RunFile, number: int) -> Iterator[AlignedRow]:
     """Yield the rows of the alignment that ends a round: the query, and the significant domains, best first."""
-    yield query_row(run.card(run.card(number)["first"]))
+    first = first_card(run, number)
+    yield query_row(first)
     for hit in run.hits(number):
         if hit.is_significant:
+            if (wrong := unwritable(hit, first["length"])) is not None:
+                raise DamagedRun(run.path, f"the hit {hit.name} has {wrong}")
             for domain in hit.domains:
                 if domain.is_significant:
                     yield aligned_row(hit, domain)
@@ -42,15 +74,12 @@ def rows_of(run: RunFile, number: int) -> Iterator[AlignedRow]:
 
 def name_of(run: RunFile, number: int) -> str:
     """Return the name of the alignment that ends a round, and so of the next profile."""
-    card = run.card(number)
-    return f"{run.card(card['first'])['name']}-i{card['round']}"
+    return f"{first_card(run, number)['name']}-i{card_of(run, number)['round']}"
 
 
-def aligned(first: Card, rows: Sequence[AlignedRow]) -> RowAlignment:
-    """Return rows as the alignment that a profile is built from: capital letters and dashes.
-
-    `first` is the card of the first profile of their query.
-    """
+def aligned(run: RunFile, number: int, rows: Sequence[AlignedRow]) -> RowAlignment:
+    """Return the rows that end a round as the alignment that the next profile is built from: capitals and dashes."""
+    first = first_card(run, number)
     length: int = first["length"]
     inserts = [0] * (length + 1)
     for row in rows:
@@ -58,13 +87,15 @@ def aligned(first: Card, rows: Sequence[AlignedRow]) -> RowAlignment:
     columns = CenteredColumns(inserts)
     texts = [in_capitals(columns.cells(row)[0].tobytes().decode("latin-1")).encode("latin-1") for row in rows]
     found = RowAlignment.of_rows([row.place for row in rows], texts)
+    if (code_table(AMINO)[found.cells] == NO_CODE).any():
+        raise DamagedRun(run.path, "it has residues that are not those of proteins")
     notes = [(tag, first[key]) for tag, key in (("AC", "accession"), ("DE", "description")) if first[key]]
     return replace(found, notes=RowNotes(notes, columns={"RF": annotation_text("x" * length, inserts).encode()}))
 
 
 def names_before(run: RunFile, number: int) -> set[str]:
     """Return the names of the significant hits of the round before; none before the first one."""
-    before = run.card(number)["before"]
+    before = card_of(run, number)["before"]
     return set() if before is None else set(HitQueries(run.connection).significant_names(before))
 
 
@@ -81,10 +112,10 @@ def made_again(
 
     `has_checksum` as of `Builder.build`.
     """
-    card = run.card(number)
+    card = card_of(run, number)
     before: int = card["before"]
     builder = Builder(spec.round_spec(), AMINO, None, check)
-    rows = aligned(run.card(card["first"]), list(rows_of(run, before)))
+    rows = aligned(run, before, list(rows_of(run, before)))
     return builder.build(rows, name_of(run, before), statistics_of(card), has_checksum)
 
 
@@ -96,10 +127,10 @@ def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callab
 
 def place_of(run: RunFile, number: int) -> Card:
     """Return what the card of a profile says of its round, as it follows from the round before."""
-    before: int | None = run.card(number)["before"]
+    before: int | None = card_of(run, number)["before"]
     if before is None:
         return {"round": 1, "first": number, "before": None, "n_rows": 1}
-    card = run.card(before)
+    card = card_of(run, before)
     n_rows = sum(1 for _ in rows_of(run, before))
     return {"round": card["round"] + 1, "first": card["first"], "before": before, "n_rows": n_rows}
 
@@ -149,14 +180,14 @@ class Rounds:
 
     def concluded(self, run: RunFile, number: int, session: Session) -> Storing:
         """Make the profile of the round that follows, if there is one; return what stores its card."""
-        card = run.card(number)
+        card = card_of(run, number)
         if card["round"] >= self._spec.iterations:
             return lambda run: None
         rows = list(rows_of(run, number))
         if not n_new(run, number) and len(rows) <= card["n_rows"]:
             return lambda run: None
         builder = Builder(self._spec.round_spec(), AMINO, session, self._check)
-        hmm = builder.build(aligned(run.card(card["first"]), rows), name_of(run, number), has_checksum=False).hmm
+        hmm = builder.build(aligned(run, number, rows), name_of(run, number), has_checksum=False).hmm
         more = {"round": card["round"] + 1, "first": card["first"], "before": number, "n_rows": len(rows)}
 
         def store(run: RunFile) -> None:

@@ -108,8 +108,9 @@ _ROUNDS = "clalign.engines.plan7.exports.rounds"
 A3M = Export(
     "a3m",
     "--a3m",
-    "write the significant domains of the last round under the query as A3M, what it has no column for in lower case",
-    "A3M under the query (of a search in rounds)",
+    "write the domains as A3M, under the query if that is a sequence: what it has no column for in lower case; the"
+    " significant ones with a search",
+    "A3M, hits of one query",
     ".a3m",
     LazyImport(f"{_ROUNDS}:write_a3m"),
     counts="aligned part",
@@ -176,7 +177,7 @@ SEQUENCES = (
 )
 
 OUTPUTS = (
-    *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW),
+    *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *SEQUENCES, *shared.OVERVIEW),
     *(*shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
 """Those that have flags, in the order of a help."""

@@ -1,4 +1,4 @@
-"""What a search in rounds leaves besides: profiles and alignments of each round, and the last one as A3M."""
+"""What a search in rounds leaves besides: profiles and alignments of each round; and A3M of every search."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from msgspec.structs import replace
 
 from clalign.building.profiles import Builder, Built
-from clalign.building.rows import code_table
+from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.sequences import limited, write_round
 from clalign.engines.plan7.exports.source import profile_queries
-from clalign.engines.plan7.rounds import made_again, rows_of, statistics_of
+from clalign.engines.plan7.rounds import card_of, made_again, rows_of, statistics_of
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
-from clalign.errors import OptionError
+from clalign.errors import DamagedRun, OptionError
 from clalign.formats.hmmer3_writer import profile_text
 from clalign.formats.profile_stockholm import aligned_text, widen_inserts
 from clalign.runs.run_file import RunFile
@@ -48,24 +48,28 @@ def write_alignments(source: Source, stream: TextIO, number: int) -> int:
 
 
 def write_a3m(source: Source, stream: TextIO) -> int:
-    """Write the alignment that ends the last round of the only query as A3M.
+    """Write the chosen domains of the only query as A3M, under the query if that is a sequence.
 
     Raises
     ------
     OptionError
-        If there are several queries, or the search had no rounds.
+        If there are several queries.
     """
-    found = [one for one in profile_queries(source) if source.choice.hits is None or one.keys]
-    if source.n_rounds and len(found) != 1:
-        reason = f"A3M holds one query with what it is aligned with; the run has {len(found)} queries."
+    found = list(profile_queries(source))
+    if len(found) > 1:
+        found = [one for one in found if one.keys]
+    if len(found) > 1:
+        reason = f"A3M holds one query with what it is aligned with, but {len(found):,} have hits."
         raise OptionError(reason, "Choose one, or write Stockholm.")
-    number = found[0].number
-    query, count = query_row(source.cards[source.cards[number]["first"]]), 0
-    for row in limited(source, query, source.aligned_rows(number)):
-        inserts = [0] * (query.end + 1)
-        widen_inserts(row, inserts)
-        stream.write(f"{f'>{row.place} {row.remark}'.rstrip()}\n{aligned_text(row, inserts)}\n")
-        count += 1
+    count = 0
+    for one in found:
+        card = source.cards[one.number]
+        above = query_row(source.cards[card.get("first", one.number)]) if source.spec.has_sequences else None
+        for row in limited(source, above, source.aligned_rows(one.number)):
+            inserts = [0] * (card["length"] + 1)
+            widen_inserts(row, inserts)
+            stream.write(f"{f'>{row.place} {row.remark}'.rstrip()}\n{aligned_text(row, inserts)}\n")
+            count += 1
     return count
 
 
@@ -76,10 +80,12 @@ def _of_round(source: Source, number: int) -> Iterator[int]:
 
 def profile_of(run: RunFile, number: int, spec: SearchSpec) -> Built:
     """Return the profile of a round, made again."""
-    card = run.card(number)
+    card = card_of(run, number)
     if card["before"] is not None:
         return made_again(run, number, spec, has_checksum=True)
     build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
-    codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode(), np.uint8)]
+    codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode("latin-1", "replace"), np.uint8)]
+    if (codes == NO_CODE).any():
+        raise DamagedRun(run.path, "a query has letters that are not those of proteins")
     hmm = Builder(build, AMINO, None).of_sequence(codes, card["name"], known=statistics_of(card))
     return Built(hmm, None, "")

@@ -15,7 +15,7 @@ from clalign.engines.export_source import Choice, EngineOfRun
 from clalign.engines.export_source import Source as GeneralSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import ClalignError
+from clalign.errors import ClalignError, DamagedRun
 from clalign.formats.tables import swapped
 from clalign.jobs import JobContext
 from clalign.runs.hit_rows import HITS_AT_ONCE
@@ -80,10 +80,20 @@ class Source(GeneralSource):
 
     @cached_property
     def rounds(self) -> dict[int, list[int]]:
-        """The numbers of the profiles of each query of a search in rounds, by the first of them; empty of others."""
+        """The numbers of the profiles of each query of a search in rounds, by the first of them; empty of others.
+
+        Raises
+        ------
+        DamagedRun
+            If they are not of rounds that follow each other.
+        """
         found = dict[int, list[int]]()
         for number, card in enumerate(self.cards if self.spec.has_rounds else ()):
-            found.setdefault(card["first"], []).append(number)
+            before: list[int] = found.setdefault(card.get("first", -1), [])
+            expected = (before[0] if before else number, before[-1] if before else None, len(before) + 1)
+            if expected != tuple(card.get(name) for name in ("first", "before", "round")) or not card.get("n_rows"):
+                raise DamagedRun(self.run.path, "its rounds do not follow each other")
+            before.append(number)
         return found
 
     @property
