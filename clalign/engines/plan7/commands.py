@@ -141,9 +141,9 @@ COMMANDS = {
     "phmmer": _PHMMER,
     "jackhmmer": replace(
         _PHMMER,
-        description="Search protein sequences against protein sequences in rounds: the first is that of phmmer; then"
-        " the significant domains are aligned with the query, and a profile of the alignment is searched with, until"
-        " nothing new is found. Names and meanings of the options are those of HMMER.",
+        description="Search protein sequences against protein sequences in rounds: as phmmer, and again with a profile"
+        " of the significant domains, until nothing new is found. Names and meanings of the options are those of"
+        " HMMER.",
         examples=(
             "clalign jackhmmer query.fasta proteins.fasta",
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",

@@ -47,7 +47,7 @@ FILTER = "Filters"
 ENGINE = "Scoring"
 STATISTICS = "Score statistics"
 
-ROUNDS = "Profiles of later rounds"
+ROUNDS = "Rounds"
 
 OF_SEQUENCES: dict[str, tuple[str, ...]] = {"direction": ("sequence", "rounds")}
 OF_ROUNDS: dict[str, tuple[str, ...]] = {"direction": ("rounds",)}
