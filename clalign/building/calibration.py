@@ -40,7 +40,7 @@ NO_TARGET_PASSES = FilterLimits(f1=0.0)
 
 
 class Trials(Struct, frozen=True):
-    """How many random sequences of which length are scored; the defaults are those of hmmbuild.
+    """How many random sequences of which length are scored.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class Trials(Struct, frozen=True):
     seed : int
     """
 
-    msv: tuple[int, int] = (200, 200)
-    viterbi: tuple[int, int] = (200, 200)
-    forward: tuple[int, int] = (200, 100)
-    tail: float = 0.04
-    seed: int = 42
+    msv: tuple[int, int]
+    viterbi: tuple[int, int]
+    forward: tuple[int, int]
+    tail: float
+    seed: int
 
 
 class RandomSequences(Struct, frozen=True):

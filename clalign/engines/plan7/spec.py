@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+import dataclasses
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from clalign.building.specs import BuildSpec
 from clalign.errors import OptionError
@@ -45,7 +46,6 @@ keep HMMER's word, as ``included`` and, for the least score that passes, ``inclu
 MODEL = "Model cutoffs"
 FILTER = "Filters"
 ENGINE = "Scoring"
-STATISTICS = "Score statistics"
 
 ROUNDS = "Rounds"
 
@@ -53,6 +53,12 @@ OF_SEQUENCES: dict[str, tuple[str, ...]] = {"direction": ("sequence", "rounds")}
 OF_ROUNDS: dict[str, tuple[str, ...]] = {"direction": ("rounds",)}
 OF_PROFILES: dict[str, tuple[str, ...]] = {"direction": ("search", "scan")}
 """When an option has a meaning."""
+
+
+def of_building(name: str, when: Mapping[str, tuple[str, ...]] = OF_SEQUENCES, **more: object) -> Any:
+    """Return an option of `BuildSpec` for searches that build profiles in the same way; `more` is said otherwise."""
+    (built,) = (one for one in dataclasses.fields(BuildSpec) if one.name == name)
+    return field(default=built.default, metadata={**built.metadata, "when": when, **more})
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,41 +178,20 @@ class SearchSpec(Spec):
     )
     popen: float = option(0.02, "--popen", "Gap opening", "probability that a gap begins", ENGINE, when=OF_SEQUENCES)
     pextend: float = option(0.4, "--pextend", "Gap extension", "probability that it goes on", ENGINE, when=OF_SEQUENCES)
-    msv_length: int = option(
-        200, "--EmL", "MSV length", "length of random sequences for MSV", STATISTICS, positive=True, when=OF_SEQUENCES
-    )
-    msv_n: int = option(
-        200, "--EmN", "MSV number", "random sequences for MSV", STATISTICS, positive=True, when=OF_SEQUENCES
-    )
-    viterbi_length: int = option(
-        200, "--EvL", "Viterbi length", "length of random sequences for Viterbi", STATISTICS, positive=True,
-        when=OF_SEQUENCES,
-    )  # fmt: skip
-    viterbi_n: int = option(
-        200, "--EvN", "Viterbi number", "random sequences for Viterbi", STATISTICS, positive=True, when=OF_SEQUENCES
-    )
-    forward_length: int = option(
-        100, "--EfL", "Forward length", "length of random sequences for Forward", STATISTICS, positive=True,
-        when=OF_SEQUENCES,
-    )  # fmt: skip
-    forward_n: int = option(
-        200, "--EfN", "Forward number", "random sequences for Forward", STATISTICS, positive=True, when=OF_SEQUENCES
-    )
-    tail: float = option(
-        0.04, "--Eft", "Tail", "share of Forward scores that are fitted", STATISTICS, positive=True, when=OF_SEQUENCES
-    )
-    fragthresh: float = option(
-        0.5, "--fragthresh", "Fragment", "rows of at most this share of the columns are fragments", ROUNDS,
-        when=OF_ROUNDS,
-    )  # fmt: skip
+    msv_length: int = of_building("msv_length", positive=True)
+    msv_n: int = of_building("msv_n", positive=True)
+    viterbi_length: int = of_building("viterbi_length", positive=True)
+    viterbi_n: int = of_building("viterbi_n", positive=True)
+    forward_length: int = of_building("forward_length", positive=True)
+    forward_n: int = of_building("forward_n", positive=True)
+    tail: float = of_building("tail", positive=True)
+    fragthresh: float = of_building("fragthresh", OF_ROUNDS, group=ROUNDS)
     weighting: Literal["pb", "gsc", "blosum", "none"] = option(
         "pb", "--wpb|--wgsc|--wblosum|--wnone", "Weights", "weights of sequences", ROUNDS, when=OF_ROUNDS,
         values={"pb": "by position [default]", "gsc": "from a tree", "blosum": "by clusters", "none": "all equal"},
         choices={"pb": "By position", "gsc": "From a tree", "blosum": "By clusters", "none": "All equal"},
     )  # fmt: skip
-    wid: float = option(
-        0.62, "--wid", "Identity for weights", "share of identical residues for --wblosum", ROUNDS, when=OF_ROUNDS
-    )
+    wid: float = of_building("wid", OF_ROUNDS, group=ROUNDS, label="Identity for weights")
     effective_number: Literal["entropy", "exponential", "clust", "none"] = option(
         "entropy", "--eent|--eentexp|--eclust|--enone", "Effective number", "effective number of sequences", ROUNDS,
         when=OF_ROUNDS,
@@ -223,16 +208,9 @@ class SearchSpec(Spec):
         None, "--eset", "Effective number itself", "this effective number of sequences", ROUNDS, positive=True,
         when=OF_ROUNDS, empty="as by the rule",
     )  # fmt: skip
-    ere: float | None = option(
-        None, "--ere", "Relative entropy", "target of --eent in bits per column", ROUNDS, positive=True, when=OF_ROUNDS,
-        empty="0.59",
-    )  # fmt: skip
-    esigma: float = option(
-        45.0, "--esigma", "Least entropy", "minimum of --eent in bits per model", ROUNDS, positive=True, when=OF_ROUNDS
-    )
-    eid: float = option(
-        0.62, "--eid", "Identity for clusters", "share of identical residues for --eclust", ROUNDS, when=OF_ROUNDS
-    )
+    ere: float | None = of_building("ere", OF_ROUNDS, group=ROUNDS, positive=True, empty="0.59")
+    esigma: float = of_building("esigma", OF_ROUNDS, group=ROUNDS, positive=True)
+    eid: float = of_building("eid", OF_ROUNDS, group=ROUNDS, label="Identity for clusters")
     prior: Literal["alphabet", "laplace", "none"] = option(
         "alphabet", "--plaplace|--pnone", "Priors", "priors", ROUNDS, when=OF_ROUNDS,
         values={"laplace": "Laplace's: one more of each residue", "none": "none: observed frequencies"},
