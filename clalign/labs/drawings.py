@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec import Struct
@@ -19,6 +19,8 @@ from clalign.values.profiles import IMPOSSIBLE
 COLORS = 5
 LENGTHS = (5, 4, 4, 2)
 """Residues of the sequences of a layout."""
+
+Line = list[tuple[str, int | None, str]]
 
 SIZES = 4, 6
 """Residues of both sequences of a matrix whose cells have owners."""
@@ -140,56 +142,65 @@ def halving() -> CellChart:
     return CellChart("A sum by halves: each work-item adds what is half as far as before", tuple(cells), tuple(links))
 
 
+def _lines(title: str, lines: Mapping[str, Line], wide: int = 1000) -> CellChart:
+    """Return named lines of cells, folded at a width: the text, color and tip of each."""
+    cells, y = list[Cell](), 0
+    for name, line in lines.items():
+        cells.append(_words(0, y, name))
+        for at, (text, color, tip) in enumerate(line):
+            cells.append(Cell(at % wide, y + 1 + at // wide, text, color=color, tip=tip))
+        y = int(cells[-1].y) + 2
+    return CellChart(title, tuple(cells))
+
+
 def residues() -> CellChart:
     """Return where the residues of four sequences lie, by 004's choices."""
     lengths = np.array(LENGTHS, np.int32)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
-    symbols, cells = np.arange(1, lengths.sum() + 1, dtype=np.uint8), list[Cell]()
-    for place, name in enumerate(("concatenated", "interleaved", "packed")):
-        cells.append(_words(0, 3 * place, name))
-        found = arranged(name, symbols, offsets, lengths)[0]
-        for byte, symbol in enumerate(np.ascontiguousarray(found).view(np.uint8).tolist()):
-            row = int(np.searchsorted(offsets, symbol - 1, side="right")) - 1
-            text = f"{row + 1}.{symbol - offsets[row]}" if symbol else ""
-            cells.append(Cell(byte, 3 * place + 1, text, color=row if symbol else None, tip=f"byte {byte}"))
-    return CellChart("Residues in memory: sequence.residue, a color for each sequence", tuple(cells))
+    symbols, lines = np.arange(1, lengths.sum() + 1, dtype=np.uint8), dict[str, Line]()
+    for name in ("concatenated", "interleaved", "packed"):
+        found = np.ascontiguousarray(arranged(name, symbols, offsets, lengths)[0]).view(np.uint8)
+        rows = np.searchsorted(offsets, found.astype(np.int64) - 1, side="right") - 1
+        lines[name] = [
+            (f"{row + 1}.{symbol - offsets[row]}", row, f"byte {byte}") if symbol else ("", None, f"byte {byte}")
+            for byte, (symbol, row) in enumerate(zip(found.tolist(), rows.tolist(), strict=True))
+        ]
+    return _lines("Residues in memory: sequence.residue, a color for each sequence", lines)
 
 
 def score_rows() -> CellChart:
     """Return where the scores of a row lie for three work-items, by 004's choices."""
-    n, slots, cells = 3, ("M1", "M2", "I1", "I2", "D1", "D2"), list[Cell]()
-    for place, (name, stride) in enumerate({"global": 0, "interleaved": n, "padded": n + 1}.items()):
-        cells.append(_words(0, 3 * place, name))
-        for item in range(n):
-            for slot, text in enumerate(slots):
-                at = slot * stride + item if stride else item * len(slots) + slot
-                cells.append(Cell(at, 3 * place + 1, text, color=item, tip=f"work-item {item}, word {at}"))
-    return CellChart("Scores in memory: a color for each work-item", tuple(cells))
+    n, slots = 3, ("M1", "M2", "I1", "I2", "D1", "D2")
+    side_by_side: Line = [(text, item, f"work-item {item}") for text in slots for item in range(n)]
+    padding: Line = [("", None, "padding")]
+    lines: dict[str, Line] = {
+        "global": [(text, item, f"work-item {item}") for item in range(n) for text in slots],
+        "interleaved": side_by_side,
+        "padded": [cell for place in range(len(slots)) for cell in [*side_by_side[n * place :][:n], *padding]],
+    }
+    return _lines("Scores in memory: a color for each work-item", lines)
 
 
 def emissions() -> CellChart:
     """Return how the match emissions of 004's example lie in memory, by its choices."""
-    model, letters, cells = example_model(), encode("APQY").astype(np.int64), list[Cell]()
-    for place, name in enumerate(("global", "transposed")):
-        cells.append(_words(0, 3 * place, name))
-        for at, value in enumerate(model_tables(LadderChoices(emissions=name), model, letters, 1)[1].ravel().tolist()):
-            letter, node = divmod(at, model.length) if name == "transposed" else divmod(at, len(letters))[::-1]
-            tip = f"{'APQY'[letter]} at node {node + 1}"
-            cells.append(Cell(at, 3 * place + 1, str(value), color=letter, tip=tip))
-    return CellChart(
-        "Match emissions in memory: a color for each residue, node after node or residue by residue", tuple(cells)
-    )
+    model, letters, lines = example_model(), encode("APQY").astype(np.int64), dict[str, Line]()
+    for name in ("global", "transposed"):
+        values = model_tables(LadderChoices(emissions=name), model, letters, 1)[1]
+        places = [place if name == "transposed" else place[::-1] for place in np.ndindex(values.shape)]
+        lines[name] = [
+            (str(value), letter, f"{'APQY'[letter]} at node {node + 1}")
+            for value, (letter, node) in zip(values.ravel().tolist(), places, strict=True)
+        ]
+    return _lines("Match emissions in memory: a color for each residue, by nodes or by residues", lines)
 
 
 def work_items() -> CellChart:
     """Return the sequences of the work-items of two groups (004, figure 7.1)."""
-    n, cells = 2 * WARP, list[Cell]()
-    for group in range(2):
-        cells.append(_words(0, 4 * group, f"group {group}"))
-        for item in range(n // 2):
-            x, y = item % (WARP // 2), 4 * group + 1 + item // (WARP // 2)
-            cells.append(Cell(x, y, f"S{group * WARP + item + 1}", color=group + 1, tip=f"work-item {item}"))
-    return CellChart(f"Sequences and their work-items, groups of {WARP}", tuple(cells))
+    lines: dict[str, Line] = {
+        f"group {group}": [(f"S{group * WARP + item + 1}", group + 1, f"work-item {item}") for item in range(WARP)]
+        for group in range(2)
+    }
+    return _lines(f"Sequences and their work-items, groups of {WARP}", lines, WARP // 2)
 
 
 PICTURES = {

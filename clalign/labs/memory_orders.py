@@ -16,7 +16,7 @@ from clalign.labs.measuring import Bench, not_run
 from clalign.labs.pair_hmm_ladder import MODEL, random_pairs
 from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, X, Y
 from clalign.labs.repeating import Asked, Found, Table
-from clalign.stages.memories import GROUP, ProductStage, Reading, ReadingStage
+from clalign.stages.memories import GROUP, LOCAL_WORDS, ProductStage, Reading, ReadingStage
 from clalign.stages.pairhmm.pair_hmm_ladder import CELL_BYTES, nobody_counts
 from clalign.values.pair_hmm import PairHmms
 
@@ -36,11 +36,11 @@ def orders_found(asked: Asked, context: JobContext) -> Found:
     bench = Bench(device, context, "", asked.runs, reports=False)
     group = 32 if asked.is_small else min(GROUP, device.max_work_group)
     n_items, n = (2 * group, 8) if asked.is_small else (ITEMS[device.kind], COLUMNS[device.kind])
-    a, b = np.random.default_rng(asked.seed).integers(0, 2**32, (2, n, n), dtype=np.uint32)
-    words, of_group = (
-        Reading.random(entry, n_items, 1, rounds, asked.seed)
-        for entry, rounds in (("read_global", ROUNDS), ("read_local", LOCAL_ROUNDS))
-    )
+    rng = np.random.default_rng(asked.seed)
+    a, b = rng.integers(0, 2**32, (2, n, n), dtype=np.uint32)
+    given = rng.integers(0, 2**32, max(LOCAL_WORDS, n_items * ROUNDS), dtype=np.uint32)
+    words = Reading("read_global", given[: n_items * ROUNDS], n_items, 1, ROUNDS)
+    of_group = Reading("read_local", given[:LOCAL_WORDS], n_items, 1, LOCAL_ROUNDS)
     jobs: dict[str, dict[str, tuple[AnyStage, Any, float]]] = {
         "global": {
             _apart(stride): (ReadingStage(), replace(words, stride=stride), 4.0 * n_items * ROUNDS)

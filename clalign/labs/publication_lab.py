@@ -26,7 +26,7 @@ from clalign.labs.laboratory import (
     times,
 )
 from clalign.labs.ladder import FileField, LadderSpec, new_document
-from clalign.labs.publications import KINDS, Item, Publication, publications
+from clalign.labs.publications import Item, Publication, publications
 from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
@@ -160,7 +160,7 @@ def known_row(source: Publication, item: Item) -> Row:
     return {
         "name": item.name,
         "text": item.title,
-        "kind": KINDS[item.kind],
+        "kind": "whole run" if item.kind == "run" else item.kind,
         "by": REPETITIONS[item.measured].text if item.measured else "",
         "takes": REPETITIONS[item.measured].seconds if item.measured else None,
         "machine": source.machine(item),

@@ -16,12 +16,6 @@ from clalign.values.checked import check_as
 
 Kind = Literal["kernel", "run", "counters", "memory", "drawing", "cited"]
 
-KINDS: dict[Kind, str] = {
-    "kernel": "kernel", "run": "whole run", "counters": "counters", "memory": "memory", "drawing": "drawing",
-    "cited": "cited",
-}  # fmt: skip
-"""What an item is about, in words."""
-
 Figures = dict[str, float]
 
 
@@ -33,7 +27,7 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     name, title : str
         As the source calls it, as in ``table 8.6``, a letter where it has no number; and what it shows.
     kind : str
-        One of `KINDS`.
+        What it is about.
     measured, table : str
         What repeats it, one of `clalign.labs.repetitions.REPETITIONS`, and the table of that which has its figures.
     quantity : str

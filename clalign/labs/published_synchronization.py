@@ -6,8 +6,6 @@ One ratio is printed otherwise than its times are apart, and some are rounded; h
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from clalign.labs.publications import published_figures
 
 PUBLISHED_DEVICE = "GTX 1070"
@@ -17,37 +15,14 @@ SIZE = 32
 SETS = 6
 
 
-class Band(Struct, frozen=True):
-    """A line of a table.
-
-    Attributes
-    ----------
-    first, last : int
-        Numbers of groups.
-    lbs, ilbs : float
-        Seconds.
-    ratio : float
-        Of the times.
-    """
-
-    first: int
-    last: int
-    lbs: float
-    ilbs: float
-    ratio: float
-
-
-def _bands(name: str) -> tuple[Band, ...]:
-    rows = published_figures("002", name)
-    ends = (row.split(" to ") for row in rows)
-    return tuple(
-        Band(int(first), int(last), figures["lbs"], figures["ilbs"], figures["ratio"])
-        for (first, last), figures in zip(ends, rows.values(), strict=True)
-    )
-
-
-BANDS = {"sw": _bands("table 4"), "sort": _bands("table 5")}
-"""By program: Smith-Waterman, and the bitonic sort."""
+BANDS = {
+    program: [
+        dict(zip(("first", "last"), map(int, row.split(" to ")), strict=True)) | figures
+        for row, figures in published_figures("002", name).items()
+    ]
+    for program, name in (("sw", "table 4"), ("sort", "table 5"))
+}
+"""By program, Smith-Waterman and the bitonic sort: numbers of groups, seconds by LBS and ILBS, their ratio."""
 
 LEVEL_COST = {
     program: published_figures("002", name)["33"]["growth"]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from msgspec.structs import asdict, force_setattr
+from msgspec.structs import force_setattr
 
 from clalign.compute.group_barriers import METHODS, BarrierKernel, GroupBarrier, count_concurrent_groups
 from clalign.compute.opening import open_session
@@ -290,16 +290,14 @@ def _bands(document: Row) -> list[Row]:
     """Return the published lines, each with the means measured for its numbers of groups."""
     found = []
     for band in BANDS.get(document["program"], BANDS["sort"]):
-        inside = [row["cells"] for row in document["rows"] if band.first <= row["n_groups"] <= band.last]
+        inside = [row["cells"] for row in document["rows"] if band["first"] <= row["n_groups"] <= band["last"]]
         both = [cells for cells in inside if all(cells.get(way, {}).get("seconds") for way in ("lbs", "ilbs"))]
         lbs, ilbs = (
             statistics.mean(cells[way]["seconds"] for cells in both) if both else None for way in ("lbs", "ilbs")
         )
-        published = asdict(band)
-        is_published = document["program"] in BANDS
         found.append({
-            "first": band.first, "last": band.last, "lbs": lbs, "ilbs": ilbs,
-            "ratio": lbs / ilbs if lbs and ilbs else None, "published": published if is_published else None,
+            "first": band["first"], "last": band["last"], "lbs": lbs, "ilbs": ilbs,
+            "ratio": lbs / ilbs if lbs and ilbs else None, "published": band if document["program"] in BANDS else None,
         })  # fmt: skip
     return found
 

@@ -32,7 +32,7 @@ from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
     GRANULARITY_SPEEDUPS,
-    published_facts,
+    PUBLISHED_DEVICE,
     published_row,
 )
 from clalign.reference.viterbi import viterbi_score
@@ -56,6 +56,9 @@ FIRST_ROWS = {
     ", counted by each work-group": "of-group",
 }  # fmt: skip
 """Where a launch of a row learns which it is, in words."""
+
+KEPT = ("status", "reason", "equal", "kernel_seconds", "gcups")
+"""What rows of experiments keep of what was measured."""
 
 COPIED_WORDS = {"cpu": 1 << 24, "gpu": 1 << 26, "accelerator": 1 << 26}
 """Words of 32 bits of the copy that the bandwidth of rungs is held against."""
@@ -130,7 +133,7 @@ def _document(spec: LadderSpec, device: Device, job: data.LadderData) -> Row:
     model = {"name": job.model.hmm.name, "length": job.model.length}
     return new_document(
         LADDER.kind, spec, device, engine="viterbi", model=model, database=database, experiments={},
-        published=published_facts(),
+        published={"device": PUBLISHED_DEVICE},
     )  # fmt: skip
 
 
@@ -252,9 +255,7 @@ def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> li
             "name": name,
             "rows_per_launch": per_launch,
             "residues": length,
-            "status": found["status"],
-            "reason": found["reason"],
-            "equal": found["equal"],
+            **{key: found[key] for key in KEPT[:3]},
             "kernel_seconds": found["total_seconds"],
             "busy_seconds": found["kernel_seconds"],
             "gcups": short.cells / found["total_seconds"] / 1e9 if found["total_seconds"] else None,
@@ -273,11 +274,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
         rows.append({
             "name": name,
             "text": text,
-            "status": found["status"],
-            "reason": found["reason"],
-            "equal": found["equal"],
-            "kernel_seconds": found["kernel_seconds"],
-            "gcups": found["gcups"],
+            **{key: found[key] for key in KEPT},
             "relative": 1.0,
             "published_seconds": DIVERGENCE_SECONDS[name],
         })  # fmt: skip
@@ -293,8 +290,7 @@ def _work_groups(bench: Bench, job: data.LadderData) -> list[Row]:
     rows = []
     for group in WORK_GROUPS:
         found = _measured(bench, ViterbiLadderStage(replace(BEST, group=group)), job, expected)
-        kept = ("status", "reason", "equal", "kernel_seconds", "gcups", "registers", "occupancy")
-        rows.append({"group": group, **{name: found[name] for name in kept}})
+        rows.append({"group": group, **{key: found[key] for key in (*KEPT, "registers", "occupancy")}})
     return rows
 
 
@@ -396,7 +392,7 @@ LADDER = Ladder(
             TextColumn("Private memory", "Of a work-item, where the driver tells", memory("private_bytes"), True, 108),
             of_rungs.OCCUPANCY,
             of_rungs.COPIES,
-        ), of_rungs.speedup_chart("basic rung", published_facts()["device"])),
+        ), of_rungs.speedup_chart("basic rung", PUBLISHED_DEVICE)),
         Experiment("granularity", "Granularity", "how much of the work a launch does; times include the launches", (
             TextColumn("Granularity", "How much of the work a launch does", text_of("name"), width=150, stretch=True),
             TextColumn("Rows a launch", "Rows of the matrix",

@@ -39,13 +39,6 @@ class Reading(Struct, frozen=True):
     stride: int
     rounds: int
 
-    @classmethod
-    def random(cls, entry: str, n_items: int, stride: int, rounds: int, seed: int) -> Reading:
-        """Return the reading of random words."""
-        n = n_items * rounds if entry == "read_global" else LOCAL_WORDS
-        words = np.random.default_rng(seed).integers(0, 2**32, n, dtype=np.uint32)
-        return cls(entry, words, n_items, stride, rounds)
-
 
 class ReadingStage(Stage[Reading, int, Words]):
     """What each work-item makes of the words that it reads (uint32[n_items]); the model is the size of a work-group."""

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 
 from clalign.compute.sessions import Session
-from clalign.stages.memories import ProductStage, Reading, ReadingStage
+from clalign.stages.memories import LOCAL_WORDS, ProductStage, Reading, ReadingStage, Words
+
+
+def random_words(n: int) -> Words:
+    return np.random.default_rng(n).integers(0, 2**32, n, dtype=np.uint32)
 
 
 @pytest.mark.parametrize("stride", [1, 2, 8])
 @pytest.mark.parametrize("n_items", [4, 64])
 def test_words_of_global_memory(session: Session, stride: int, n_items: int) -> None:
-    reading = Reading.random("read_global", n_items, stride, 8, stride)
+    reading = Reading("read_global", random_words(8 * n_items), n_items, stride, 8)
     expected = ReadingStage().reference(reading, 4)
     assert np.array_equal(session.run(ReadingStage(), reading, 4), expected)
     assert int(expected.sum(dtype=np.uint32)) == int(reading.words.sum(dtype=np.uint32))
@@ -26,7 +30,7 @@ def test_neighbors_read_words_side_by_side_or_apart() -> None:
 
 @pytest.mark.parametrize("stride", [1, 32, 33])
 def test_words_of_local_memory(session: Session, stride: int) -> None:
-    reading = Reading.random("read_local", 64, stride, 100, stride)
+    reading = Reading("read_local", random_words(LOCAL_WORDS), 64, stride, 100)
     assert np.array_equal(session.run(ReadingStage(), reading, 32), ReadingStage().reference(reading, 32))
 
 
