@@ -45,6 +45,8 @@ COMMANDS = (
             tip="Opens the search sheet; starts the search when it is open", before="stop_job"),
     Command("search.open_sequences", "Search with sequences (phmmer)…", "Run", "", "magnify-scan",
             tip="Of each query a profile is made with a substitution matrix, and searched with", before="stop_job"),
+    Command("search.open_sequences:rounds", "Search in rounds (jackhmmer)…", "Run", "", "autorenew",
+            tip="Sequences, and again with a profile of what they found", before="stop_job"),
     Command("search.search_with_hit", "Search with this sequence…", "", "", "magnify-scan", no_hit,
             "Opens the sheet of a search with sequences, with the whole sequence of the selected hit",
             before="stop_job"),

@@ -22,6 +22,10 @@ from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram
 from .layout import ProfileLayout
 
 
+OF_SEQUENCES = ("sequence", "rounds")
+"""Directions of searches with sequences."""
+
+
 class ProfileRunView(RunView):
     """A search or a scan with profiles."""
 
@@ -32,7 +36,7 @@ class ProfileRunView(RunView):
     plotted = "uncorrected"
 
     def _read_facts(self) -> None:
-        if not self.cards and self._run is not None and plain(self._run.facts).get("direction") == "sequence":
+        if not self.cards and self._run is not None and plain(self._run.facts).get("direction") in OF_SEQUENCES:
             self.noun, self.nouns = "Query", "Queries"  # profiles are made of them, but nobody has seen these
         super()._read_facts()
 

@@ -23,6 +23,7 @@ from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
 from .notices import reason_not_to_run, source_offers
 from .profile_controller import ProfileController
+from .run_view import OF_SEQUENCES
 
 if TYPE_CHECKING:
     from ...models.results.run_view import RunView
@@ -72,7 +73,7 @@ class SearchController(FormController):
         """Create the sheet of a direction; that for profiles starts by itself for an example."""
         from .sheet import RunSheet, SequencesSheet
 
-        if options.get("direction") in ("sequence", "rounds"):
+        if options.get("direction") in OF_SEQUENCES:
             queries = SequencesSheet(self._app.workspace, options)
             self.open_with_queries(queries)
             return queries
@@ -82,9 +83,9 @@ class SearchController(FormController):
             sheet.run_when_ready(self._is_example)
         return sheet
 
-    def open_sequences(self) -> None:
-        """Open the sheet for a search with sequences."""
-        self.open_sheet(direction="sequence")
+    def open_sequences(self, direction: str = "sequence") -> None:
+        """Open the sheet for a search with sequences, or for one in ``rounds``."""
+        self.open_sheet(direction=direction)
 
     def search_with(self, path: str, **options: object) -> None:
         """Open the sheet with a file of sequences as queries."""

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox
 
 from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.estimate import estimate
-from clalign.engines.plan7.spec import PRESET_FIELDS, SearchSpec
+from clalign.engines.plan7.spec import PRESET_FIELDS, USUAL_IN_ROUNDS, SearchSpec
 from clalign.values.documents import Card
 from clalign.values.specs import REPORT, Spec
 
@@ -92,21 +92,24 @@ class RunSheet(SpecSheet):
 
 
 class SequencesSheet(QueriesSheet):
-    """A search with sequences, of each of which a profile is made."""
+    """A search with sequences, of each of which a profile is made, once or in rounds."""
 
     form: SearchForm
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
-        form = SearchForm("sequence")
+        self._direction = str(options["direction"])
+        form, has_rounds = SearchForm(self._direction), self._direction == "rounds"
         form.offer_presets(True)
-        super().__init__(workspace, form, options, ("Search with sequences", "Run search"), "Start the search (Ctrl+R)")
+        texts = ("Search in rounds" if has_rounds else "Search with sequences", "Run search")
+        usual = dict(USUAL_IN_ROUNDS) if has_rounds else {}
+        super().__init__(workspace, form, {**usual, **options}, texts, "Start the search (Ctrl+R)")
 
     def _filled_spec(self, values: Options) -> Spec | None:
         space = self.workspace
         if not space.queries or not space.sequences:
             return None
         given = {"profiles": space.queries.path, "targets": space.sequences.path, "device": space.device_id,
-                 "direction": "sequence", "alphabet": space.sequences.alphabet}  # fmt: skip
+                 "direction": self._direction, "alphabet": space.sequences.alphabet}  # fmt: skip
         return ENGINE.spec_of({**given, **values})
 
     def _input_notices(self) -> list[Notice]:
