@@ -17,13 +17,7 @@ from clalign.values.documents import JobRequest, JobResult
 
 from .. import formatting
 from ..models.jobs import JobItem
-from ..models.laboratory.documents import (
-    COMPARISON,
-    SEARCHES,
-    read_document,
-    with_other_machine,
-    write_document,
-)
+from ..models.laboratory.documents import COMPARISON, SEARCHES, read_document, with_other_machine, write_document
 from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
 from ..services.picture_files import export_picture_file

@@ -25,12 +25,7 @@ from .. import formatting
 from ..formatting import error_text
 from ..models.alignment.row_measures import SPECIES, Rows, order_by_species
 from ..models.alignment.rows_view import RowsView
-from ..models.charts.architectures import (
-    ArchitectureRequest,
-    Architectures,
-    Bars,
-    question,
-)
+from ..models.charts.architectures import ArchitectureRequest, Architectures, Bars, question
 from ..models.charts.heat_map import HeatMap
 from ..models.results.hit_pages import HitRow
 from ..services.alignment_controller import AlignmentController
@@ -59,11 +54,7 @@ def _judges(page: ResultsPage) -> bool:
 def _load_parts() -> None:
     """Load the modules of some parts of results in a thread: the window would stall for a third of a second."""
     from ..views.alignment import aligned_hits
-    from ..views.charts import (
-        architecture_view,
-        overview_view,
-        pictures_view,
-    )
+    from ..views.charts import architecture_view, overview_view, pictures_view
 
     assert aligned_hits
     assert overview_view

@@ -130,7 +130,8 @@ class FormController(Controller):
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""
         kept = [f for f in dataclasses.fields(spec) if f.name not in (*spec.inputs, *self.of_files)]
-        self.keep_options({f.name: getattr(spec, f.name) for f in kept if getattr(spec, f.name) != f.default})
+        chosen = {f.name: getattr(spec, f.name) for f in kept}
+        self.keep_options({f.name: chosen[f.name] for f in kept if chosen[f.name] != spec.usual(f.name, f.default)})
         try:
             self.jobs.search(spec)
         except OSError as error:

@@ -23,11 +23,7 @@ from .picture_files import export_picture_file
 if TYPE_CHECKING:
     from ..views.alignment.rows_page import RowsPanel
 
-FILES = {
-    "Newick (*.nwk)": ".nwk",
-    "Distances, tab-separated (*.tsv)": ".tsv",
-    "Distances for PHYLIP (*.phy)": ".phy",
-}
+FILES = {"Newick (*.nwk)": ".nwk", "Distances, tab-separated (*.tsv)": ".tsv", "Distances for PHYLIP (*.phy)": ".phy"}
 """File types of an exported tree, and their endings."""
 
 

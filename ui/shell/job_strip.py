@@ -16,16 +16,7 @@ from PySide6.QtWidgets import (
 
 from .. import theme
 from ..models.jobs import JobItem, JobQueue
-from ..views.widgets.parts import (
-    ElidedLabel,
-    IconLabel,
-    clear_layout,
-    label,
-    line,
-    row,
-    set_role,
-    stacked,
-)
+from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, line, row, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),

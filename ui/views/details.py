@@ -7,11 +7,7 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from ..models.workspace import Source, Workspace
 from .source_card import SourceCard
 from .widgets.facts import facts_grid, heading
-from .widgets.parts import (
-    ScrolledCard,
-    clear_layout,
-    label,
-)
+from .widgets.parts import ScrolledCard, clear_layout, label
 
 
 class FactsCard(ScrolledCard):

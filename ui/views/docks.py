@@ -47,14 +47,7 @@ from ..models import device_words
 from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
 from ..models.workspace import Workspace
 from .widgets.aside_delegate import AsideDelegate
-from .widgets.parts import (
-    ElidedButton,
-    button,
-    clear_layout,
-    label,
-    row,
-    stacked,
-)
+from .widgets.parts import ElidedButton, button, clear_layout, label, row, stacked
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2

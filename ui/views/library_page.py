@@ -12,19 +12,8 @@ from clalign.tools.library import RunEntry
 
 from .. import formatting, theme
 from ..models.results.run_view import STATE_WORDS
-from ..models.widgets.text_table import (
-    Row,
-    TextColumn,
-    TextTable,
-)
-from .widgets.parts import (
-    EmptyPanel,
-    button,
-    label,
-    row,
-    stacked,
-    title_label,
-)
+from ..models.widgets.text_table import Row, TextColumn, TextTable
+from .widgets.parts import EmptyPanel, button, label, row, stacked, title_label
 from .widgets.sheet import Sheet
 from .widgets.text_table_view import TextTableView
 

@@ -13,15 +13,7 @@ from ..models.workspace import Offer, Source
 from .widgets.facts import heading
 from .widgets.file_report import report_parts
 from .widgets.flow import Flow
-from .widgets.parts import (
-    EmptyPanel,
-    ScrolledCard,
-    button,
-    clear_layout,
-    label,
-    notice_row,
-    row,
-)
+from .widgets.parts import EmptyPanel, ScrolledCard, button, clear_layout, label, notice_row, row
 from .widgets.profile_facts import profile_parts
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))

@@ -27,17 +27,7 @@ from .. import formatting, theme
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
-from .widgets.parts import (
-    ElidedButton,
-    ElidedLabel,
-    IconButton,
-    button,
-    clear_layout,
-    height_for,
-    label,
-    row,
-    stacked,
-)
+from .widgets.parts import ElidedButton, ElidedLabel, IconButton, button, clear_layout, height_for, label, row, stacked
 
 COLUMN_WIDTH = 420
 

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame
 
-from .widgets.parts import (
-    IconButton,
-    IconLabel,
-    button,
-    label,
-    row,
-)
+from .widgets.parts import IconButton, IconLabel, button, label, row
 
 
 @dataclass(frozen=True, slots=True)

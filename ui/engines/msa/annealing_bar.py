@@ -9,15 +9,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QToolButton, QWidget
 
 from ... import formatting
-from ...views.widgets.parts import (
-    FactsLabel,
-    IconButton,
-    button,
-    label,
-    row,
-    set_role,
-    stacked,
-)
+from ...views.widgets.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
 from .run_data import MEASURE_NAMES, factor_words
 from .run_view import AlignedRunView
 

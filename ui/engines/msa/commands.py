@@ -6,11 +6,7 @@ from functools import partial
 
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
-from ...services.commands import (
-    Command,
-    no_rows,
-    no_tab,
-)
+from ...services.commands import Command, no_rows, no_tab
 
 
 def no_columns(app: AppContext) -> str:

@@ -19,16 +19,7 @@ from ...models.alignment.row_colors import CellValues
 from ...models.alignment.rows_view import RowsView
 from ...models.reader import Reader
 from ...models.results.run_view import RunView
-from .run_data import (
-    ACCURACY_TAG,
-    MEASURE_NAMES,
-    AlignedRun,
-    Judged,
-    Values,
-    judged,
-    live_rows,
-    read_aligned_run,
-)
+from .run_data import ACCURACY_TAG, MEASURE_NAMES, AlignedRun, Judged, Values, judged, live_rows, read_aligned_run
 
 
 class AlignedRunView(RunView):

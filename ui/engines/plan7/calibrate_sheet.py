@@ -18,13 +18,7 @@ from ...views.charts.figure_view import FigureView
 from ...views.laboratory.lab_page import fill_devices
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import FormLines
-from ...views.widgets.parts import (
-    button,
-    label,
-    notice_row,
-    row,
-    set_role,
-)
+from ...views.widgets.parts import button, label, notice_row, row, set_role
 from ...views.widgets.sheet import Sheet
 from .calibration import fit_chart, fit_words, sample_chart
 

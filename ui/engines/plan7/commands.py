@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from ...services.app_context import AppContext
-from ...services.commands import (
-    Command,
-    Elsewhere,
-    no_alignment,
-    no_devices,
-    no_hit,
-    no_rows,
-)
+from ...services.commands import Command, Elsewhere, no_alignment, no_devices, no_hit, no_rows
 from .profile_controller import ProfileController
 
 

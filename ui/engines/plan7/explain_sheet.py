@@ -9,11 +9,7 @@ from clalign.values.documents import Explanation
 
 from ... import formatting, theme
 from ...views.results.explain_sheet import ExplainSheet
-from ...views.widgets.parts import (
-    IconLabel,
-    label,
-    line,
-)
+from ...views.widgets.parts import IconLabel, label, line
 from .explanation import explanation_text, explanation_title, step_mark, step_note, step_numbers, step_result
 
 

@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clalign.engines.pictures.stages import number_text
-from clalign.engines.plan7.hmmer3.funnel import (
-    funnel_of,
-    in_sentence,
-    survivors_at,
-)
+from clalign.engines.plan7.hmmer3.funnel import funnel_of, in_sentence, survivors_at
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 from clalign.values.documents import StageCounts

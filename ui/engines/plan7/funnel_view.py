@@ -13,11 +13,7 @@ from clalign.values.axes import Scale
 
 from ... import formatting, theme
 from ...models.results.run_view import RunView
-from ...models.widgets.text_table import (
-    ROW_ROLE,
-    Row,
-    TextTable,
-)
+from ...models.widgets.text_table import ROW_ROLE, Row, TextTable
 from ...views.charts.drawing_painter import paint_shapes
 from ...views.charts.legend import Legend
 from ...views.charts.one_at_a_time import OneAtATime

@@ -10,29 +10,11 @@ from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
 
 from ... import formatting
 from ...models.alignment.residue_colors import SCHEMES
-from ...models.results.missing_files import (
-    LOCATE_TITLE,
-    can_be_located,
-    without_ways,
-)
-from ...models.widgets.text_table import (
-    ROW_ROLE,
-    TextColumn,
-    TextTable,
-)
+from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
+from ...models.widgets.text_table import ROW_ROLE, TextColumn, TextTable
 from ...views.results.query_list import NameList
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.parts import (
-    ElidedLabel,
-    EmptyPanel,
-    IconButton,
-    button,
-    label,
-    row,
-    split,
-    stacked,
-    title_label,
-)
+from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
 from ...views.widgets.sheet import Sheet
 from ...views.widgets.text_table_view import TextTableView
 from .logo_figure import LogoFigure, beside, logo_figure

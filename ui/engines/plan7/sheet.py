@@ -20,10 +20,7 @@ from ...views.widgets.spec_sheet import SpecSheet, estimate_words
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
 
-DIRECTIONS = (
-    ("search", "sequences for each profile (search)"),
-    ("scan", "profiles for each sequence (scan)"),
-)
+DIRECTIONS = (("search", "sequences for each profile (search)"), ("scan", "profiles for each sequence (scan)"))
 
 
 class RunSheet(SpecSheet):

@@ -17,16 +17,7 @@ from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
 from ... import formatting
 from ..reader import Answer, Reader
 from . import row_words
-from .row_colors import (
-    CODES,
-    GAP,
-    SCHEMES,
-    CellValues,
-    Coloring,
-    Composition,
-    coloring,
-    value_coloring,
-)
+from .row_colors import CODES, GAP, SCHEMES, CellValues, Coloring, Composition, coloring, value_coloring
 from .row_measures import Measures, Rows, identities, looks_nucleic, measure, order_by_name, order_by_value
 from .row_search import Found, find_rows, nothing
 

@@ -28,14 +28,7 @@ from clalign.values.specs import Spec
 
 from ... import formatting
 from ..alignment.alignment_layout import Layout
-from ..charts.histogram import (
-    Histogram,
-    HitHistogram,
-    finite,
-    hits_in_bar,
-    read_histogram,
-    read_hit_histogram,
-)
+from ..charts.histogram import Histogram, HitHistogram, finite, hits_in_bar, read_histogram, read_hit_histogram
 from ..file_names import stem
 from ..reader import Reader
 from .hit_pages import ALL_QUERIES, HitRow

@@ -12,11 +12,7 @@ from clalign.values.row_alignments import is_residue
 from ...models.alignment.rows_view import RowsView
 from ...models.results.run_view import RunView
 from ..charts.one_at_a_time import OneAtATime
-from ..widgets.parts import (
-    LazyView,
-    row,
-    stacked,
-)
+from ..widgets.parts import LazyView, row, stacked
 from ..widgets.wait_sign import WaitLine
 from .rows_page import RowsPanel
 

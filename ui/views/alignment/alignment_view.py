@@ -12,12 +12,7 @@ from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
 from ... import theme
-from ...models.alignment.alignment_layout import (
-    Layout,
-    Line,
-    as_text,
-    node_at,
-)
+from ...models.alignment.alignment_layout import Layout, Line, as_text, node_at
 from .alignment_painter import LinePainter
 
 MIN_POINTS, USUAL_POINTS, MAX_POINTS = 5, 10, 28

@@ -7,12 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QPainter,
-    QPaintEvent,
-    QPen,
-)
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractScrollArea
 
 from ... import theme
@@ -30,16 +25,7 @@ from .rows_painter import (
     shown_name,
     span,
 )
-from .rows_tracks import (
-    TRACKS,
-    Track,
-    height_of,
-    paint_track_names,
-    paint_tracks,
-    track_at,
-    tracks_above,
-    tracks_below,
-)
+from .rows_tracks import TRACKS, Track, height_of, paint_track_names, paint_tracks, track_at, tracks_above, tracks_below
 
 CELL, HEIGHT = 11.0, 18.0
 

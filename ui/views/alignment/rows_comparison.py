@@ -6,14 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from ...models.alignment.rows_comparison import RowsComparison
-from ..widgets.parts import (
-    ElidedLabel,
-    FactsLabel,
-    IconButton,
-    label,
-    row,
-    stacked,
-)
+from ..widgets.parts import ElidedLabel, FactsLabel, IconButton, label, row, stacked
 from .rows_canvas import RowsCanvas
 
 

@@ -7,34 +7,17 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLineEdit,
-    QMenu,
-    QStackedWidget,
-    QToolBar,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QToolBar, QToolButton, QWidget
 
 from clalign.common.escapes import escaped
 from clalign.formats.row_writers import Part, fasta_lines
 from clalign.values.row_alignments import RowAlignment
 
 from ... import formatting, theme
-from ...models.alignment.row_colors import (
-    RAMPS,
-    SCHEME_WORDS,
-    SCHEMES,
-)
+from ...models.alignment.row_colors import RAMPS, SCHEME_WORDS, SCHEMES
 from ...models.alignment.row_measures import SPECIES, Rows
 from ...models.alignment.row_search import MODES
-from ...models.alignment.rows_view import (
-    CONSENSUS,
-    RowsView,
-    Selection,
-)
+from ...models.alignment.rows_view import CONSENSUS, RowsView, Selection
 from ..widgets.choices import NarrowBox
 from ..widgets.parts import (
     ElidedLabel,

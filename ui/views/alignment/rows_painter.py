@@ -15,17 +15,8 @@ from clalign.values.row_alignments import Bytes
 
 from ... import formatting, theme
 from ...models.alignment.residue_colors import letter_on
-from ...models.alignment.row_colors import (
-    FOUND,
-    FOUND_COLOR,
-    PLAIN,
-    Coloring,
-)
-from ...models.alignment.rows_view import (
-    Cells,
-    RowsView,
-    Selection,
-)
+from ...models.alignment.row_colors import FOUND, FOUND_COLOR, PLAIN, Coloring
+from ...models.alignment.rows_view import Cells, RowsView, Selection
 
 LEVELS = 16
 """Shades between the ground of a cell and its letter."""

@@ -13,14 +13,7 @@ from clalign.values.column_statistics import logo_letters, max_information
 from clalign.values.row_alignments import Bytes
 
 from ... import theme
-from ...models.alignment.row_colors import (
-    CODES,
-    FIRST_COLOR,
-    FIRST_LETTER,
-    PLAIN,
-    QUIET,
-    Composition,
-)
+from ...models.alignment.row_colors import CODES, FIRST_COLOR, FIRST_LETTER, PLAIN, QUIET, Composition
 from ...models.alignment.row_colors import GAP as GAP_CODE
 from ...models.alignment.rows_view import Cells, RowsView
 from ..charts.letter_paths import letter_path

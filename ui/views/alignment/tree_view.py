@@ -11,13 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QToolTip, QWidget
 
 from ... import formatting, theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
-from ..widgets.parts import (
-    ElidedLabel,
-    IconButton,
-    row,
-    shrinking,
-    stacked,
-)
+from ..widgets.parts import ElidedLabel, IconButton, row, shrinking, stacked
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
 LINE = 16.0

@@ -8,13 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
 from ...models.charts.histogram import Histogram
-from ..widgets.parts import (
-    ElidedLabel,
-    button,
-    label,
-    row,
-    stacked,
-)
+from ..widgets.parts import ElidedLabel, button, label, row, stacked
 from .histogram_plot import ScorePlot
 from .legend import Legend
 

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import (
-    QComboBox,
-    QLineEdit,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QComboBox, QLineEdit, QTabWidget, QVBoxLayout, QWidget
 
 from clalign.labs.laboratory import Experiment
 from clalign.labs.ladder import FileField

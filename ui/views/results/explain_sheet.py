@@ -10,18 +10,8 @@ from clalign.engines.engine import Engine
 from clalign.values.documents import Explanation
 
 from ... import theme
-from ...models.results.missing_files import (
-    LOCATE_TITLE,
-    can_be_located,
-    without_ways,
-)
-from ..widgets.parts import (
-    button,
-    clear_layout,
-    label,
-    notice_row,
-    row,
-)
+from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
+from ..widgets.parts import button, clear_layout, label, notice_row, row
 from ..widgets.sheet import Sheet
 
 

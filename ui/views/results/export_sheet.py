@@ -28,12 +28,7 @@ from clalign.formats.writers import PROVENANCE_ENDING
 from ... import formatting, theme
 from ..widgets.choices import NarrowBox
 from ..widgets.flow import Flow
-from ..widgets.parts import (
-    allow_entry,
-    button,
-    label,
-    row,
-)
+from ..widgets.parts import allow_entry, button, label, row
 from ..widgets.sheet import Sheet
 
 GROUPS = {
@@ -301,11 +296,7 @@ class ExportSheet(Sheet):
         # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
         for widget, applies, why in (
             (self._columns_line, self._form.columns is not None, f"Only for {named.title}" if named else ""),
-            (
-                self.is_safe,
-                self._form.separator == "\t",
-                "Only for TSV; CSV is always safe",
-            ),
+            (self.is_safe, self._form.separator == "\t", "Only for TSV; CSV is always safe"),
             (self.with_species, self._heeds("species"), "Only for tables of hits and of domains"),
             (self._flank_line, self._heeds("flank"), "Only for parts of sequences (FASTA)"),
         ):

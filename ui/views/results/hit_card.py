@@ -16,16 +16,7 @@ from ...models.results.run_view import RunView
 from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
 from ..widgets.flow import Flow
-from ..widgets.parts import (
-    ElidedLabel,
-    EmptyPanel,
-    FactsLabel,
-    IconButton,
-    ScrolledCard,
-    height_for,
-    row,
-    stacked,
-)
+from ..widgets.parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, ScrolledCard, height_for, row, stacked
 
 NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
 

@@ -7,15 +7,7 @@ from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import (
-    QItemSelection,
-    QItemSelectionModel,
-    QItemSelectionRange,
-    QPoint,
-    QSignalBlocker,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QItemSelectionRange, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
 
@@ -25,21 +17,9 @@ from ... import formatting
 from ...models.results.hit_pages import HitRow
 from ...models.results.hit_table import TableKind
 from ...models.results.hits_model import HitsModel
-from ..charts.domain_strip import (
-    LONG_NAME,
-    DomainDelegate,
-    NameDelegate,
-    NoteDelegate,
-    RowDelegate,
-)
+from ..charts.domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import (
-    IconButton,
-    label,
-    row,
-    set_role,
-    stacked,
-)
+from ..widgets.parts import IconButton, label, row, set_role, stacked
 from ..widgets.table import Table
 from ..widgets.wait_sign import WaitSign
 from .dragged_hits import DraggedHits

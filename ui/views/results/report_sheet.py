@@ -7,11 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QPlainTextEdit
 
 from ... import theme
-from ..widgets.parts import (
-    button,
-    label,
-    row,
-)
+from ..widgets.parts import button, label, row
 from ..widgets.sheet import Sheet
 
 

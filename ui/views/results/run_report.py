@@ -13,14 +13,7 @@ from ...models.results.run_view import STATE_WORDS, RunView
 from ...models.results.scripts import as_command
 from ..widgets.facts import facts_grid
 from ..widgets.file_report import report_parts
-from ..widgets.parts import (
-    button,
-    clear_layout,
-    label,
-    notice_row,
-    row,
-    stacked,
-)
+from ..widgets.parts import button, clear_layout, label, notice_row, row, stacked
 from ..widgets.profile_facts import profile_parts
 from ..widgets.sheet import Sheet
 

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
-    Qt,
-)
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import (
-    QComboBox,
-    QStyle,
-    QStyleOptionComboBox,
-    QStylePainter,
-)
+from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter
 
 from ... import formatting
 from .parts import shrinking

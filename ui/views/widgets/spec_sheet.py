@@ -18,12 +18,7 @@ from clalign.values.specs import Spec
 from ... import formatting, theme
 from ...models import device_words
 from ...models.results.scripts import as_command, as_python
-from ...models.workspace import (
-    Notice,
-    Source,
-    SourceKind,
-    Workspace,
-)
+from ...models.workspace import Notice, Source, SourceKind, Workspace
 from .choices import NarrowBox
 from .flow import Flow
 from .option_form import FormLines, OptionForm, Options
@@ -141,11 +136,7 @@ class SpecSheet(Sheet):
         self.devices.activated.connect(lambda: self.workspace.choose_device(self.devices.currentData()))
         self.form.changed.connect(self.show_spec)
         self.form.resized.connect(self.resized)
-        for signal in (
-            self.workspace.sources_changed,
-            self.workspace.choice_changed,
-            self.workspace.devices_changed,
-        ):
+        for signal in (self.workspace.sources_changed, self.workspace.choice_changed, self.workspace.devices_changed):
             signal.connect(self.show_workspace)
 
     def _choose(self, name: str, path: str) -> None:
