@@ -204,6 +204,28 @@ sys.exit(app.main([], new_window=True))
 """
 
 
+EARLY = """
+import os, signal
+from clalign.ui.views import tour_bar
+make = tour_bar.TourBar.__init__
+def interrupted(bar):
+    os.kill(os.getpid(), signal.{name})
+    make(bar)
+tour_bar.TourBar.__init__ = interrupted
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_while_the_window_is_made_ends_the_program(name: str, tmp_path: Path) -> None:
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "CLALIGN_CONFIG": str(tmp_path),
+                   "XDG_DATA_HOME": str(tmp_path)}  # fmt: skip
+    program = [sys.executable, "-c", EARLY.format(name=name) + HANGING]
+    ended = subprocess.run(program, env=environment, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 128 + signal.Signals[name]
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_closes_the_window_and_ends_its_workers(name: str, tmp_path: Path) -> None:

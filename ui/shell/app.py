@@ -137,12 +137,19 @@ def _follow_system(settings: Settings, window: MainWindow) -> None:
 class Endings(QObject):
     """Closes the window at Ctrl-C, termination, or when the terminal goes; a second signal ends the program at once.
 
-    Qt's loop hides signals from Python, but sees what a signal writes to a socket.
+    Qt's loop hides signals from Python, but sees what a signal writes to a socket. Made before the window: what Python
+    does of itself at a signal would be lost in what Qt calls of it, and leave half a window.
+
+    Attributes
+    ----------
+    window : MainWindow or None
+        None while it is being made.
     """
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    window: MainWindow | None = None
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
         self._reader, self._writer = socket.socketpair()
         self._reader.setblocking(False)
         self._writer.setblocking(False)
@@ -156,8 +163,9 @@ class Endings(QObject):
 
     def _end(self) -> None:
         number = self._reader.recv(1)[0]
-        self._window.leaving.asks_first = False
-        self._window.close()
+        if self.window is not None:
+            self.window.leaving.asks_first = False
+            self.window.close()
         QCoreApplication.exit(128 + number)
 
 
@@ -197,6 +205,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
         files = [word for word in sys.argv[1:] if not word.startswith("--")]
     files = [str(Path(name).absolute()) for name in files]
     app = make_application(sys.argv[:1])
+    endings = Endings(app)
     settings = Settings()
     name = server_name(settings)
     if not new_window and hand_over(name, files):
@@ -205,8 +214,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
     log.start_log(log.log_folder())
     if warning := use_temporary_cache():
         logging.getLogger(__name__).warning("%s", warning)
-    window = open_window(settings, default_worker(), files, safe_mode)
-    endings = Endings(window)
+    endings.window = window = open_window(settings, default_worker(), files, safe_mode)
     show_faults(window)
     if instance is not None:
 

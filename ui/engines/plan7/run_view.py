@@ -21,7 +21,6 @@ from .domain_table import estimates_line
 from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram
 from .layout import ProfileLayout
 
-
 OF_SEQUENCES = ("sequence", "rounds")
 """Directions of searches with sequences."""
 
