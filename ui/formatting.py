@@ -55,12 +55,6 @@ def breakable(text: str) -> str:
     return re.sub(rf"([^\s{ZERO}]{{{LONG_WORD}}})(?=[^\s{ZERO}])", rf"\1{ZERO}", " ".join(words))
 
 
-def unbroken(text: str) -> str:
-    """Return facts separated by dots, in which a line can end only after a dot."""
-    facts = [fact if len(fact) > LONG_WORD else fact.replace(" ", "\u00a0") for fact in text.split(" · ")]
-    return "\u00a0· ".join(facts)
-
-
 def file_words(text: str) -> str:
     """Return a text with characters replaced that file systems reject in names."""
     return re.sub(r"[^\w.-]+", "_", text)

@@ -279,9 +279,10 @@ def test_what_is_wrong_with_a_filter_stands_below_it_and_leaves_it_its_room(qtbo
     width = panel.filter_box.width()
     QTest.keyClicks(panel.filter_box, "nonsense>3")
     qtbot.waitUntil(panel.none.isVisible)
-    assert "“nonsense” is not known here. Known: E, score," in panel.none.text()
+    assert "“nonsense” is not known here. Known: E, score," in panel.none.words.text()
     assert panel.filter_box.width() == width
-    assert panel.none.height() >= panel.none.heightForWidth(panel.none.width())
+    words = panel.none.words
+    assert words.height() >= words.heightForWidth(words.width())
     panel.filter_box.clear()
     qtbot.waitUntil(lambda: not panel.none.isVisible())
     QTest.keyClicks(panel.filter_box, "score>1e6")

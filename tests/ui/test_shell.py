@@ -309,6 +309,18 @@ def test_files_over_the_window_are_welcomed(window: MainWindow) -> None:
     assert not window._drop_words.isVisible()
 
 
+def test_the_focus_is_where_it_was_after_a_sheet_is_closed(window: MainWindow, page: ResultsPage) -> None:
+    page.hits.table.setFocus()
+    window.controller.hits.export_hits()
+    sheet = window.sheets.sheet
+    assert sheet is not None
+    assert sheet.isAncestorOf(window.focusWidget())
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.sheets.sheet is None
+    assert page.hits.table.hasFocus()
+    assert window.dock_button.focusPolicy() == Qt.FocusPolicy.NoFocus, "nothing strays there"
+
+
 @pytest.mark.thorough
 def test_exports_begin_where_the_last_one_went(qtbot: Any, page: ResultsPage, tmp_path: Path) -> None:
     controller = page.window().controller

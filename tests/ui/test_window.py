@@ -232,7 +232,7 @@ def test_a_failed_search_says_why(qtbot: Any, loaded: MainWindow, manners: Calla
 
 
 @pytest.mark.thorough
-def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: ResultsPage) -> None:
+def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: ResultsPage, press: Press) -> None:
     box = page.hits.filter_box
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL)
     assert box.hasFocus()
@@ -240,7 +240,12 @@ def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: R
     qtbot.waitUntil(lambda: 0 < page.run.hits.n_shown < 100)
     assert " of 200 hits" in page.hits.counts.text().replace("\u202f", "")
     QTest.keyClicks(box, " score>")
-    qtbot.waitUntil(lambda: "number is expected" in page.hits.none.text())
+    qtbot.waitUntil(lambda: "number is expected" in page.hits.none.words.text())
+    press(page.hits.none, "Clear filter and thresholds")
+    qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and page.hits.table.isVisible())
+    QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL)
+    QTest.keyClicks(box, "kinase")
+    qtbot.waitUntil(lambda: page.run.hits.n_shown < 200)
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
 

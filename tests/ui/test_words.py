@@ -44,12 +44,6 @@ def test_commands_stay_as_they_are_typed() -> None:
     assert formatting.in_window("-E") != "-E"
 
 
-def test_a_line_of_facts_ends_after_a_dot() -> None:
-    hard, long = "\u00a0", "a fact that no column could hold"
-    assert formatting.unbroken("bias 0.9 · 2 domains") == f"bias{hard}0.9{hard}· 2{hard}domains"
-    assert formatting.unbroken(f"{long} · 2 domains") == f"{long}{hard}· 2{hard}domains"
-
-
 @pytest.mark.parametrize(
     ("seconds", "text"), [(4.12, "4.1 s"), (41, "41 s"), (200, "3 min 20 s"), (1800, "30 min"), (7500, "2 h 5 min")]
 )

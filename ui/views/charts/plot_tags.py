@@ -14,7 +14,8 @@ from ... import theme
 TAG_GAP = 5.0
 """Pixels between a tag and its line."""
 
-EDGE = 3.0
+EDGE, TITLE_GAP = 3.0, 40.0
+"""Pixels above and below the tags, and between the title of the axis and a tag that is no part of it."""
 
 MAX_LANE_SHARE = 0.5
 """Largest share of the lane in its height and that of the view; lines of tags that do not fit have no text."""
@@ -89,7 +90,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         """Place each tag beside its line, as low as possible, the first ones first."""
         room = MAX_LANE_SHARE * (self._view.height() + self.size().height())
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
-        taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + 8, self._height)]
+        taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + TITLE_GAP, self._height)]
         self.placed = []
         for tag in self._tags:
             x = left + self._view.mapFromView(QPointF(tag.x, 0)).x()

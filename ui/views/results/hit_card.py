@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QMenu, QStackedWidget, QWidget
 
-from ...formatting import unbroken
 from ...models.alignment.alignment_layout import Layout
 from ...models.alignment.residue_colors import SCHEMES
 from ...models.results.links import links_of_hit
@@ -164,8 +163,8 @@ class HitCard(QWidget):
             return
         self.name_label.setText(f"{hit.name}  {hit.accession}".strip() if hit.accession != "-" else hit.name)
         self._description.setText(hit.description)
-        self.line_label.setText(unbroken(run.hit_line(hit)))
-        self._estimates.setText(unbroken(run.estimates_line(hit)))
+        self.line_label.setText(run.hit_line(hit))
+        self._estimates.setText(run.estimates_line(hit))
         self._estimates.setVisible(bool(self._estimates.text()))
         self.show_node("")
         self.strip.show_hit(hit)

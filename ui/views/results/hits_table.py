@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QItemSelection, QItemSelectionModel, QItemSelectionRange, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QMenu, QStackedWidget, QWidget
 
 from clalign.runs.pages import PickedHits
 
@@ -19,7 +19,7 @@ from ...models.results.hit_table import TableKind
 from ...models.results.hits_model import HitsModel
 from ..charts.domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import IconButton, label, row, set_role, stacked
+from ..widgets.parts import EmptyPanel, IconButton, button, label, row, set_role, stacked
 from ..widgets.table import Table
 from ..widgets.wait_sign import WaitSign
 from .dragged_hits import DraggedHits
@@ -309,6 +309,7 @@ class HitsPanel(QWidget):
     """Filter box, counts and table."""
 
     hit_chosen = Signal(object)
+    clear_requested = Signal()
 
     def __init__(self, model: HitsModel) -> None:
         super().__init__()
@@ -318,10 +319,12 @@ class HitsPanel(QWidget):
         self.fold.setChecked(True)
         self.filter_box = FilterField("Filter hits", model.table.words.hint)
         self.counts = label("", "muted")
-        self.none = label("", "muted", wrap=True)
-        self.none.setContentsMargins(12, 4, 12, 12)
-        self.none.hide()
+        clear = button("Clear filter and thresholds", self.clear_requested.emit, tip="Ctrl+Shift+F")
+        self.none = EmptyPanel("filter-off-outline", "No hit is shown", "", clear)
         self.table = HitsTable(model)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.table)
+        self._stack.addWidget(self.none)
         self.filter_box.settled.connect(self._filter)
         model.shown_changed.connect(self._follow)
         model.modelAboutToBeReset.connect(self._remember)
@@ -342,7 +345,7 @@ class HitsPanel(QWidget):
         self._picked: PickedHits | None = None
         top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.fold)
         top.setContentsMargins(8, 8, 12, 6)
-        self.setLayout(stacked(top, self.none, (self.table, 1), spacing=0))
+        self.setLayout(stacked(top, (self._stack, 1), spacing=0))
         self.setFocusProxy(self.table)
 
     def _show_busy(self, busy: bool) -> None:
@@ -371,10 +374,11 @@ class HitsPanel(QWidget):
         self._show_filter_words(parsed.problem)
 
     def _show_filter_words(self, problem: str) -> None:
-        """Show below the filter what is wrong with it, or that nothing matches."""
+        """Show in place of the table what is wrong with the filter, or that nothing matches."""
         self._problem = problem
-        self.none.setText(problem or "No hit passes the filter and the threshold.")
-        self.none.setVisible(bool(problem) or (bool(self.model.n_all) and not self.model.n_shown))
+        self.none.show_text("No hit is shown", problem or "No hit passes the filter and the threshold.")
+        is_empty = bool(problem) or (bool(self.model.n_all) and not self.model.n_shown)
+        self._stack.setCurrentIndex(1 if is_empty else 0)
 
     def _remember(self) -> None:
         self._place = self.table.verticalScrollBar().value()

@@ -231,6 +231,7 @@ class ResultsPage(QWidget):
     def _make_hits_panel(self) -> HitsPanel:
         made = HitsPanel(self.run.hits)
         made.hit_chosen.connect(self.run.choose)
+        made.clear_requested.connect(lambda: self.action_requested.emit("hits.clear_filter"))
         self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
         made.table.show_profiles(self._shows_together)
         made.table.doubleClicked.connect(self._open_hit)
@@ -498,7 +499,8 @@ class ResultsPage(QWidget):
         several = len(run.cards) > 1
         head = run.total_words() if several else run.summary()
         self.summary.setText(head if is_readable else str(run.path) if run.refusal else "")
-        self.scope.setText(run.summary() if several else "")
+        words = run.summary().split(" · ")  # what is the same of all of them stands above
+        self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several else "")
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from ... import theme
 from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
@@ -106,13 +107,14 @@ class SheetHost(QWidget):
         self._box = QVBoxLayout(self._frame)
         self._box.setContentsMargins(0, 0, 0, 0)
         self.sheet: Sheet | None = None
+        self._focused_before: QWidget | None = None
         parent.installEventFilter(self)
         self.hide()
 
     def open_sheet(self, sheet: Sheet) -> None:
         """Show a sheet in place of another."""
         self.close_sheet()
-        self.sheet = sheet
+        self.sheet, self._focused_before = sheet, self.window().focusWidget()
         self._box.addWidget(sheet)
         sheet.closed.connect(self.close_sheet)
         sheet.resized.connect(self.fit)
@@ -127,10 +129,13 @@ class SheetHost(QWidget):
         self._place()
 
     def close_sheet(self) -> None:
-        """Close the sheet, if there is one."""
+        """Close the sheet, if there is one, and give the focus back."""
         if self.sheet is None:
             return
         sheet, self.sheet = self.sheet, None
+        before, self._focused_before = self._focused_before, None
+        if before is not None and isValid(before) and sheet.isAncestorOf(self.window().focusWidget()):
+            before.setFocus()
         self._box.removeWidget(sheet)
         sheet.hide()
         sheet.deleteLater()
