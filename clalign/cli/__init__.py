@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Where the words are those of an engine its worker is started before anything else is loaded.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    stands_for = words[:1] == ["as"]  # a program of HMMER, see `clalign.cli.shims`
+    words = words[stands_for:]
     prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
     is_help = bool({"-h", "--help", "--version"} & set(words))
     if not is_help and (warning := use_temporary_cache()):
@@ -33,6 +35,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             settle_child()
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
         with starting.WorkerAhead(engine, starting.device_in(words)) as worker_ahead:
+            if stands_for:
+                from clalign.cli.shims import run_as
+
+                return run_as(words, worker_ahead)
             from clalign.cli.program import run_words
 
             return run_words(words, worker_ahead)

@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
         place.discard()
         raise
     job = {"job": engine.job, "run": str(place.path), "spec": spec.to_dict(), "temporary": place.scratch is not None}
-    if command.keeps_words:
+    if command.keeps_words or not arguments.command.startswith("clalign "):
         job["command"] = arguments.command
     if arguments.dry_run:
         return print_dry_run(job, place, outputs, arguments)

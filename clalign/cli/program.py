@@ -48,6 +48,7 @@ TOOLS = {
     "gui": "open the window",
     "desktop": "add clalign to the desktop's menu and file types, or remove it",
     "cache": "show or clear the cache",
+    "shims": "write programs with HMMER's names, which run clalign",
     "completion": "print a completion script for your shell",
 }
 """Commands that belong to no engine."""
@@ -66,7 +67,7 @@ examples:
 """
 
 
-def run_words(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
+def run_words(words: list[str], worker_ahead: starting.WorkerAhead, command: str = "") -> int:
     """Do what the words of the command line ask for and return the exit code.
 
     Parameters
@@ -74,12 +75,14 @@ def run_words(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     words : list of str
     worker_ahead : WorkerAhead
         The worker that was started for a command of an engine.
+    command : str
+        The command line as it is told of, if not this one.
     """
     unwinding = contextlib.nullcontext() if words[:1] in OWN_SIGNALS else endings_raised()
     try:
         with unwinding:
             check_environment()
-            code = _run(words, worker_ahead)
+            code = _run(words, worker_ahead, command or shlex.join(["clalign", *words]))
         with enough_read():
             flush_stdout()
         return code
@@ -125,24 +128,24 @@ def parser_of(name: str) -> CommandParser | None:
     return commands.parser
 
 
-def _run(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
+def _run(words: list[str], worker_ahead: starting.WorkerAhead, command: str) -> int:
     is_engines = bool(words) and not (words[0] in OWN_COMMANDS or {"-h", "--help"} & set(words))
     engine = engine_with(words[0]) if is_engines else None
     if engine is None:
-        return _run_command(words, worker_ahead)
+        return _run_command(words, worker_ahead, command)
     leave_threads_out()
     begin_loading()
     end_at_once()
     try:
         if words[0] in COMMANDS:
-            return _run_command(words, worker_ahead)
+            return _run_command(words, worker_ahead, command)
         with starting.WorkerAhead(engine.name, starting.device_in(words)) as own:  # of an engine of another package
-            return _run_command(words, own)
+            return _run_command(words, own, command)
     finally:
         end_loading()
 
 
-def _run_command(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
+def _run_command(words: list[str], worker_ahead: starting.WorkerAhead, command: str) -> int:
     parser = parser_of(words[0]) if words and not words[0].startswith("-") else None
     if parser is None:
         return _general(words, worker_ahead)
@@ -151,7 +154,7 @@ def _run_command(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     except SystemExit as ending:  # argparse ends this way after a help text
         return int(ending.code or 0)
     arguments.worker_ahead = worker_ahead
-    arguments.command = shlex.join(["clalign", *words])
+    arguments.command = command
     code: int = arguments.run(arguments)
     return code
 
@@ -164,7 +167,7 @@ def all_commands() -> dict[str, str]:
 def _general(words: list[str], worker_ahead: starting.WorkerAhead) -> int:
     """Show help or version, which need no sub-command."""
     if words[:1] == ["help"] and len(words) > 1:
-        return _run([words[1], "--help"], worker_ahead)
+        return _run([words[1], "--help"], worker_ahead, "")
     if not words or words[0] in ("-h", "--help", "help"):
         show(_overview())
         return ExitCode.DONE if words else ExitCode.USAGE

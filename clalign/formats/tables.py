@@ -17,6 +17,28 @@ PARTIAL = "# partial: yes"
 OK = "# [ok]"
 
 
+RULE = "# - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - - -"
+"""The line around the head of texts, as HMMER has it."""
+
+HMMER_VERSION = "3.3.2 (Nov 2020), by clalign {}"
+"""The version of programs that stand for HMMER's (`clalign shims`), which scripts look for."""
+
+HMMER_PROGRAMS = {
+    "hmmsearch": "search profile(s) against a sequence database",
+    "hmmscan": "search sequence(s) against a profile database",
+    "phmmer": "search a protein sequence against a protein database",
+    "jackhmmer": "iteratively search a protein sequence against a protein database",
+    "hmmbuild": "profile HMM construction from multiple sequence alignments",
+    "hmmalign": "align sequences to a profile HMM",
+}
+"""HMMER's programs, and what each does."""
+
+
+def hmmer_lines(name: str, version: str) -> list[str]:
+    """Return the lines by which a program of HMMER names itself, given the version of clalign that stands for it."""
+    return [f"# {name} :: {HMMER_PROGRAMS[name]}", f"# HMMER {HMMER_VERSION.format(version)}; http://hmmer.org/"]
+
+
 class Provenance(Struct, frozen=True):
     """The provenance of a result, for the headers and footers of files.
 
@@ -68,6 +90,28 @@ class Provenance(Struct, frozen=True):
         return time.asctime(time.localtime(self.seconds))
 
     @property
+    def stands_for_hmmer(self) -> bool:
+        """Whether the search was called by the name of a program of HMMER (`clalign shims`)."""
+        return not self.command.startswith("clalign ")
+
+    @property
+    def program_name(self) -> str:
+        """What the program calls itself."""
+        return self.program if self.stands_for_hmmer else f"clalign {self.program}"
+
+    @property
+    def version_words(self) -> str:
+        """The version of the program, which is HMMER's where it is called so."""
+        return HMMER_VERSION.format(self.version) if self.stands_for_hmmer else self.version
+
+    def program_lines(self) -> list[str]:
+        """Return the lines that begin a text in the layout of HMMER: the program, what it does, and its version."""
+        if self.stands_for_hmmer:
+            return hmmer_lines(self.program, self.version)
+        does = HMMER_PROGRAMS[self.program]
+        return [f"# clalign {self.program} :: {does}", f"# clalign {self.version}; in the layout of HMMER 3.3.2"]
+
+    @property
     def sides(self) -> tuple[str, str]:
         """The files of queries and targets in HMMER's sense: in a scan sequences are the queries."""
         return (self.target, self.query) if self.is_scan else (self.query, self.target)
@@ -78,8 +122,11 @@ class Provenance(Struct, frozen=True):
             yield f"{label}{checksum}  {name}"
 
     def comments(self) -> list[str]:
-        """Return the comments of files that have no last line for a search that is not complete."""
-        return [*self.lines(), *(["partial: yes"] if self.partial else [])]
+        """Return the comments of files that have no last line for a search that is not complete.
+
+        Programs that stand for HMMER's write as it does, unless the search is not complete.
+        """
+        return [*([] if self.stands_for_hmmer else self.lines()), *(["partial: yes"] if self.partial else [])]
 
     def facts(self) -> dict[str, object]:
         """Return all values by name, for a file of their own."""

@@ -169,9 +169,9 @@ def footer(origin: Provenance, mode: str | None = None) -> Iterator[str]:
     """Yield the lines that end these tables: what was searched, and whether all of it was."""
     query, target = origin.sides
     yield "#"
-    yield f"# Program:         clalign {origin.program}"
-    yield f"# Version:         {origin.version}"
-    yield f"# Pipeline mode:   {mode or origin.program.removeprefix('hmm').upper()}"
+    yield f"# Program:         {origin.program_name}"
+    yield f"# Version:         {origin.version_words}"
+    yield f"# Pipeline mode:   {mode or ('SCAN' if origin.is_scan else 'SEARCH')}"
     yield f"# Query file:      {query}"
     yield f"# Target file:     {target}"
     yield f"# Option settings: {origin.command}"

@@ -7,16 +7,16 @@ profile and sequence in each other's place.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import PARTIAL, Provenance
+from clalign.formats.tables import PARTIAL, RULE, Provenance
 from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
-
-RULE = "#" + 36 * " -"
 
 MIN_DESCRIPTION = 32
 MIN_ALIGNMENT = 40
@@ -301,8 +301,17 @@ _THRESHOLDS = (
     ("domain inclusion threshold", "inclusion_domain_score", "inclusion_domain_evalue"),
 )
 
-_FACTS = (
+Facts = tuple[tuple[str, str, Callable[[Any], str]], ...]
+"""Field of the spec, words, and what makes text of a value."""
+
+_MAKING: Facts = (
     ("iterations", "maximum iterations set to", str),
+    ("popen", "gap open probability", lambda value: f"{value:f}"),
+    ("pextend", "gap extend probability", lambda value: f"{value:f}"),
+)
+"""What is said of the options by which profiles are made of sequences, as of those below."""
+
+_FACTS: Facts = (
     ("cutoff", "model-specific thresholding", lambda value: f"{value.upper()} cutoffs"),
     ("without_filters", "Max sensitivity mode", lambda value: "on [all heuristic filters off]"),
     ("f1", "MSV filter P threshold", lambda value: f"<= {value:g}"),
@@ -310,46 +319,53 @@ _FACTS = (
     ("f3", "Fwd filter P threshold", lambda value: f"<= {value:g}"),
     ("without_bias_filter", "biased composition HMM filter", lambda value: "off"),
     ("without_null2", "null2 bias corrections", lambda value: "off"),
+    ("msv_length", "seq length, MSV Gumbel mu fit", str),
+    ("msv_n", "seq number, MSV Gumbel mu fit", str),
+    ("viterbi_length", "seq length, Vit Gumbel mu fit", str),
+    ("viterbi_n", "seq number, Vit Gumbel mu fit", str),
+    ("forward_length", "seq length, Fwd exp tau fit", str),
+    ("forward_n", "seq number, Fwd exp tau fit", str),
+    ("tail", "tail mass for Fwd exp tau fit", lambda value: f"{value:f}"),
     ("n_targets", "sequence search space set to", lambda value: f"{value:.0f}"),
     ("n_domain_targets", "domain search space set to", lambda value: f"{value:.0f}"),
     ("seed", "random number seed set to", lambda value: f"{value}"),
+    ("query_format", "query <seqfile> format asserted", str),
     ("sequence_format", "targ <seqfile> format asserted", str),
 )
 """What is said of options that are not at their defaults."""
 
 
-_PURPOSES = {
-    "search": "search profile(s) against a sequence database",
-    "scan": "search sequence(s) against a profile database",
-    "sequence": "search a protein sequence against a protein database",
-    "rounds": "iteratively search a protein sequence against a protein database",
-}
+def _options(told: Facts, spec: SearchSpec, default: SearchSpec) -> Iterator[str]:
+    """Yield a line for each option that is not at its default."""
+    for field, words, shown in told:
+        if getattr(spec, field) != getattr(default, field):
+            yield f"# {f'{words}:':<33s}{shown(getattr(spec, field))}"
 
 
 def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
     """Yield the head of the whole text: the program, the files and the options."""
-    purpose = _PURPOSES[spec.direction]
-    yield f"# clalign {origin.program} :: {purpose}"
-    yield f"# clalign {origin.version}; in the layout of HMMER 3.3.2"
+    default = SearchSpec("", "")
+    yield from origin.program_lines()
     yield RULE
     if origin.is_scan:
         yield f"# {'query sequence file:':<33s}{origin.target}"
         yield f"# {'target HMM database:':<33s}{origin.query}"
     else:
-        query = "query sequence file:" if spec.has_sequences else "query HMM file:"
-        yield f"# {query:<33s}{origin.query}"
+        kind = "query sequence file:" if spec.has_sequences else "query HMM file:"
+        yield f"# {kind:<33s}{origin.query}"
         yield f"# {'target sequence database:':<33s}{origin.target}"
     if origin.part:
         yield f"# {'searched of the sequences:':<33s}{origin.part}"
-    default = SearchSpec("", "")
+    yield from _options(_MAKING, spec, default)
+    if spec.matrix is not None:
+        kind = "file" if os.path.isabs(spec.matrix) else "built-in"
+        yield f"# {f'subst score matrix ({kind}):':<33s}{spec.matrix}"
     for words, score, evalue in _THRESHOLDS:
         if getattr(spec, score) is not None:
             yield f"# {f'{words}:':<33s}score >= {getattr(spec, score):g}"
         elif getattr(spec, evalue) != spec.usual(evalue, getattr(default, evalue)):
             yield f"# {f'{words}:':<33s}E-value <= {getattr(spec, evalue):g}"
-    for field, words, shown in _FACTS:
-        if getattr(spec, field) != getattr(default, field):
-            yield f"# {f'{words}:':<33s}{shown(getattr(spec, field))}"
+    yield from _options(_FACTS, spec, default)
     if origin.chosen:
         yield f"# {'hits that are shown:':<33s}{origin.chosen}"
     yield f"# {'device:':<33s}{origin.device}"

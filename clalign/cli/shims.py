@@ -1,0 +1,128 @@
+"""``clalign shims``: programs with HMMER's names, which run clalign for those who call these programs by their path.
+
+Each is a small script that runs ``clalign as NAME``: the command of that name with the words that it was given, with
+HMMER's exit codes (0 or 1) and with a version line that programs look for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+
+import clalign
+from clalign.cli.parser import Commands
+from clalign.cli.starting import WorkerAhead
+from clalign.cli.streams import show, tell
+from clalign.errors import ExitCode, OutputError
+from clalign.formats.tables import HMMER_PROGRAMS, RULE, hmmer_lines
+
+AS = "as"
+"""The word before the name of a program that clalign stands for."""
+
+ENDED_FROM_OUTSIDE = (ExitCode.HUNG_UP, ExitCode.INTERRUPTED)
+
+_MARK = "Written by clalign shims"
+"""By this a file is known as one of clalign's own, which may be written anew."""
+
+EXAMPLES = (
+    "clalign shims ~/hmmer-on-gpu",
+    'clalign shims bin && PATH="$PWD/bin:$PATH" my_pipeline.sh',
+)
+
+
+def add_parser(subparsers: Commands) -> None:
+    """Add the sub-command."""
+    parser = subparsers.add_parser(
+        "shims",
+        examples=EXAMPLES,
+        description="Write programs with the names of HMMER's into a folder, for scripts that call these by name or by"
+        " path: each runs clalign with the same words, on the device of the variable CLALIGN_DEVICE. Files of others"
+        " are never replaced.",
+    )
+    parser.add_argument("folder", metavar="DIR", help="the folder, which is made if there is none")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the programs."""
+    written = write_programs(Path(arguments.folder))
+    show(f"Wrote to {arguments.folder}: {', '.join(written)}")
+    return ExitCode.DONE
+
+
+def programs() -> list[str]:
+    """Return the names of the programs that clalign stands for."""
+    from clalign.cli.program import all_commands
+
+    known = all_commands()
+    return [name for name in HMMER_PROGRAMS if name in known]
+
+
+def write_programs(folder: Path) -> list[str]:
+    """Write the programs into a folder and return their names.
+
+    Raises
+    ------
+    OutputError
+        If it has a file of another origin with such a name, or takes no files; nothing is written then.
+    """
+    from clalign.formats.writers import check_writable, replaced_file
+
+    places = {name: folder / (f"{name}.cmd" if sys.platform == "win32" else name) for name in programs()}
+    for place in places.values():
+        if place.is_symlink() or (place.exists() and not _is_own(place)):
+            hint = "Choose another folder, or move this file away."
+            raise OutputError(f"{place} exists and was not written by clalign shims.", hint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for place in places.values():
+            check_writable(str(place))
+        for name, place in places.items():
+            with replaced_file(place) as stream:
+                stream.write(script(name))
+            place.chmod(0o755)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"{folder} takes no programs ({reason}).", "Choose another folder.") from error
+    return list(places)
+
+
+def script(name: str) -> str:
+    """Return the text of a program."""
+    from clalign.system.processes import own_command
+
+    words = own_command(AS, name)
+    if sys.platform == "win32":
+        return f"@rem {_MARK}.\r\n@" + " ".join(f'"{word}"' for word in words) + " %*\r\n"
+    return f'#!/bin/sh\n# {_MARK}.\nexec {shlex.join(words)} "$@"\n'
+
+
+def _is_own(place: Path) -> bool:
+    try:
+        with place.open("rb") as stream:
+            return _MARK.encode() in stream.read(200)
+    except OSError:
+        return False
+
+
+def run_as(words: list[str], worker_ahead: WorkerAhead) -> int:
+    """Do what a program of HMMER does, given its name and words, and return the exit code that it would."""
+    from clalign.cli.program import parser_of, run_words
+
+    name, *given = words or [""]
+    if name not in programs():
+        tell(f"clalign {AS}: {name or 'nothing'} is none of {', '.join(programs())}.")
+        return ExitCode.USAGE
+    if {"-h", "--help"} & set(given):
+        parser = parser_of(name)
+        assert parser is not None
+        show(
+            "\n".join(
+                [*hmmer_lines(name, clalign.__version__), RULE, parser.format_help().replace(f"clalign {name}", name)]
+            )
+        )
+        return ExitCode.DONE
+    code = run_words([name, "--progress", "none", *given], worker_ahead, shlex.join([name, *given]))
+    return code if code in (ExitCode.DONE, *ENDED_FROM_OUTSIDE) else 1
