@@ -490,7 +490,7 @@ def _computed(
     engine = engine_of_command(name)
     if "device" in options:
         options = {**options, "device": device_words(options["device"])}
-    options = known_options(options, engine.spec, name)
+    options = known_options(options, engine.spec, name, engine.command(name).preset)
     with contextlib.ExitStack() as undone:
         folder = Scratch()
         undone.callback(folder.remove)

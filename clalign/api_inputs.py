@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import difflib
 import os
 import reprlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -21,6 +22,7 @@ from clalign.values.devices import Device
 from clalign.values.documents import SpecFields
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.specs import has_meaning
 
 Kind = TypeVar("Kind")
 
@@ -29,16 +31,25 @@ Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
 Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatabase | Iterable[Sequence]
 
 
-def known_options(options: SpecFields, spec: type, command: str) -> SpecFields:
+def known_options(
+    options: SpecFields, spec: type, command: str, preset: Mapping[str, object] | None = None
+) -> SpecFields:
     """Return options that are fields of a spec, with values of the types of these fields.
+
+    `preset` are the fields that the command itself sets.
 
     Raises
     ------
     OptionError
-        If one is no field, or its value is of another type.
+        If one is no field, has no meaning for the command, or its value is of another type.
     """
     hints = get_type_hints(spec)
     names = [name for name, hint in hints.items() if get_origin(hint) is not ClassVar]
+    if preset is not None and dataclasses.is_dataclass(spec):
+        fields = dataclasses.fields(spec)
+        useless = {f.name for f in fields if not has_meaning(f, spec, preset)}
+        chosen_by_command = {name for f in fields for name in f.metadata.get("when", {})}
+        names = [name for name in names if name not in useless | chosen_by_command]
     for name in options:
         if name not in names:
             near = difflib.get_close_matches(name, names, 1)

@@ -6,7 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -21,21 +21,22 @@ from clalign.databases.cache_root import WORKING, make_folder
 from clalign.databases.packed import MANIFEST
 from clalign.formats.checksums import checked_content, checked_json, crc32
 from clalign.formats.profiles import models_in
-from clalign.formats.sources import CHUNK, Source, TextReader, opened
+from clalign.formats.sources import CHUNK, TextReader, opened
 from clalign.jobs import QuietContext
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
-VERSION = 2
+VERSION = 3
 """Version of the decoded form; others are rebuilt."""
 
 MAX_LIBRARIES = 64
 """Limit of the decoded libraries, above which the least recently used are removed."""
 
-_ARRAYS = ("match", "insert", "transitions", "composition")
+_OF_NODES = ("match", "insert", "transitions", "columns")
+_ARRAYS = (*_OF_NODES, "composition")
 _MODELS = "models.json"
 _FILES = (_MODELS, *(f"{name}.npy" for name in _ARRAYS))
-_TEXTS = ("name", "accession", "description", "consensus", "reference", "structure", "facts")
+_TEXTS = ("name", "accession", "description", "consensus", "reference", "structure", "mask", "facts")
 _STATISTICS = ("msv", "viterbi", "forward")
 _STEPS = (MM, MI, MD, IM, II, DM, DD)
 
@@ -44,6 +45,9 @@ _UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError)
 
 _HEADER_BYTES = 128
 """Size of the header of a file of numbers, which is written when the number of rows is known."""
+
+Take = Callable[[Hmm], None]
+"""What is given each model."""
 
 NODES_AT_ONCE = 1 << 17
 """Nodes of models that are read before they are written: some 25 MB."""
@@ -70,17 +74,26 @@ def load_library(path: str, check: Callable[[], None] = lambda: None, keep: bool
     """
     with tracing.span("read profiles", "reading"), opened(path) as source:
         sums = cache.checksums_of(source, QuietContext())
-        return kept_models(sums.sha256, lambda: _checked(source, sums, check), keep), sums.sha256
+
+        def read(take: Take) -> None:
+            text = TextReader(source)
+            for hmm in models_in(text, check):
+                check()
+                take(hmm)
+            text.check_same(sums.crc32)
+
+        return kept_models(sums.sha256, read, keep), sums.sha256
 
 
-def kept_models(digest: str, make: Callable[[], Iterator[Hmm]], keep: bool = True) -> list[Hmm]:
+def kept_models(digest: str, make: Callable[[Take], None], keep: bool = True) -> list[Hmm]:
     """Return the models that something with a checksum stands for, decoded before or now.
 
     Parameters
     ----------
     digest : str
     make : callable
-        Yields them; called where they are not in the cache, and once more if they cannot be written there.
+        Gives each of them to a function; called where they are not in the cache, and once more if they cannot be
+        written there. Its own errors are passed on.
     keep : bool
         Whether they are read from and written to the cache.
     """
@@ -91,33 +104,29 @@ def kept_models(digest: str, make: Callable[[], Iterator[Hmm]], keep: bool = Tru
             cache.mark_used(place)
             return models
     if keep:
-        with suppress(_NotKept, *_UNREADABLE):  # else they are read into memory
-            _keep(make(), place)
-            return list(_read(place))
-    return list(make())
-
-
-def _checked(source: Source, sums: cache.Checksums, check: Callable[[], None]) -> Iterator[Hmm]:
-    """Yield the models of a file; refuse it at the end if its checksum has changed."""
-    text = TextReader(source)
-    for hmm in models_in(text, check):
-        check()
-        yield hmm
-    text.check_same(sums.crc32)
-
-
-def _keep(models: Iterator[Hmm], place: Path) -> None:
-    keeper = _Keeper(place)
-    try:
-        for hmm in models:
-            keeper.add(hmm)
-        keeper.finish()
-    finally:
-        keeper.give_up()
+        keeper = _Keeper(place)
+        try:
+            make(keeper.add)
+            return keeper.finished()
+        except _NotKept:
+            pass  # they are made in memory
+        finally:
+            keeper.give_up()
+    found: list[Hmm] = []
+    make(found.append)
+    return found
 
 
 class _NotKept(Exception):
-    """Raised for models of HMMER2, which are not stored decoded."""
+    """Raised for models of HMMER2, which are not stored decoded, and where the cache cannot be written or read."""
+
+
+@contextmanager
+def _of_cache() -> Iterator[None]:
+    try:
+        yield
+    except _UNREADABLE as error:
+        raise _NotKept from error
 
 
 class _Keeper:
@@ -126,7 +135,7 @@ class _Keeper:
     Parameters
     ----------
     place : Path
-        Folder of all models after `finish`.
+        Folder of all models after `finished`.
     """
 
     def __init__(self, place: Path) -> None:
@@ -145,7 +154,8 @@ class _Keeper:
         self._letters = hmm.alphabet.size
         self._n_waiting += hmm.length
         if self._n_waiting >= NODES_AT_ONCE:
-            self._write()
+            with _of_cache():
+                self._write()
 
     def _write(self) -> None:
         if self._working is None:
@@ -165,12 +175,17 @@ class _Keeper:
                 self._n_models += 1
         self._waiting, self._n_waiting = [], 0
 
-    def finish(self) -> None:
-        """Write the rest and rename the folder to its final name."""
+    def finished(self) -> list[Hmm]:
+        """Write the rest, rename the folder to its final name, and return the models."""
+        with _of_cache():
+            self._finish()
+            return list(_read(self._place))
+
+    def _finish(self) -> None:
         self._write()
         assert self._working is not None
         for name in _ARRAYS:
-            width = len(_STEPS) if name == "transitions" else self._letters
+            width = {"transitions": len(_STEPS), "columns": 1}.get(name, self._letters)
             with (self._working / f"{name}.npy").open("r+b") as file:
                 file.write(_header((self._n_rows[name], width)))
         with (self._working / _MODELS).open("a", encoding="utf-8") as texts:
@@ -206,6 +221,9 @@ def _checksum(file: Path) -> int:
 
 
 def _array(hmm: Hmm, name: str) -> Floats:
+    if name == "columns":  # all that are plausible are exact in single precision
+        columns = np.full(hmm.length, np.nan) if hmm.columns is None else hmm.columns
+        return np.concatenate([[0], columns]).astype(np.float32)[:, None]
     if name != "composition":
         table: Floats = getattr(hmm, name)
         return table
@@ -243,7 +261,7 @@ def _read(place: Path) -> Iterator[Hmm]:
     start = 0
     for number, found in enumerate(models):
         end = start + found["length"] + 1
-        yield _model(found, {name: arrays[name][start:end] for name in _ARRAYS[:3]}, arrays["composition"][number])
+        yield _model(found, {name: arrays[name][start:end] for name in _OF_NODES}, arrays["composition"][number])
         start = end
     if start != len(arrays["match"]):
         raise ValueError("the numbers do not belong to the models")
@@ -258,6 +276,7 @@ def _model(found: Json, tables: dict[str, Floats], composition: npt.NDArray[np.f
         effective_n=found["effective_n"],
         **statistics,
     )
+    columns = tables["columns"][1:, 0]
     cutoffs = {kind: None if pair is None else tuple(pair) for kind, pair in found["cutoffs"].items()}
     return Hmm(
         **{name: found[name] for name in _TEXTS},
@@ -268,4 +287,5 @@ def _model(found: Json, tables: dict[str, Floats], composition: npt.NDArray[np.f
         cutoffs=Cutoffs(**cutoffs),
         calibration=None,
         settings=settings,
+        columns=None if np.isnan(columns).any() else columns.astype(np.int32),
     )

@@ -10,6 +10,7 @@ _WORDS = {
     "read": "Reading",
     "encode": "Preparing sequences",
     "rows": "Ordering rows",
+    "profiles": "Making profiles",
     "search": "Searching",
     "align": "Aligning",
     "training": "Learning from pairs",

@@ -124,8 +124,7 @@ class Hmm(Struct, frozen=True):
     facts : dict
         Other header lines as text: date, number of sequences, checksum, commands.
     mask : str
-        The MM annotation, one character a node; empty if the file has none. As `columns`, it is not kept with libraries
-        that are decoded once (`clalign.databases.profile_library`).
+        The MM annotation, one character a node; empty if the file has none.
     columns : int32[M] or None
         The column of the alignment, from 1, that each node was made of.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ from msgspec import Struct
 
 from clalign.databases import cache, profile_library
 from clalign.databases.cache import clear_cache, profile_folder
-from clalign.databases.profile_library import load_library
+from clalign.databases.profile_library import kept_models, load_library
 from clalign.errors import InputError
 from clalign.formats.profiles import load_profiles
+from clalign.values.profiles import Hmm
 
 EXAMPLES = Path(__file__).parents[2] / "resources" / "examples"
 
@@ -83,6 +85,33 @@ def test_a_file_of_both_kinds_is_read_into_memory(library: Path) -> None:
     assert models[-1].origin == "hmmer2"
     assert models[0].origin == "hmmer3"
     assert not profile_folder().exists()
+
+
+def test_errors_of_making_are_no_errors_of_the_cache(library: Path) -> None:
+    """They are passed on, and nothing is made a second time."""
+    given = load_profiles(str(library))
+    calls = []
+
+    def make(take: Callable[[Hmm], None]) -> None:
+        calls.append(given[0])
+        take(given[0])
+        raise ValueError("a fault of whoever makes them")
+
+    with pytest.raises(ValueError, match="a fault"):
+        kept_models("0" * 64, make)
+    assert len(calls) == 1
+    assert not profile_folder().exists() or not any(profile_folder().iterdir())
+
+
+def test_masks_and_columns_are_kept(library: Path) -> None:
+    text = library.read_text().replace("\nMAP   yes", "\nMAP   no", 1).replace("\nMM    no", "\nMM    yes")
+    library.write_text(text)
+    for _ in range(2):
+        first, second = load_library(str(library))[0]
+        assert first.columns is None
+        assert second.columns is not None
+        assert len(second.columns) == second.length
+        assert second.mask == "-" * second.length
 
 
 def test_changed_file_is_read_again(library: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign import hmmsearch
+from clalign import hmmscan, hmmsearch
 from clalign.databases import cache
 from clalign.databases.cache_root import MARK, cache_root
 from clalign.engines.export import export
@@ -36,9 +36,8 @@ def searched(kind: str, folder: Path, run: Path) -> None:
         with create_run(run, engine="pairwise", spec=spec.to_dict(), direction=spec.direction, state="new") as file:
             compute_search(file, spec, lambda words: REFERENCE, QuietContext())
         return
-    direction = "scan" if kind == "hmmscan" else "search"
-    targets = folder / "targets.fasta"
-    hmmsearch(PROFILE, targets, run, device="reference", direction=direction, evalue=100.0).close()
+    search = hmmscan if kind == "hmmscan" else hmmsearch
+    search(PROFILE, folder / "targets.fasta", run, device="reference", evalue=100.0).close()
 
 
 def answer(kind: str, folder: Path) -> str:

@@ -10,8 +10,12 @@ import pytest
 
 import clalign
 from clalign.cli import main
-from clalign.errors import ExitCode, InputError
+from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import Cancelled, ExitCode, InputError, OptionError
+from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
+from clalign.values.devices import REFERENCE
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -98,6 +102,54 @@ def test_options_of_other_commands_are_refused(files: dict[str, Path], capsys: p
     both = str(files["queries"]), str(files["targets"])
     assert main(["phmmer", "--cut_ga", *both]) == ExitCode.USAGE
     assert main(["hmmsearch", "--popen", "0.1", *both]) == ExitCode.USAGE
+    for search, options in (
+        (clalign.phmmer, {"cutoff": "ga"}), (clalign.phmmer, {"compute_composition": True}),
+        (clalign.hmmsearch, {"popen": 0.1}), (clalign.hmmscan, {"query_format": "fasta"}),
+        (clalign.hmmsearch, {"direction": "scan"}),
+    ):  # fmt: skip
+        with pytest.raises(OptionError):
+            search(*both, device="reference", **options)
+
+
+def test_the_text_names_queries_and_matrix_as_phmmer_does(files: dict[str, Path], tmp_path: Path) -> None:
+    options = ["--mx", "BLOSUM45", "--popen", "0.03", "--EmL", "150", "--Eft", "0.05", "-Z", "9"]
+    words, out = [*options, str(files["queries"]), str(files["targets"])], tmp_path / "ours.txt"
+    assert main(["phmmer", "-q", "-o", str(out), *words]) == 0
+    head = [line for line in out.read_text().split("\n\n")[0].splitlines() if ": " in line or "::" in line]
+    ours = [line for line in head if not line.startswith(("# device", "# command", "# date", "# SHA"))]
+    assert ours[0] == "# clalign phmmer :: search a protein sequence against a protein database"
+    assert ours[1] == f"# query sequence file:             {files['queries']}"
+    assert "# subst score matrix (built-in):   BLOSUM45" in ours
+    if program := shutil.which("phmmer"):
+        found = subprocess.run([program, "--cpu", "0", *words], check=True, capture_output=True, text=True).stdout
+        theirs = [line for line in found.split("\n\n")[0].splitlines() if ": " in line]
+        assert ours[1:] == [line for line in theirs if "worker threads" not in line and "::" not in line]
+
+
+def test_progress_is_told_while_queries_get_profiles(files: dict[str, Path]) -> None:
+    told, asked = [], []
+
+    class Context(QuietContext):
+        def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
+            told.append((stage, done, total, unit))
+
+        def check(self) -> None:
+            asked.append(len(told))
+            if ("profiles", 2, 3, "queries") in told:
+                raise Cancelled
+
+    spec = SearchSpec(str(files["queries"]), "", direction="sequence", seed=5, **QUICK)
+    with pytest.raises(Cancelled):
+        load_queries(spec, lambda words: REFERENCE, Context())
+    assert [one[1:] for one in told if one[0] == "profiles"] == [
+        (0, 3, "queries"),
+        (1, 3, "queries"),
+        (2, 3, "queries"),
+    ]
+    profiles, _ = load_queries(spec, lambda words: REFERENCE, QuietContext())
+    assert [hmm.name for hmm in profiles] == ["q0", "q1", "q2"]
+    again, _ = load_queries(spec, lambda words: pytest.fail("they were made again"), QuietContext())
+    assert all((one.match == other.match).all() for one, other in zip(again, profiles, strict=True))
 
 
 def test_a_matrix_from_a_file_belongs_to_the_run(files: dict[str, Path], tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
-from clalign.databases.profile_library import kept_models, load_library
+from clalign.databases.profile_library import Take, kept_models, load_library
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import InputError
 from clalign.jobs import JobContext
@@ -57,19 +57,31 @@ def load_queries(
     scores = matrix_digest(spec)
     digest = hashlib.sha256(f"{report.digest} {scores} {json.dumps(options, sort_keys=True)}".encode()).hexdigest()
 
-    def made() -> Iterator[Hmm]:
+    def make(take: Take) -> None:
         from clalign.building.profiles import Builder
         from clalign.building.specs import BuildSpec
 
-        def make(session: Session) -> list[Hmm]:
+        left, n_made = rows.tolist(), 0
+
+        def make_them(session: Session) -> None:
+            nonlocal n_made
             builder = Builder(BuildSpec(by_matrix=True, **options), AMINO, session, context.check)
-            found = [_profile(builder, queries, int(row), context) for row in rows]
-            return [hmm for hmm in found if hmm is not None]
+            while left:
+                context.check()
+                context.progress("profiles", len(rows) - len(left), len(rows), "queries")
+                hmm = _profile(builder, queries, left[0], context)
+                del left[0]
+                if hmm is not None:
+                    take(hmm)
+                    n_made += 1
+            context.progress("profiles", len(rows), len(rows), "queries")
 
         with opening_of(lambda: pick_device(spec.device), context) as opening:
-            yield from opening.work(make, context.check, context.warn)
+            opening.work(make_them, context.check, context.warn)
+        if not n_made:
+            raise InputError(spec.profiles, "no profile can be made of any of its sequences.", "Choose other queries.")
 
-    return kept_models(digest, made, keep and spec.seed != 0), report.digest
+    return kept_models(digest, make, keep and spec.seed != 0), report.digest
 
 
 def with_later_rounds(run: RunFile, spec: SearchSpec, first: list[Hmm], context: JobContext) -> list[Hmm]:
