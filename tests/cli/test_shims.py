@@ -42,8 +42,8 @@ LINES = {  # program and words of pipelines, {out} and {more} are the files that
     "annotation": "hmmscan --noali --domtblout {out} --pfamtblout {more} -o /dev/null {rrm} {repeats}",
     "one against all": "phmmer --F1 0.0005 --F2 5e-05 --F3 5e-07 -E 0.0001 --incE 0.0001 --noali --cpu 8 -o /dev/null"
     " --tblout {out} -A {more} {proteins} {proteins}",
-    "prediction": "jackhmmer -o /dev/null -A {out} --noali --F1 0.0005 --F2 5e-05 --F3 5e-07 --cpu 8 -N 1 --tblout {more}"
-    " -E 0.0001 --incE 0.0001 -Z 1000 {proteins} {proteins}",
+    "prediction": "jackhmmer -o /dev/null -A {out} --noali --F1 0.0005 --F2 5e-05 --F3 5e-07 --cpu 8 -N 1"
+    " --tblout {more} -E 0.0001 --incE 0.0001 -Z 1000 {proteins} {proteins}",
     "couplings": "jackhmmer -N 3 --incE 0.001 --tblout {out} --domtblout {more} -o /dev/null --cpu 2 {proteins}"
     " {repeats}",
     "query columns": "hmmalign --outformat A2M -o {out} {rrm} {repeats}",
