@@ -277,13 +277,21 @@ class HitQueries:
     ) -> list[int]:
         """Return the ids of hits with at most this E-value and at least this score (`is_raw`: uncorrected), perhaps
         only of a query, only of targets in some `rows`, and only of those that are the `best` of the run.
+
+        Those of a query with further rounds are the hits of all its rounds.
         """
-        limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score, "query = ?": query}
+        limits = {"evalue <= ?": evalue, f"{'raw' if is_raw else 'score'} >= ?": score}
         given = {words: limit for words, limit in limits.items() if limit is not None}
+        of_query = "1" if query is None else f"query IN ({','.join(map(str, self._rounds_of(query)))})"
         among = "1" if rows is None else f"row IN ({','.join(str(int(row)) for row in rows)})"
         ranked = "1" if best is None else best_sql(best)
-        question = f"SELECT id FROM hits WHERE {' AND '.join([*given, among, ranked])}"
+        question = f"SELECT id FROM hits WHERE {' AND '.join([*given, of_query, among, ranked])}"
         return [key for (key,) in self._all(question, *given.values())]
+
+    def _rounds_of(self, number: int) -> list[int]:
+        """Return the numbers of all rounds that began with a query; its own where there are no others."""
+        asked = "SELECT id FROM queries WHERE json_valid(card) AND json_extract(card, '$.first') = ? ORDER BY id"
+        return [int(found) for (found,) in self._all(asked, number)] or [int(number)]
 
     def targets_named(self, words: str, noun: str = "target", more: str = "") -> list[int]:
         """Return the rows of the targets with hits that have this name or accession, or this place in their file (from

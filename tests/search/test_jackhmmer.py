@@ -111,6 +111,11 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], tmp_pa
     assert {row[0] for row in rows} == {"globin1_cut", "rrm2_pair", "both"}
     assert main(["export", "--a3m", "-", str(kept)]) == ExitCode.INPUT
     assert main(["export", "--chkali", "-", str(kept)]) == ExitCode.INPUT
+    for name, ends in (("rrm2_pair", "-i2"), ("rrm2_pair-i1", "-i2"), ("globin1_cut-i1", "-i2")):
+        chosen = ["--query", name, "--significant", "-A", str(tmp_path / "x.sto")]
+        assert main(["export", *chosen, "--a3m", str(tmp_path / "x.a3m"), str(kept)]) == 0
+        assert f"#=GF ID {name.removesuffix('-i1')}{ends}" in (tmp_path / "x.sto").read_text()
+        assert (tmp_path / "x.a3m").read_text().startswith(f">{name.removesuffix('-i1')}")
     with open_run(kept, writable=True) as run:
         card = run.card(run.n_queries() - 1)
         run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})
