@@ -190,8 +190,8 @@ class MainWindow(Workbench):
 
     def _show_jobs(self) -> None:
         queue = self.controller.queue
-        active, is_paused = sum(item.is_active for item in queue.items), queue.is_paused
-        words = "paused" if is_paused and active == 1 else "paused or waiting" if is_paused else "running or waiting"
+        active = sum(item.is_active for item in queue.items)
+        words = f"{'paused' if queue.is_paused else 'running'}{' or waiting' if active > 1 else ''}"
         self.job_words.setText(f"{formatting.plural(active, 'job')} {words}" if active else "No jobs")
 
     def _restore(self) -> None:

@@ -386,9 +386,10 @@ class EmptyPanel(QWidget):
         self._box.insertLayout(self._box.count() - 1, made)
 
     def show_text(self, heading: str, text: str) -> None:
-        """Show another text."""
+        """Show another text; without one nothing is shown."""
         self.heading.setText(escaped(heading))
         self.words.setText(escaped(text))
+        self._icon.setVisible(bool(heading or text))
 
     def show_icon(self, name: str, color: str) -> None:
         """Show another icon."""
