@@ -126,6 +126,35 @@ def test_a_search_that_has_begun_is_not_called_compiling() -> None:
     assert said[-2].startswith("Searching while kernels are compiled")
 
 
+def test_a_bar_goes_on_between_events_but_never_back() -> None:
+    course = Course()
+    told = list(search())
+    for now, value in told[: len(told) // 2]:
+        course.take(value, now)
+    before, bars = course.fraction, []
+    for step in range(1, 400):
+        course.wait(now + step * SAMPLE_SECONDS)
+        bars.append(course.fraction)
+    assert bars == sorted(bars)
+    assert before < bars[4] < bars[40]
+    assert bars[-1] <= before + 0.25 * (1 - before), "what is not told is not taken for done"
+    for later, value in told[len(told) // 2 :]:
+        course.take(value, later)
+        bars.append(course.fraction)
+    assert bars == sorted(bars)
+    assert course.fraction == 1.0
+
+
+def test_a_job_that_has_told_nothing_has_no_bar() -> None:
+    course = Course()
+    course.wait(5.0)
+    assert course.fraction == 0.0
+    course.take({"stage": "read", "done": 1.0, "total": 100.0, "unit": "bytes"}, 6.0)
+    before = course.fraction
+    course.wait(60.0)
+    assert course.fraction == before, "how long it takes is not known"
+
+
 def test_a_pause_is_no_time_of_work() -> None:
     course = Course()
     for now in range(11):

@@ -42,6 +42,9 @@ BELIEVED_SHARE, BELIEVED_SECONDS = 0.05, 2.0
 STEPS = ((60.0, 1.0), (600.0, 10.0), (math.inf, 60.0))
 """The time left is told in such steps, if it is below a limit (s)."""
 
+AHEAD = 0.25
+"""Part of what is left over which the bar goes on without an event at most."""
+
 AT_LEAST = 0.15
 """Part of the expected time of a stage that is left at least, while its end cannot be seen."""
 
@@ -83,7 +86,7 @@ class Course:
         self._waited = self._first_units = 0.0
         self._work_seconds = 0.0
         self._stage_seconds = 0.0
-        self._bar = 0.0
+        self._bar = self._told_share = 0.0  # the latter as it was at the last event
         self._expected_total: float | None = None
         self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
         self._forecast: Json = {}
@@ -102,6 +105,14 @@ class Course:
         else:
             self._take_work(value, passed)
         self._follow(passed)
+
+    def wait(self, now: float) -> None:
+        """Let time pass without an event (s): the bar goes on as expected, but not far beyond what was told."""
+        if self._now is None or self._expected_total is None or not self._work_seconds:
+            return
+        passed = max(0.0, now - self._now)
+        most = self._told_share + AHEAD * (1.0 - self._told_share)
+        self._bar = max(self._bar, min((self._spent + passed) / max(self._expected_total, 1e-9), most))
 
     def hold(self) -> None:
         """Count no time until the next event: the job was paused."""
@@ -249,7 +260,8 @@ class Course:
         self._work_seconds += passed if is_begun else 0.0
         self._expected_total += (total - self._expected_total) * (1 - math.exp(-passed / CALM_SECONDS))
         if is_begun and total:
-            self._bar = max(self._bar, done / max(self._expected_total, total))
+            self._told_share = done / max(self._expected_total, total)
+            self._bar = max(self._bar, self._told_share)
         if left == 0.0:
             self._bar = 1.0
 

@@ -23,6 +23,9 @@ JobState = Literal["waiting", "running", "paused", "stopping", "stopped", "faile
 PROGRESS_MS = 50
 """Interval of progress; a worker may report two hundred times a second."""
 
+TICK_MS = 200
+"""Interval at which the bar of a job goes on that tells nothing (ms)."""
+
 DEVICE_LINES = 4
 """Largest number of lines for the devices of a job."""
 
@@ -241,6 +244,9 @@ class JobQueue(QObject):
 
     job_added = Signal(object)
     job_changed = Signal(object)
+    job_ticked = Signal(object)
+    """Time has passed for a job that has told nothing new."""
+
     job_ended = Signal(object)
     job_removed = Signal(object)
     results_added = Signal(object)
@@ -256,6 +262,8 @@ class JobQueue(QObject):
         self._standby = Standby(command, self)
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
         self._progress.timeout.connect(self._emit_progress)
+        self._clock = QTimer(self, interval=TICK_MS)
+        self._clock.timeout.connect(self._tick)
 
     @property
     def current(self) -> JobItem | None:
@@ -335,6 +343,7 @@ class JobQueue(QObject):
         item.state = "running"
         self._current, self.worker = item, worker
         worker.start()
+        self._clock.start()
         self.job_changed.emit(item)
 
     def _worker_for(self, item: JobItem) -> WorkerProcess:
@@ -369,6 +378,11 @@ class JobQueue(QObject):
         if self._current is not None:
             self.job_changed.emit(self._current)
 
+    def _tick(self) -> None:
+        if self._current is not None and self._current.state == "running":
+            self._current.course.wait(time.monotonic())
+            self.job_ticked.emit(self._current)
+
     def _finish(self, value: JobResult) -> None:
         self._end("done", result=value)
 
@@ -386,6 +400,7 @@ class JobQueue(QObject):
         for name, value in facts.items():
             setattr(item, name, value)
         self._current, self.worker = None, None
+        self._clock.stop()
         if (process := worker.released()) is not None:
             self._standby.keep(process)
         worker.deleteLater()

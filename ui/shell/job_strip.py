@@ -145,6 +145,7 @@ class JobStrip(QWidget):
         self.setLayout(stacked(line(), self._box, spacing=0))
         queue.job_added.connect(self._add)
         queue.job_changed.connect(self._change)
+        queue.job_ticked.connect(self._change)
         queue.job_removed.connect(self._remove)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
