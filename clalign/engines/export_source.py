@@ -103,6 +103,8 @@ class Choice(Shape, frozen=True):
         parts = ["only what is significant"] if self.significant and calls_significant else []
         if self.hits is not None and len(self.hits) < (n := run.n_hits()):
             parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
+        if self.max_hits is not None:
+            parts.append(f"at most the first {self.max_hits:,} of each query")
         return ", ".join(parts)
 
 

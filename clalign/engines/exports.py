@@ -27,7 +27,7 @@ class Shape(Struct, frozen=True):
     """How what is written looks. What each field does is said by its `OPTIONS`, and each `Export` names those it heeds.
 
     What is empty or None is as usual. Numbers are of letters (`width`, 0 for no limit), residues (`flank`) and hits of
-    each query (`listed`, 0 for all), or aligned parts (`seq_limit`).
+    each query (`listed`, 0 for all, and `max_hits`), or aligned parts (`seq_limit`).
     """
 
     alignments: bool = True
@@ -45,6 +45,7 @@ class Shape(Struct, frozen=True):
     provenance: bool = False
     listed: int | None = None
     seq_limit: int | None = None
+    max_hits: int | None = None
 
     @property
     def given(self) -> dict[str, str | int | bool | None]:
@@ -141,6 +142,9 @@ OPTIONS = {
         "write at most the first N aligned parts of each query to alignments (with jackhmmer besides the query)",
         "N",
         is_number=True,
+    ),
+    "max_hits": ShapeOption(
+        "--max-hits", "write only the first N hits of each query, with hmmscan of each sequence", "N", is_number=True
     ),
     "alignments": ShapeOption("--noali", "leave the alignments out of the text"),
     "accessions": ShapeOption("--acc", "show accessions in place of names (HMMER3)"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
@@ -148,6 +149,28 @@ class HitQueries:
             self._is_chosen = f"{self._is_chosen} AND hits.query IN ({', '.join(str(int(one)) for one in queries)})"
         if only_significant:
             self._is_chosen = f"{self._is_chosen} AND hits.included"
+        self._is_of_query, self._most_of_query = self._is_chosen, -1
+
+    def first_of_each(self, most: int, by_target: bool = False, by_rank: bool = True) -> HitQueries:
+        """Return questions to no more than the first `most` hits of each query, or `by_target` of each target.
+
+        Names are as long as those of all hits, since tables with them are to begin as tables of all. `by_rank` is as of
+        `by_target`.
+        """
+        name = "(SELECT name FROM queries WHERE queries.id = hits.query)"
+        of_target = f"sort_key DESC, {name}, query" if by_rank else "evalue, score DESC, query"
+        whose, order = ("row", of_target) if by_target else ("query", ORDER)
+        found = copy(self)
+        found.are_chosen = True
+        found._is_chosen = (
+            f"hits.id IN (SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY {whose} ORDER BY {order}) AS place"
+            f" FROM hits WHERE {self._is_chosen}) WHERE place <= {int(most)})"
+        )
+        if by_target:
+            found._is_of_query = found._is_chosen
+        else:  # what comes first of a query needs no look at the others
+            found._most_of_query = int(most)
+        return found
 
     def condition(self, number: int | None) -> str:
         """Return the SQL of being one of the hits that are looked at, of a query or of all."""
@@ -162,8 +185,8 @@ class HitQueries:
 
     def of_query(self, number: int) -> list[HitKey]:
         """Return the hits of a query, best first."""
-        found = self._all(f"SELECT id FROM hits WHERE query = ? AND {self._is_chosen} ORDER BY {ORDER}", number)
-        return [HitKey(key, number) for (key,) in found]
+        asked = f"SELECT id FROM hits WHERE query = ? AND {self._is_of_query} ORDER BY {ORDER} LIMIT ?"
+        return [HitKey(key, number) for (key,) in self._all(asked, number, self._most_of_query)]
 
     def by_input(self) -> list[HitKey]:
         """Return all hits in the order of the targets' file."""
@@ -229,7 +252,7 @@ class HitQueries:
 
     def widths(self, number: int | None = None) -> tuple[int, int]:
         """Return the longest name and the longest accession among the targets of a query, or of all hits."""
-        where = "1" if number is None else f"query = {int(number)} AND {self._is_chosen}"
+        where = "1" if number is None else f"query = {int(number)} AND {self._is_of_query}"
         name, accession = self._one(
             f"SELECT coalesce(max(length(name)), 0), coalesce(max(length(accession)), 0) FROM {_NAMED} WHERE {where}"
         )

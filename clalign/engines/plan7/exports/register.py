@@ -1,5 +1,7 @@
 """The exports of a run of profiles, and the orders in which a help and the window name them."""
 
+from msgspec.structs import replace
+
 from clalign.engines import exports as shared
 from clalign.engines.exports import SPECIES, Export
 from clalign.engines.lazy_imports import LazyImport
@@ -176,19 +178,25 @@ SEQUENCES = (
     ),
 )
 
-OUTPUTS = (
+
+def _limited(*exports: Export) -> tuple[Export, ...]:
+    """Return exports that take the first hits of each query alone, where that is asked for."""
+    return tuple(one if one.by_round else replace(one, options=(*one.options, "max_hits")) for one in exports)
+
+
+OUTPUTS = _limited(
     *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *SEQUENCES, *shared.OVERVIEW),
     *(*shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
 """Those that have flags, in the order of a help."""
 
-OUTPUTS_OF_ROUNDS = (
+OUTPUTS_OF_ROUNDS = _limited(
     *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *ROUNDS, *SEQUENCES),
     *(*shared.HIT_FILES, *shared.DOMAIN_FILES, shared.REPORT, shared.BLAST),
 )
 """The same of a search in rounds."""
 
-EXPORTS = (
+EXPORTS = _limited(
     *(*SEQUENCES, STOCKHOLM, A3M, *ROUNDS, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
     *(*HMMER_TABLES, JSONL, TEXT, *shared.ALIGNMENTS, *shared.OVERVIEW, *shared.ARCHITECTURES, shared.REPORT),
 )

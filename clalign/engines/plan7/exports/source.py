@@ -41,11 +41,18 @@ class Source(GeneralSource):
         if self.rounds and choice.hits is None:
             last = [numbers[-1] for numbers in self.rounds.values()]
             self.keys = HitQueries(run.connection, None, choice.significant, last)
+        self.keys = self._first(self.keys)
+
+    def _first(self, keys: HitQueries) -> HitQueries:
+        """Return questions to the hits that are written at most."""
+        if self.choice.max_hits is None:
+            return keys
+        return keys.first_of_each(self.choice.max_hits, self.is_scan, self.origins == {"hmmer3"})
 
     def of_all_rounds(self) -> Source:
         """Return it with the hits of all rounds; otherwise they are those of the last ones, unless some are chosen."""
         other = copy(self)
-        other.keys = HitQueries(self.run.connection, self.choice.hits, self.choice.significant)
+        other.keys = self._first(HitQueries(self.run.connection, self.choice.hits, self.choice.significant))
         return other
 
     def found(self) -> Iterator[Hit]:

@@ -153,7 +153,8 @@ def _funnel(
 
 def _n_reported(source: Source, query: Query) -> int:
     """Return how many targets of a query are reported, whether or not all of them are written."""
-    return len(query.keys) if source.choice.hits is None else source.run.n_reported(query.number, query.number)
+    is_all = source.choice.hits is None and source.choice.max_hits is None
+    return len(query.keys) if is_all else source.run.n_reported(query.number, query.number)
 
 
 def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:
