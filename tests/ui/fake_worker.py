@@ -454,6 +454,11 @@ def hmmbuild(request: dict, job: Job) -> dict:
     return {"output": request["output"], "name": "built", "length": LENGTH, "n_sequences": 45}
 
 
+def hmmalign(request: dict, job: Job) -> dict:
+    Path(request["output"]).write_text("# STOCKHOLM 1.0\na MKVL\nb M-VL\n//\n")
+    return {"output": request["output"], "profile": "Made-3", "n_sequences": 2}
+
+
 def explain(request: dict, job: Job) -> dict:
     if request.get("name") == "nobody":
         raise ClalignError('no sequence is named "nobody".', "The name is the first word of a header.")
@@ -475,7 +480,7 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "verify": verify, "export": export, "ladder": ladder, "smith_waterman_ladder": pair_ladder,
         "pair_hmm_ladder": pair_ladder, "synchronization": synchronization, "bench": bench, "calibrate": calibrate,
         "compare_searches": compare_searches,
-        "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "locate": worker.JOBS["locate"],
+        "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "hmmalign": hmmalign, "locate": worker.JOBS["locate"],
         "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
             {"programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}]}}  # fmt: skip
 

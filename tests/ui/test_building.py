@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QWidget
 
+from clalign.ui.engines.plan7.commands import nothing_to_align
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
 
@@ -59,6 +60,28 @@ def test_a_profile_is_built_and_its_logo_shown(
     assert any("Profile built built: 60 nodes from 45 sequences" in m.text for m in window.messages.messages)
     page = window.controller.search.profiles.page
     qtbot.waitUntil(lambda: "cannot be shown" in page.view.empty.heading.text())
+
+
+def test_sequences_are_aligned_to_a_profile(qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop) -> None:
+    opened(qtbot, window, drop, files["made.fasta"])
+    controller = window.controller
+    assert nothing_to_align(controller)
+    card = {"name": "One", "origin": "hmmer3", "length": 9, "alphabet": "amino"}
+    profile = Source("one.hmm", "profiles", "ready", cards=[card])
+    controller.workspace.sources["one.hmm"] = profile
+    controller.workspace.choose("one.hmm")
+    ended = []
+    controller.queue.job_ended.connect(
+        lambda item: ended.append(tuple(item.spec[name] for name in ("profile", "sequences", "output")))
+    )
+    controller.search.aligning.align_chosen()
+    made = window.settings.data / "alignments" / "made-One.sto"
+    qtbot.waitUntil(lambda: str(made) in controller.alignments.pages)
+    qtbot.waitUntil(lambda: controller.alignments.panel is not None)
+    assert any("2 sequences aligned to Made-3" in m.text for m in window.messages.messages)
+    assert ended == [("one.hmm", files["made.fasta"], str(made))]
+    profile.cards.append({**card, "name": "Two"})
+    assert nothing_to_align(controller)
 
 
 def test_a_build_that_fails_is_told(

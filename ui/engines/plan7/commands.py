@@ -30,6 +30,16 @@ def no_calibration(app: AppContext) -> str:
     return no_devices(app)
 
 
+def nothing_to_align(app: AppContext) -> str:
+    """Return why no sequences can be aligned to a profile."""
+    profiles, sequences = app.workspace.profiles, app.workspace.sequences
+    if profiles is None or profiles.state != "ready" or sequences is None or sequences.state != "ready":
+        return Elsewhere("Open a profile file and sequences first.")
+    if len(profiles.cards) != 1 or profiles.cards[0]["origin"] != "hmmer3":
+        return Elsewhere("Sequences are aligned to a file with one profile of HMMER3.")
+    return no_devices(app)
+
+
 COMMANDS = (
     Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
@@ -48,8 +58,11 @@ COMMANDS = (
             before="devices.focus_devices"),
     Command("labs.open:ladder", "Ladder of Plan7 Viterbi", "Devices", "F7", "stairs",
             tip="Every rung of the published ladder, run on your device and checked", before="labs.open:comparison"),
+    Command("search.aligning.align_chosen", "Align to profile", "Run", "", "format-align-justify", nothing_to_align,
+            "Aligns the chosen sequences to the chosen profile, as hmmalign does, and shows the alignment",
+            separator=True, before="set_theme:light"),
     Command("search.building.build_chosen", "Build a profile from the chosen alignment", "Run", "", "hammer-wrench",
-            no_alignment, "Builds a HMMER3 profile from the alignment among the opened files", separator=True,
+            no_alignment, "Builds a HMMER3 profile from the alignment among the opened files",
             before="set_theme:light"),
     Command("search.building.build_shown", "Build a profile", "Alignment", "", "hammer-wrench", no_rows,
             "Builds a HMMER3 profile from the alignment in view, and shows its logo", separator=True,

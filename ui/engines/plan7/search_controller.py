@@ -18,6 +18,7 @@ from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
 from ...services.job_controller import free_path
+from .aligning_controller import AligningController
 from .building_controller import BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
@@ -41,6 +42,7 @@ class SearchController(FormController):
         super().__init__(app, *below)
         self.profiles, self.filters = ProfileController(app, self), FunnelController(app)
         self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)
+        self.aligning = AligningController(app)
         self.building.built.connect(self.profiles.open_profile)
         self._written = ""
         app.queue.job_ended.connect(self._take_written)
