@@ -311,6 +311,10 @@ _MAKING: Facts = (
 )
 """What is said of the options by which profiles are made of sequences, as of those below."""
 
+_WEIGHTS = {"gsc": "G/S/C", "blosum": "BLOSUM filter", "none": "none"}
+_PRIORS = {"none": "none", "laplace": "Laplace +1"}
+_EFFECTIVE = {"exponential": "entropy weighting, exponential", "clust": "single linkage clusters", "none": "none"}
+
 _FACTS: Facts = (
     ("cutoff", "model-specific thresholding", lambda value: f"{value.upper()} cutoffs"),
     ("without_filters", "Max sensitivity mode", lambda value: "on [all heuristic filters off]"),
@@ -319,6 +323,15 @@ _FACTS: Facts = (
     ("f3", "Fwd filter P threshold", lambda value: f"<= {value:g}"),
     ("without_bias_filter", "biased composition HMM filter", lambda value: "off"),
     ("without_null2", "null2 bias corrections", lambda value: "off"),
+    ("fragthresh", "define fragments if <= x*alen", lambda value: f"{value:.3f}"),
+    ("weighting", "relative weighting scheme", lambda value: _WEIGHTS[value]),
+    ("wid", "frac id cutoff for BLOSUM wgts", lambda value: f"{value:f}"),
+    ("effective_number", "effective seq number scheme", lambda value: _EFFECTIVE[value]),
+    ("effective_n", "effective seq number", lambda value: f"set to {value:f}"),
+    ("ere", "minimum rel entropy target", lambda value: f"{value:f} bits"),
+    ("esigma", "entropy target sigma parameter", lambda value: f"{value:f} bits"),
+    ("eid", "frac id cutoff for --eclust", lambda value: f"{value:f}"),
+    ("prior", "prior scheme", lambda value: _PRIORS[value]),
     ("msv_length", "seq length, MSV Gumbel mu fit", str),
     ("msv_n", "seq number, MSV Gumbel mu fit", str),
     ("viterbi_length", "seq length, Vit Gumbel mu fit", str),
