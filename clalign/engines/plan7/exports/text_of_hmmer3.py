@@ -16,7 +16,6 @@ from clalign.engines.plan7.exports.source import (
     Query,
     Source,
     hits,
-    n_significant_domains,
     profile_query,
     queries,
     sides,
@@ -54,12 +53,18 @@ def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
         write_lines(stream, chain(_hits_and_domains(source, one, marks), _statistics(source, one)))
         names = source.keys.significant_names(number)
         later = numbers[place:]
-        both = n_rows, source.cards[later[0]]["n_rows"] if later else 1 + n_significant_domains(source, one)
+        both = n_rows, source.cards[later[0]]["n_rows"] if later else _n_rows_of(source, number)
         n_new = sum(name not in known for name in names)
         if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
             write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations))
         known, n_rows, count = set(names), both[1], count + len(one.keys)
     return count
+
+
+def _n_rows_of(source: Source, number: int) -> int:
+    """Return how many rows the alignment that ends a round has, whatever is written of it."""
+    found = (hit.domains for hit in source.run.hits(number) if hit.is_significant)
+    return 1 + sum(domain.is_significant for domains in found for domain in domains)
 
 
 def _mark(before: set[str], hit: Hit) -> str:
