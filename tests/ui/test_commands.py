@@ -341,7 +341,7 @@ def test_a_run_sheet_is_one_at_a_time(loaded: MainWindow) -> None:
 def test_keys_can_be_changed_and_are_kept(window: MainWindow) -> None:
     window.show_keys()
     (fields,) = window.sheets.sheet.findChildren(KeyFields)
-    library, devices = fields.fields["library.show"], window.actions_.by_id["labs.open:comparison"]
+    library, devices = fields.fields["library.show"], window.actions_.by_id["labs.open:search_comparison"]
     before = library.keySequence()
     library.setKeySequence(devices.shortcut())
     library.editingFinished.emit()
