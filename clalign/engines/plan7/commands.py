@@ -142,8 +142,7 @@ COMMANDS = {
     "jackhmmer": replace(
         _PHMMER,
         description="Search protein sequences against protein sequences in rounds: as phmmer, and again with a profile"
-        " of the significant domains, until nothing new is found. Names and meanings of the options are those of"
-        " HMMER.",
+        " of the significant domains, until nothing new is found. Names and meanings of options are HMMER's.",
         examples=(
             "clalign jackhmmer query.fasta proteins.fasta",
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
