@@ -313,12 +313,18 @@ def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, in
 class QueryFound(NamedTuple):
     """What one query has found: its number of hits, the E-value of the best, the scores of up to `BEST` of them, best
     first, and the share of the targets that it was compared with (see `HitQueries.shares_searched`).
+
+    Of a round besides: the names of significant hits that the round before did not have, those that only that one had,
+    and whether no round follows since nothing is new.
     """
 
     n_hits: int
     best_evalue: float | None
     scores: tuple[float, ...]
     searched: float
+    new: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    has_converged: bool = False
 
 
 BEST = 24

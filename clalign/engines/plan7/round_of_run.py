@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from clalign.engines.plan7.exports.rounds import profile_of
 from clalign.engines.plan7.rounds import aligned, card_of, first_card, n_new, names_before, rows_of
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.runs.pages import QueryFound, found_by_query
 from clalign.runs.queries import HitQueries
-from clalign.runs.run_file import RunFile
+from clalign.runs.run_file import RunFile, open_run
 from clalign.values.hits import Hit
 from clalign.values.profiles import Hmm
 from clalign.values.row_alignments import RowAlignment
@@ -74,3 +76,21 @@ class RoundOfRun:
     def profile(self) -> Hmm:
         """Return the profile that was searched with."""
         return profile_of(self._run, self._profile, self._run.spec(SearchSpec)).hmm
+
+
+def found_by_round(path: Path) -> dict[int, QueryFound]:
+    """Return what the rounds of all queries have found so far, by the numbers of their profiles.
+
+    Raises
+    ------
+    DamagedRun
+        If the rounds do not follow each other.
+    """
+    found = found_by_query(path)
+    with open_run(path) as run:
+        followed = {run.card(number).get("before") for number in range(run.n_queries())}
+        for number, all_of_it in found.items():
+            one = RoundOfRun(run, number)
+            has_converged = number not in followed and all_of_it.searched >= 1.0 and one.has_converged
+            found[number] = all_of_it._replace(new=tuple(one.new), lost=tuple(one.lost), has_converged=has_converged)
+    return found

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
-from clalign.runs.pages import Together
+from clalign.runs.pages import QueryFound, Together
 from clalign.runs.run_file import open_run
 from clalign.values.checked import plain
 from clalign.values.documents import JobResult
@@ -35,9 +35,56 @@ class ProfileRunView(RunView):
     plotted = "uncorrected"
 
     def _read_facts(self) -> None:
-        if not self.cards and self._run is not None and plain(self._run.facts).get("direction") in OF_SEQUENCES:
-            self.noun, self.nouns = "Query", "Queries"  # profiles are made of them, but nobody has seen these
+        direction = plain(self._run.facts).get("direction") if not self.cards and self._run is not None else None
+        if direction in OF_SEQUENCES:  # profiles are made of them, but nobody has seen these
+            self.noun, self.nouns = ("Round", "Rounds") if direction == "rounds" else ("Query", "Queries")
         super()._read_facts()
+
+    @property
+    def is_of_rounds(self) -> bool:
+        """Whether its queries are rounds, each with a profile of what the one before has found."""
+        return self.facts.get("direction") == "rounds"
+
+    def _found_question(self) -> Callable[[], dict[int, QueryFound]]:
+        path = self.path
+
+        def found() -> dict[int, QueryFound]:
+            from clalign.engines.plan7.round_of_run import found_by_round
+
+            return found_by_round(path)
+
+        return found if self.is_of_rounds else super()._found_question()
+
+    def _followed(self) -> int:
+        return self._last_round(self.profile) if self.is_of_rounds and self.hits.n_all else super()._followed()
+
+    def _with_hits(self) -> int:
+        return self._last_round(super()._with_hits())
+
+    def _last_round(self, profile: int) -> int:
+        """Return the last round with hits of the query of a profile; of a search without rounds the profile."""
+        first = self.cards[profile].get("first")
+        rounds = [] if first is None else [n for n, card in enumerate(self.cards) if card.get("first") == first]
+        return self._asked(lambda run: next((n for n in reversed(rounds) if run.n_hits(n)), profile), profile)
+
+    def total_words(self) -> str:
+        done = {card.get("first"): number for number, card in enumerate(self.cards)
+                if number in self.found and self.found[number].searched >= 1.0}  # fmt: skip
+        if not self.is_of_rounds or not done:
+            return super().total_words()
+        last = [self.found[number] for number in done.values()]
+        n_rounds = max(self.cards[number].get("round") or 1 for number in done.values())
+        hits, n_converged = sum(found.n_hits for found in last), sum(found.has_converged for found in last)
+        of = f" of {formatting.plural(len(last), 'query', 'queries')}" * (len(last) > 1)
+        after = f"after {'up to ' * (len(last) > 1)}{formatting.plural(n_rounds, 'round')}"
+        which = "all " if n_converged == len(last) else f"{formatting.count(n_converged)} of them "
+        end = f", {which * (len(last) > 1)}converged" if n_converged else "" if self.is_complete else " so far"
+        return f"{formatting.plural(hits, 'hit')}{of} {after}{end} · {self._scope()}"
+
+    def _of_which(self) -> str:
+        if not self.is_of_rounds or len(self.cards) < 2 or self.shows_all:
+            return super()._of_which()
+        return f" in round {self.card.get('round')}"
 
     @property
     def database_noun(self) -> str:
@@ -51,7 +98,7 @@ class ProfileRunView(RunView):
 
     @property
     def all_words(self) -> str:
-        return f"All {self.nouns.lower()}" if self.is_scan or len(self.cards) > 1 else ""
+        return f"All {self.nouns.lower()}" if self.is_scan or (len(self.cards) > 1 and not self.is_of_rounds) else ""
 
     def way_words(self) -> str:
         """Return a note on the direction of a scan; empty for a search."""

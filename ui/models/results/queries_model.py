@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,11 @@ from ..widgets.text_table import Index, Row, TextColumn, TextTable
 
 NOTHING = QueryFound(0, None, (), 0.0)
 
-SPARK = 3
-"""Place of the column with the small curves."""
+NEW, BEST, SPARK = 2, 3, 4
+"""Places of columns: names that are new in a round, lowest E-values, and small curves."""
+
+MAX_LOST = 8
+"""Names of lost hits in a tip."""
 
 
 def _best(row: Row) -> str:
@@ -35,6 +38,9 @@ COLUMNS = (
                value=lambda row: row["name"].casefold()),
     TextColumn("Hits", "Targets that it hit so far", _count, True, 50, value=lambda row: row["found"].n_hits,
                large_first=True),
+    TextColumn("New", "Significant hits that were none in the round before",
+               lambda row: formatting.count(len(row["found"].new)), True, 50, value=lambda row: len(row["found"].new),
+               large_first=True),
     TextColumn("Best E", "Lowest E-value", _best, True, 66, value=lambda row: row["found"].best_evalue),
     TextColumn("Scores", "Scores of its best hits, relative to the best one", lambda row: "", width=52,
                value=lambda row: row["found"].scores[0] if row["found"].scores else None, large_first=True),
@@ -48,8 +54,35 @@ def searched_words(found: QueryFound) -> str:
     return f"{formatting.percent(found.searched)} of the targets searched" if found.searched < 1.0 else ""
 
 
+def lost_words(found: QueryFound) -> str:
+    """Return which names a round has lost; empty if none."""
+    more = f" and {formatting.count(len(found.lost) - MAX_LOST)} more" * (len(found.lost) > MAX_LOST)
+    return f"Lost: {', '.join(found.lost[:MAX_LOST])}{more}" if found.lost else ""
+
+
+def _rows(cards: Iterable[Card]) -> Iterator[Row]:
+    """Yield the rows of queries; one without a number is the name above the rounds of a query."""
+    shared: dict[int | None, Row] = {}
+    for number, card in enumerate(cards):
+        first = card.get("first")
+        name, accession, description = (str(card.get(key) or "") for key in ("name", "accession", "description"))
+        own = shared.setdefault(number if first is None else first, {
+            "number": None, "name": name, "short": formatting.short_name(name), "found": NOTHING, "group": (first, 0),
+            "facts": f"{name} {accession}\n{description}".strip(),
+            "words": f"{name} {accession} {description}".casefold(),
+        })  # fmt: skip
+        if first is None:
+            yield own | {"number": number, "group": (0, 0)}
+            continue
+        if first == number:
+            yield own
+        yield own | {"number": number, "name": name, "short": f"Round {card.get('round')}", "group": (first, 1)}
+
+
 class QueriesModel(TextTable):
     """The queries of a run in the order of their file; a row has its ``number``, ``name`` and what it has ``found``.
+
+    Rounds of a search stand below the name of their query.
 
     Parameters
     ----------
@@ -61,27 +94,28 @@ class QueriesModel(TextTable):
     def __init__(self, noun: str, parent: QObject | None = None) -> None:
         columns = (replace(COLUMNS[0], title=noun), *COLUMNS[1:])
         super().__init__(columns, parent, lambda row: self.has_found and not row["found"].n_hits)
-        self.has_found = False
+        self.has_found = self.has_rounds = False
         self.all: list[Row] = []
-        self._words: list[str] = []
+        self._cards: list[Card] = []
+        self._text = ""
 
     def show_queries(self, cards: Iterable[Card]) -> None:
         """List the queries of some cards, unless they are listed already."""
-        names = [(card["name"], card.get("accession") or "", card.get("description") or "") for card in cards]
-        words = [" ".join(texts).casefold() for texts in names]
-        if words != self._words:
-            self._words = words
-            self.all = [
-                {"number": number, "name": name, "short": formatting.short_name(name), "found": NOTHING,
-                 "facts": f"{name} {accession}\n{description}".strip()}
-                for number, (name, accession, description) in enumerate(names)
-            ]  # fmt: skip
-            self.narrow("")
+        given = [
+            {key: card.get(key) for key in ("name", "accession", "description", "round", "first")} for card in cards
+        ]
+        if given != self._cards:
+            self._cards, self.all = given, list(_rows(given))
+            self.has_rounds = any(row["number"] is None for row in self.all)
+            self.narrow(self._text)
 
     def narrow(self, text: str) -> None:
         """List only the queries with all words of a text in name, accession or description."""
-        words = text.casefold().split()
-        self.set_rows([row for row, its in zip(self.all, self._words, strict=True) if all(w in its for w in words)])
+        self._text, words = text, text.casefold().split()
+        self.set_rows([row for row in self.all if all(word in row["words"] for word in words)])
+
+    def _in_order(self) -> list[Row]:
+        return sorted(super()._in_order(), key=lambda row: row["group"])
 
     def show_found(self, found: Mapping[int, QueryFound]) -> None:
         """Show what the queries have found so far; rows stay where they are unless the user had them sorted."""
@@ -101,15 +135,22 @@ class QueriesModel(TextTable):
     @property
     def copied(self) -> Sequence[TextColumn]:
         """The columns of the table as text: all but the small curves."""
-        return self.columns[:SPARK]
+        return [column for place, column in enumerate(self.columns[:SPARK]) if self.has_rounds or place != NEW]
 
     def place_of(self, number: int) -> int | None:
         """Return the row of a query; None if it is not listed."""
         return next((place for place, row in enumerate(self.rows) if row["number"] == number), None)
 
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        is_head = index.isValid() and self.rows[index.row()]["number"] is None
+        return Qt.ItemFlag.NoItemFlags if is_head else super().flags(index)
+
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        row = self.rows[index.row()] if index.isValid() else {}
+        is_head = index.isValid() and row["number"] is None
+        if role == Qt.ItemDataRole.DisplayRole and is_head and index.column():
+            return ""
         if role == Qt.ItemDataRole.ToolTipRole and index.isValid():
-            row = self.rows[index.row()]
-            words = searched_words(row["found"]) if self.has_found else ""
-            return formatting.tip(f"{row['facts']}\n{words}".strip())
+            words = f"{searched_words(row['found'])}\n{lost_words(row['found'])}" if self.has_found else ""
+            return formatting.tip(f"{row['facts']}\n{'' if is_head else words}".strip())
         return super().data(index, role)

@@ -40,7 +40,7 @@ WATCH_MS = 1500
 REFRESH_MS = 100
 """Least interval at which a running job is read."""
 MANY = 300
-"""Queries from which on what all of them have found is read at the longer interval."""
+"""Queries, or hundreds of hits, from which on what all queries have found is read at the longer interval."""
 
 Found = TypeVar("Found")
 
@@ -172,11 +172,15 @@ class RunView(QObject):
         if first:
             self._show_profile(self._first_profile())
             return
-        if not self._is_chosen and not self.shows_all and not self.hits.n_all and self._with_hits() != self.profile:
-            self._show_profile(self._with_hits())
+        if not self._is_chosen and not self.shows_all and (wanted := self._followed()) != self.profile:
+            self._show_profile(wanted)
             return
         self.hits.refresh()
         self._read_histogram()
+
+    def _followed(self) -> int:
+        """Return the query to show until the user chooses one: the one in view, or another if it has no hits."""
+        return self.profile if self.hits.n_all else self._with_hits()
 
     def _with_hits(self) -> int:
         """Return the first query with hits; the one in view if there is none."""
@@ -192,10 +196,16 @@ class RunView(QObject):
     def _read_found(self) -> None:
         """Read what each query has found; of very many not at every change."""
         now = time.monotonic()
-        if len(self.cards) < 2 or (self.is_live and len(self.cards) > MANY and now < self._found_at + WATCH_MS / 1000):
+        are_many = max(len(self.cards), self.hits.n_all // 100) > MANY
+        if len(self.cards) < 2 or (self.is_live and are_many and now < self._found_at + WATCH_MS / 1000):
             return
-        path, self._found_at = self.path, now
-        self._reader.ask((id(self), "query hits"), lambda: found_by_query(path), self._take_found)
+        self._found_at = now
+        self._reader.ask((id(self), "query hits"), self._found_question(), self._take_found)
+
+    def _found_question(self) -> Callable[[], dict[int, QueryFound]]:
+        """Return a function that reads what each query has found."""
+        path = self.path
+        return lambda: found_by_query(path)
 
     def _take_found(self, answer: dict[int, QueryFound] | Exception) -> None:
         if not isinstance(answer, Exception) and answer != self.found:

@@ -10,7 +10,7 @@ from clalign.values.documents import Card
 
 from ... import formatting, theme
 from ...models.results.hit_pages import ALL_QUERIES
-from ...models.results.queries_model import SPARK, QueriesModel
+from ...models.results.queries_model import BEST, NEW, SPARK, QueriesModel
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import ROW_ROLE
 from ..widgets.filter_field import FilterField
@@ -157,6 +157,7 @@ class QueryList(NameList):
         self.model.set_noun(self.run.noun)
         self.field.setPlaceholderText(f"Filter {self.run.nouns.lower()}")
         self.list_cards(self.run.cards)
+        self.table.setColumnHidden(NEW, not self.model.has_rounds)
         self.all.setVisible(bool(self.run.all_words))
         self.show_found()
         self.show_choice()
@@ -167,7 +168,7 @@ class QueryList(NameList):
         count = formatting.plural(sum(self.run.query_hits.values()), "hit")
         self.all.setToolTip(f"The hits of all {self.run.nouns.lower()} together: {count}")
         scored = any(found.best_evalue is not None for found in self.run.found.values())
-        self.table.setColumnHidden(2, bool(self.run.query_hits) and not scored)
+        self.table.setColumnHidden(BEST, bool(self.run.query_hits) and not scored)
 
     def show_choice(self) -> None:
         """Mark the query in view."""

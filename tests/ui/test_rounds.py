@@ -1,0 +1,146 @@
+"""A search in rounds in the window: its rounds, what is new in each, and a run that goes on."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+import clalign
+from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
+from clalign.errors import DamagedRun
+from clalign.runs.run_file import open_run
+from clalign.ui.models.reader import Reader
+from clalign.ui.models.results.queries_model import QueriesModel, lost_words
+from clalign.ui.shell.main_window import MainWindow
+
+BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
+
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three rounds of two queries, and one of a third."""
+    folder = tmp_path_factory.mktemp("rounds")
+    records = {record.split()[0]: record for record in BUILT.read_text().split(">")[1:]}
+    queries, path = folder / "queries.fasta", folder / "rounds.clalign"
+    chosen = "".join(f">{records[name]}" for name in ("globin1_cut", "rrm2_pair"))
+    queries.write_text(f"{chosen}>lonely of no family\nWWCCHHWWPPCCWWHHMMCCWW\n")
+    with clalign.jackhmmer(queries, BUILT, path, iterations=3) as rounds:
+        assert sum(1 for _ in rounds) > 4
+    return path
+
+
+@pytest.fixture
+def run_file(made: Path, tmp_path: Path) -> Path:
+    """A copy of them."""
+    return Path(shutil.copyfile(made, tmp_path / made.name))
+
+
+def shown(page: Any) -> list[list[str]]:
+    """Return the cells of the list of rounds."""
+    model = page.queries.model
+    return [[model.index(row, column).data() for column in range(3)] for row in range(len(model.rows))]
+
+
+def open_page(qtbot: Any, window: MainWindow, path: Path) -> Any:
+    """Return the page of a run, with all of it read."""
+    window.controller.open_run_page(str(path))
+    page: Any = window.controller.page
+    qtbot.waitUntil(lambda: bool(page.run.query_hits) and page.run.hits.n_all > 0 and not page.run.hits.is_busy)
+    return page
+
+
+def click(page: Any, row: int) -> None:
+    """Click into a row of the list of rounds."""
+    table = page.queries.table
+    QTest.mouseClick(table.viewport(), LEFT, pos=table.visualRect(page.queries.model.index(row, 0)).center())
+
+
+def test_rounds_stand_below_their_queries(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    with open_run(run_file) as run:
+        rounds = [RoundOfRun(run, number) for number in range(run.n_queries())]
+    wanted = []
+    for query in ("globin1_cut", "rrm2_pair", "lonely"):
+        wanted.append([query, "", ""])
+        with open_run(run_file) as run:
+            of_query = [RoundOfRun(run, n) for n, one in enumerate(rounds) if one.query == query]
+            wanted += [[f"Round {one.number}", str(len(one)), str(one.n_new)] for one in of_query]
+    assert shown(page) == wanted
+    last = max(n for n, one in enumerate(rounds) if one.query == "globin1_cut")
+    assert page.run.profile == last, "the last round of the first query"
+    assert page.queries.model.rows[page.queries.table.currentIndex().row()]["number"] == last
+    assert [column.title for column in page.queries.model.copied] == ["Round", "Hits", "New", "Best E"]
+    assert not page.queries.table.isColumnHidden(2)
+    assert page.queries.all.isHidden()
+
+
+def test_a_round_is_chosen_and_its_query_is_no_round(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    before = page.run.profile
+    click(page, 0)
+    assert page.run.profile == before, "a name is no round"
+    click(page, 1)
+    qtbot.waitUntil(lambda: page.run.profile == 0 and not page.run.hits.is_busy)
+    page.run.refresh()
+    assert page.run.profile == 0, "the person has chosen it"
+    QTest.keyClick(page.queries.table, Qt.Key.Key_Down)
+    assert page.run.cards[page.run.profile]["round"] == 2
+    header = page.queries.table.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(1) + 5, header.height() // 2)
+    QTest.mouseClick(header.viewport(), LEFT, pos=place)
+    heads = [row["name"] for row in page.queries.model.rows if row["number"] is None]
+    assert heads == ["globin1_cut", "rrm2_pair", "lonely"]
+    assert page.queries.model.rows[0]["number"] is None
+    counts = [row["found"].n_hits for row in page.queries.model.rows[1:4]]
+    assert counts == sorted(counts, reverse=True)
+    page.queries.model.narrow("rrm2")
+    assert {row["group"][0] for row in page.queries.model.rows} == {1}
+
+
+def test_the_head_tells_of_the_last_rounds(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    found = found_by_round(run_file)
+    cards = page.run.cards
+    last = {card["first"]: number for number, card in enumerate(cards)}
+    hits, n_converged = (sum(getattr(found[n], key) for n in last.values()) for key in ("n_hits", "has_converged"))
+    assert 0 < n_converged < len(last)
+    words = page.summary.text()
+    assert words.startswith(f"{hits} hits of 3 queries after up to 3 rounds, {n_converged} of them converged")
+    assert sum(page.run.query_hits.values()) > hits
+    assert not any(one.has_converged for number, one in found.items() if number not in last.values())
+
+
+def test_a_list_of_rounds_grows(made: Path) -> None:
+    with open_run(made) as run:
+        cards = run.cards()
+    model = QueriesModel("Round")
+    model.show_queries(cards[:3])
+    assert [row["short"] for row in model.rows] == [
+        "globin1_cut", "Round 1", "rrm2_pair", "Round 1", "lonely", "Round 1"
+    ]  # fmt: skip
+    model.narrow("globin")
+    model.show_queries(cards)
+    assert [row["short"] for row in model.rows] == ["globin1_cut", "Round 1", "Round 2", "Round 3"], "still narrowed"
+
+
+def test_lost_names_are_told(made: Path) -> None:
+    found = found_by_round(made)[0]
+    assert lost_words(found) == ""
+    assert lost_words(found._replace(lost=("a", "b"))) == "Lost: a, b"
+    assert lost_words(found._replace(lost=tuple("abcdefghij"))) == "Lost: a, b, c, d, e, f, g, h and 2 more"
+
+
+def test_rounds_that_do_not_follow_each_other_are_refused(run_file: Path, qtbot: Any, reader: Reader) -> None:
+    with open_run(run_file, writable=True) as run:
+        last = run.n_queries() - 1
+        run.connection.execute("UPDATE queries SET card = json_set(card, '$.first', 9) WHERE id = ?", (last,))
+        run.connection.commit()
+    with pytest.raises(DamagedRun):
+        found_by_round(run_file)
