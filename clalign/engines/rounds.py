@@ -1,10 +1,12 @@
-"""What a round of a search is to the library."""
+"""What a round of a search is to the library, and what rounds have found in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+from clalign.runs.pages import QueryFound
+from clalign.values.documents import Card
 from clalign.values.hits import Hit
 from clalign.values.profiles import Hmm
 from clalign.values.row_alignments import RowAlignment
@@ -52,3 +54,38 @@ class Round(Protocol):
 
     def profile(self) -> Hmm:
         """Return the profile that was searched with."""
+
+
+MAX_LOST = 8
+"""Names of lost hits that are told."""
+
+
+def done_words(cards: Sequence[Card], found: Mapping[int, QueryFound], is_complete: bool) -> str:
+    """Return in words what the last rounds have found; empty before one is done.
+
+    Parameters
+    ----------
+    cards : sequence of dict
+        Of the profiles of all rounds.
+    found : mapping of int to QueryFound
+        By the numbers of the profiles.
+    is_complete : bool
+        Whether no round follows.
+    """
+    done = {card.get("first"): number for number, card in enumerate(cards)
+            if number in found and found[number].searched >= 1.0}  # fmt: skip
+    if not done:
+        return ""
+    n, n_rounds = len(done), max(cards[number].get("round") or 1 for number in done.values())
+    n_hits = sum(found[number].n_hits for number in done.values())
+    n_converged = sum(found[number].has_converged for number in done.values())
+    which = "" if n == 1 else "all " if n_converged == n else f"{n_converged:,} of them "
+    end = f", {which}converged" if n_converged else "" if is_complete else " so far"
+    of, up_to = (f" of {n:,} queries", "up to ") if n > 1 else ("", "")
+    return f"{n_hits:,} hit{'s' * (n_hits != 1)}{of} after {up_to}{n_rounds} round{'s' * (n_rounds != 1)}{end}"
+
+
+def lost_words(found: QueryFound) -> str:
+    """Return which names a round has lost; empty if none."""
+    more = f" and {len(found.lost) - MAX_LOST:,} more" * (len(found.lost) > MAX_LOST)
+    return f"Lost: {', '.join(found.lost[:MAX_LOST])}{more}" if found.lost else ""

@@ -244,9 +244,13 @@ class HitPages:
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
-        if any("is_reported(" in text for text in (order, *(one for one, _ in where))):
-            found = [query.number] if is_of_one else self._queries_with_hits()
-            self._hits.judge_in_sql(found)
+        asked = " ".join((order, *(one for one, _ in where)))
+        numbers = [query.number] if is_of_one else self._queries_with_hits() if "(" in asked else []
+        if "is_reported(" in asked:
+            self._hits.judge_in_sql(numbers)
+        if "is_new(" in asked:
+            before = {number: HitQueries(self._connection).names_before(number) for number in numbers}
+            self._connection.create_function("is_new", 2, lambda number, name: name not in before.get(number, ()))
         tables = "hits"
         if column != "query":
             tables += f" LEFT JOIN targets ON targets.row = hits.row {joined(declared.of('hits'))}"

@@ -395,6 +395,14 @@ class HitQueries:
         asked = "SELECT name FROM hits JOIN targets USING (row) WHERE query = ? AND included ORDER BY hits.id"
         return [name for (name,) in self._all(asked, number)]
 
+    def names_before(self, number: int) -> set[str]:
+        """Return the names of the significant hits of the round before that of a profile; none before the first one."""
+        asked = (
+            "SELECT DISTINCT targets.name AS name FROM queries JOIN hits ON query = json_extract(card, '$.before')"
+            " AND included JOIN targets ON targets.row = hits.row WHERE queries.id = ? AND json_valid(card)"
+        )
+        return {name for (name,) in self._all(asked, number)}
+
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""
         return {row: name for some in self._connection.blocks("SELECT row, name FROM targets")

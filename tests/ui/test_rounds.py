@@ -12,10 +12,11 @@ from PySide6.QtTest import QTest
 
 import clalign
 from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
+from clalign.engines.rounds import lost_words
 from clalign.errors import DamagedRun
 from clalign.runs.run_file import open_run
 from clalign.ui.models.reader import Reader
-from clalign.ui.models.results.queries_model import QueriesModel, lost_words
+from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 
 BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
@@ -115,6 +116,32 @@ def test_the_head_tells_of_the_last_rounds(qtbot: Any, window: MainWindow, run_f
     assert words.startswith(f"{hits} hits of 3 queries after up to 3 rounds, {n_converged} of them converged")
     assert sum(page.run.query_hits.values()) > hits
     assert not any(one.has_converged for number, one in found.items() if number not in last.values())
+
+
+def test_new_hits_are_marked_and_filtered(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    click(page, 2)
+    qtbot.waitUntil(lambda: page.run.profile != 0 and page.run.hits.n_all > 0 and not page.run.hits.is_busy)
+    with open_run(run_file) as run:
+        one = RoundOfRun(run, page.run.profile)
+        new, names = one.new, [hit.name for hit in one]
+    assert one.number == 2
+    assert 0 < len(new) < len(names)
+    hits = page.run.hits
+    place = hits.table.place("status")
+    rows = [(hits.row_at(row).name, hits.index(row, place).data()) for row in range(hits.n_shown)]
+    assert sorted(name for name, status in rows if status == "new") == sorted(new)
+    assert {status for _, status in rows} == {"new", "significant"}
+    qtbot.waitUntil(lambda: page.scope.text().startswith(f"{len(names)} significant, {len(new)} of them new"))
+    for text, wanted in (("new=1", sorted(new)), ("new=0", sorted(set(names) - set(new)))):
+        page.hits.filter_box.selectAll()
+        QTest.keyClicks(page.hits.filter_box, text)
+        qtbot.waitUntil(lambda wanted=wanted: hits.n_shown == len(wanted) and not hits.is_busy)
+        assert sorted(hits.row_at(row).name for row in range(hits.n_shown)) == wanted
+    click(page, 1)
+    page.hits.filter_box.clear()
+    qtbot.waitUntil(lambda: page.run.profile == 0 and hits.n_shown == hits.n_all > 0 and not hits.is_busy)
+    assert {hits.index(row, place).data() for row in range(hits.n_shown)} <= {"significant", "reported"}, "the first"
 
 
 def test_a_list_of_rounds_grows(made: Path) -> None:

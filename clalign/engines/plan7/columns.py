@@ -196,6 +196,7 @@ HITS = (
            value=lambda r: len(r.domains)),
     Column("inc", "inc", "Domains that are significant", "whole number",
            value=lambda r: sum(domain.is_significant for domain in r.domains)),
+    Column("new", "", "Whether it is significant and was not in the round before", sort="is_new", filter="new"),
 )  # fmt: skip
 
 SETS: Sets = {

@@ -95,8 +95,8 @@ def aligned(run: RunFile, number: int, rows: Sequence[AlignedRow]) -> RowAlignme
 
 def names_before(run: RunFile, number: int) -> set[str]:
     """Return the names of the significant hits of the round before; none before the first one."""
-    before = card_of(run, number)["before"]
-    return set() if before is None else set(HitQueries(run.connection).significant_names(before))
+    card_of(run, number)
+    return HitQueries(run.connection).names_before(number)
 
 
 def n_new(run: RunFile, number: int) -> int:

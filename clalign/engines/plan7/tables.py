@@ -245,6 +245,7 @@ RUNS = Declaration(
         "target_coverage": f"(SELECT 100.0 * covered(target_start, target_end) {_OF_REPORTED})"
         " / max(1, targets.length)",
         "identity": f"(SELECT 100.0 * sum({_IDENTICAL}) / max(1, sum(length(states))) {_OF_REPORTED})",
+        "is_new": "(included AND is_new(hits.query, targets.name))",
         "accuracy": f"(SELECT accuracy {_OF_DOMAINS} ORDER BY score DESC LIMIT 1)",
     },
     identical=_IDENTICAL,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
+from clalign.engines.rounds import done_words
 from clalign.runs.pages import QueryFound, Together
 from clalign.runs.run_file import open_run
 from clalign.values.checked import plain
@@ -68,18 +69,8 @@ class ProfileRunView(RunView):
         return self._asked(lambda run: next((n for n in reversed(rounds) if run.n_hits(n)), profile), profile)
 
     def total_words(self) -> str:
-        done = {card.get("first"): number for number, card in enumerate(self.cards)
-                if number in self.found and self.found[number].searched >= 1.0}  # fmt: skip
-        if not self.is_of_rounds or not done:
-            return super().total_words()
-        last = [self.found[number] for number in done.values()]
-        n_rounds = max(self.cards[number].get("round") or 1 for number in done.values())
-        hits, n_converged = sum(found.n_hits for found in last), sum(found.has_converged for found in last)
-        of = f" of {formatting.plural(len(last), 'query', 'queries')}" * (len(last) > 1)
-        after = f"after {'up to ' * (len(last) > 1)}{formatting.plural(n_rounds, 'round')}"
-        which = "all " if n_converged == len(last) else f"{formatting.count(n_converged)} of them "
-        end = f", {which * (len(last) > 1)}converged" if n_converged else "" if self.is_complete else " so far"
-        return f"{formatting.plural(hits, 'hit')}{of} {after}{end} · {self._scope()}"
+        head = done_words(self.cards, self.found, self.is_complete) if self.is_of_rounds else ""
+        return f"{head} · {self._scope()}" if head else super().total_words()
 
     def _of_which(self) -> str:
         if not self.is_of_rounds or len(self.cards) < 2 or self.shows_all:
@@ -191,7 +182,9 @@ class ProfileRunView(RunView):
     def summary(self) -> str:
         n_all, significant = self.hits.n_all, self.counts["significant"]
         shown = min(significant, n_all)
-        head = f"{formatting.count(shown)} significant · {formatting.count(n_all - shown)} more reported"
+        new = self.found[self.profile].new if self.is_of_rounds and self.profile in self.found else ()
+        of = f", {formatting.count(len(new))} of them new" * (self.card.get("before") is not None)
+        head = f"{formatting.count(shown)} significant{of} · {formatting.count(n_all - shown)} more reported"
         if n_all and not self.counts["report"] and not self.thresholds_moved:  # they are being counted
             head = formatting.plural(n_all, "hit")
         return f"{head}{self._of_which()} · {self._scope()}"

@@ -74,6 +74,8 @@ class HitsModel(QAbstractTableModel):
         self.kept_row: int | None = None
         self.problem = ""
         self.error: Exception | None = None
+        self.new: dict[int, frozenset[str]] = {}
+        """Names of hits that are new in rounds after the first ones."""
         self.shows_groups = True
         self._busy = False
         self._unsaved: dict[tuple[int, int], str] = {}
@@ -289,8 +291,10 @@ class HitsModel(QAbstractTableModel):
         return is_significant(row, self.significant_from)
 
     def status(self, row: HitRow) -> str:
-        """Return the word for the threshold that a hit passes."""
-        return "significant" if self.is_significant(row) else "reported"
+        """Return the word for the threshold that a hit passes, or that it is new in its round."""
+        if not self.is_significant(row):
+            return "reported"
+        return "new" if row.name in self.new.get(row.profile, ()) else "significant"
 
     def note(self, row: HitRow) -> str:
         """Return the note of a hit, even if it could not be written to the file yet."""

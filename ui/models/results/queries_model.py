@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 
+from clalign.engines.rounds import lost_words
 from clalign.runs.pages import QueryFound
 from clalign.values.documents import Card
 
@@ -18,9 +19,6 @@ NOTHING = QueryFound(0, None, (), 0.0)
 
 NEW, BEST, SPARK = 2, 3, 4
 """Places of columns: names that are new in a round, lowest E-values, and small curves."""
-
-MAX_LOST = 8
-"""Names of lost hits in a tip."""
 
 
 def _best(row: Row) -> str:
@@ -52,12 +50,6 @@ def searched_words(found: QueryFound) -> str:
     if not found.searched:
         return "Not searched yet"
     return f"{formatting.percent(found.searched)} of the targets searched" if found.searched < 1.0 else ""
-
-
-def lost_words(found: QueryFound) -> str:
-    """Return which names a round has lost; empty if none."""
-    more = f" and {formatting.count(len(found.lost) - MAX_LOST)} more" * (len(found.lost) > MAX_LOST)
-    return f"Lost: {', '.join(found.lost[:MAX_LOST])}{more}" if found.lost else ""
 
 
 def _rows(cards: Iterable[Card]) -> Iterator[Row]:

@@ -210,6 +210,10 @@ class RunView(QObject):
     def _take_found(self, answer: dict[int, QueryFound] | Exception) -> None:
         if not isinstance(answer, Exception) and answer != self.found:
             self.found = answer
+            later = {number for number, card in enumerate(self.cards) if card.get("before") is not None}
+            self.hits.new = {number: frozenset(one.new) for number, one in answer.items() if number in later}
+            if later:
+                self.hits.layoutChanged.emit()
             self.query_hits_changed.emit()
 
     def _open(self) -> bool:
