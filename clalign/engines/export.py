@@ -69,8 +69,6 @@ def export(
         If there is no such run, or the sequences are gone or have changed.
     """
     choice = Choice(hits=hits, **how)
-    if out_path != "-":
-        check_output(out_path)
     with open_run(Path(run_path)) as run:
         exports = {one.name: one for one in engine_of(run).exports}
         if what not in exports:
@@ -82,6 +80,8 @@ def export(
         context = context or QuietContext()
         if one.by_round:
             return _write_rounds(engine_of(run).source(run, choice, context), one, str(out_path))
+        if out_path != "-":
+            check_output(out_path)
         with whole_file(str(out_path), one.is_exact) as stream:
             source = engine_of(run).source(run, choice, context)
             if begun is not None and begun.still_holds(source.origin):

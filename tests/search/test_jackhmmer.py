@@ -116,6 +116,8 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], fast_d
         assert main(["export", *chosen, "--a3m", str(tmp_path / "x.a3m"), str(kept)]) == 0
         assert f"#=GF ID {name.removesuffix('-i1')}{ends}" in (tmp_path / "x.sto").read_text()
         assert (tmp_path / "x.a3m").read_text().startswith(f">{name.removesuffix('-i1')}")
+    assert main(["export", "--chkhmm", f"{kept}-wal", str(kept)]) == 0
+    assert Path(f"{kept}-wal-2.hmm").read_text().startswith("HMMER3/f")
     with open_run(kept, writable=True) as run:
         card = run.card(run.n_queries() - 1)
         run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})
