@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from clalign.engines.pairwise.inputs import scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
+from clalign.formats import sources
 from clalign.jobs import QuietContext
 from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.runs.run_file import open_run
@@ -84,6 +86,19 @@ def test_lists_with_faults(bases: tuple[Path, Path], tmp_path: Path, text: str, 
         search(bases, tmp_path / "a.clalign", pair_list=str(listed))
     assert (caught.value.path, caught.value.line) == (str(listed), line)
     assert words in caught.value.reason
+
+
+def test_a_list_is_read_compressed_and_within_the_bound_of_all_readers(
+    bases: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = tmp_path / "pairs.gz"
+    listed.write_bytes(gzip.compress(b"q0\trelated0\n" * 1000))
+    with search(bases, tmp_path / "a.clalign", pair_list=str(listed)) as run:
+        assert run.connection.execute("SELECT count(*) FROM hits").fetchone() == (1,)
+    monkeypatch.setattr(sources, "MAX_KEPT_BYTES", 1 << 16)
+    with pytest.raises(InputError, match="memory") as caught:
+        search(bases, tmp_path / "b.clalign", pair_list=str(listed))
+    assert (caught.value.path, caught.value.line) == (str(listed), 465)
 
 
 def test_files_in_step_must_hold_as_many(bases: tuple[Path, Path], tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +14,9 @@ from clalign.engines.pairwise.inputs import PairwiseInputs
 from clalign.engines.pairwise.long_pairs import align_long
 from clalign.engines.pairwise.query import hit_of
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.errors import InputError
+from clalign.errors import InputError, quoted
 from clalign.execution.units import ALL, Plan, Scored, UnitProgress
+from clalign.formats.sources import TextReader, decoded, opened
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
 from clalign.values.documents import TargetFacts
@@ -201,18 +201,16 @@ def pairs_of(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Pairs, list[st
 def _listed(path: str, spec: PairwiseSpec, inputs: PairwiseInputs) -> Iterator[tuple[int, int]]:
     queries = {row: number for number, row in enumerate(inputs.query_rows.tolist())}
     query_rows, target_rows = _rows_by_name(inputs.queries), _rows_by_name(inputs.targets)
-    try:
-        text = Path(path).read_text("utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(path, f"the file could not be read ({error.strerror}).", "Check the name.") from error
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.startswith("#"):
-            continue
-        names = line.split("\t") if "\t" in line else line.split()
-        if len(names) < 2:
-            raise InputError(path, "two names were expected.", "Write query, tabulator, target.", number)
-        query = _row_of(query_rows, names[0].strip(), (path, number, spec.queries))
-        yield queries[query], _row_of(target_rows, names[1].strip(), (path, number, spec.targets))
+    with opened(path) as source:
+        for number, raw in TextReader(source).kept_lines():
+            line = decoded(raw)
+            if not line.strip() or line.startswith("#"):
+                continue
+            names = line.split("\t") if "\t" in line else line.split()
+            if len(names) < 2:
+                raise InputError(path, "two names were expected.", "Write query, tabulator, target.", number)
+            query = _row_of(query_rows, names[0].strip(), (path, number, spec.queries))
+            yield queries[query], _row_of(target_rows, names[1].strip(), (path, number, spec.targets))
 
 
 def _rows_by_name(database: SequenceDatabase) -> dict[str, list[int]]:
@@ -226,7 +224,9 @@ def _row_of(rows: dict[str, list[int]], name: str, place: tuple[str, int, str]) 
     path, number, where = place
     found = rows.get(name, [])
     if not found:
-        raise InputError(path, f'there is no sequence named "{name}" in {where}.', "Correct the name.", number)
+        raise InputError(path, f"there is no sequence named {quoted(name)} in {where}.", "Correct the name.", number)
     if len(found) > 1:
-        raise InputError(path, f'{len(found)} sequences in {where} are named "{name}".', "Rename all but one.", number)
+        raise InputError(
+            path, f"{len(found)} sequences in {where} are named {quoted(name)}.", "Rename all but one.", number
+        )
     return found[0]
