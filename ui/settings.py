@@ -14,7 +14,7 @@ from typing import Any
 import platformdirs
 from PySide6.QtCore import QSettings
 
-from clalign.formats.small_files import read_small_file
+from clalign.formats.small_files import read_small_json
 from clalign.formats.writers import replaced_file
 from clalign.values.documents import SpecFields
 
@@ -101,7 +101,7 @@ def write_whole(path: Path, text: str) -> None:
 
 def _read(path: Path, default: object) -> Any:
     try:
-        return json.loads(read_small_file(path, follows_links=True))
+        return read_small_json(path)
     except (OSError, ValueError):
         return default
 

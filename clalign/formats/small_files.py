@@ -1,13 +1,18 @@
-"""Small files of the program, read safely where somebody else may have replaced them."""
+"""Small files of the program, read safely where somebody else may have made or replaced them."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 MAX_BYTES = 1 << 20
+
+MAX_DOCUMENT_BYTES = 1 << 25
+"""Of a document in JSON that a user chooses."""
 
 
 def read_small_file(path: Path, limit: int = MAX_BYTES, follows_links: bool = False) -> bytes:
@@ -36,3 +41,19 @@ def read_small_file(path: Path, limit: int = MAX_BYTES, follows_links: bool = Fa
     if len(content) > limit:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
     return content
+
+
+def read_small_json(path: Path, limit: int = MAX_BYTES) -> Any:
+    """Return what a small file of JSON says; symbolic links are followed.
+
+    Raises
+    ------
+    OSError
+        As `read_small_file` does.
+    ValueError
+        If it is no JSON, or nested too deeply to be read.
+    """
+    try:
+        return json.loads(read_small_file(path, limit, follows_links=True))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

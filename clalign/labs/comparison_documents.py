@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from clalign.common.plain_data import Json
 from clalign.errors import InputError, OptionError
+from clalign.formats.small_files import MAX_DOCUMENT_BYTES, read_small_json
 
 Row = Json
 Document = Json
@@ -39,7 +39,7 @@ def read_comparison(path: str) -> Document:
         If it is not readable, or no comparison.
     """
     try:
-        document = json.loads(Path(path).read_text("utf-8"))
+        document = read_small_json(Path(path), MAX_DOCUMENT_BYTES)
     except OSError as error:
         raise InputError(path, f"it is not readable ({error.strerror}).", "Check the name.") from None
     except ValueError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sqlite3
 from pathlib import Path
 
@@ -22,6 +21,6 @@ def seal_finished(path: Path) -> None:
         connection = open_checked(path, "rw", 0.0)
         with contextlib.closing(connection):
             state = connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()
-            if state is not None and json.loads(state[0]) == "done":
+            if state is not None and state[0] == '"done"':
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 connection.execute("PRAGMA journal_mode = DELETE")

@@ -52,7 +52,7 @@ def read_trace(path: Path) -> Document:
     try:
         document: Document = json.loads(path.read_text("utf-8"))
         document["traceEvents"], document["otherData"]["spans_left_out"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise InputError(path, "this is not a trace of a run.", "Choose another file for the trace.") from None
     return document
 

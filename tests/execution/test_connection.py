@@ -20,7 +20,7 @@ from clalign.execution.cluster import connection as connections
 from clalign.values.devices import cluster_of
 
 
-@pytest.mark.parametrize("text", ["", "[1]", '{"workers": {}}', '{"address": "tcp://127.0.0.1:9"'])
+@pytest.mark.parametrize("text", ["", "[1]", "[" * 100_000, '{"workers": {}}', '{"address": "tcp://127.0.0.1:9"'])
 def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)

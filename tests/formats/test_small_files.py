@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clalign.formats.small_files import read_small_file
+from clalign.formats.small_files import read_small_file, read_small_json
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -28,3 +28,13 @@ def test_nothing_else_is_taken_for_a_file(tmp_path: Path) -> None:
         with pytest.raises(OSError):  # noqa: PT011 - each system has its own words
             read_small_file(tmp_path / name)
     assert read_small_file(tmp_path / "link", follows_links=True) == b"1"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "\xff"])
+def test_what_is_no_json_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a"
+    path.write_text(text, "latin-1")
+    with pytest.raises(ValueError):  # noqa: PT011 - the words are those of the library
+        read_small_json(path)
+    path.write_text('{"a": [1]}')
+    assert read_small_json(path) == {"a": [1]}

@@ -204,6 +204,7 @@ def test_other_jobs_are_not_merged() -> None:
     [
         ("", "not a JSON file"),
         ("[1]", "not a device comparison"),
+        ("[" * 100_000, "nested too deeply"),
         ('{"kind": "ladder"}', "not a device comparison"),
         ('{"kind": "comparison", "devices": []}', "not whole"),
         (json.dumps({**document(), "devices": []}), "not whole"),
@@ -224,6 +225,8 @@ def test_other_files_are_refused(tmp_path: Path, text: str, reason: str) -> None
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not a JSON file"):
         read_comparison(str(path))
+    with pytest.raises(InputError, match="not readable"):
+        read_comparison("/dev/zero")
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,11 @@ def test_a_session_that_was_closed_is_told_from_one_that_crashed(tmp_path: Path)
     assert not Session(file).last.has_crashed, "another window is open"
     session.keep([str(kept)], "", closed=True)
     assert not Session(file).last.has_crashed
-    file.write_text("{")
-    assert not Session(file).last.files
+    for text in ("{", "[" * 100_000, json.dumps({**stored, "pid": float("inf")})):
+        file.write_text(text)
+        assert not Session(file).last.files
+    file.write_text(json.dumps({**stored, "pid": 10**30}))
+    assert Session(file).last.has_crashed, "no process has this number"
 
 
 def test_after_a_crash_what_was_open_is_offered(

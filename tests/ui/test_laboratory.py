@@ -410,6 +410,7 @@ def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) ->
     for name, text, why in (
         ("a.json", "{", "not readable as JSON"),
         ("b.json", "[1]", "neither a ladder nor"),
+        ("d.json", "[" * 100_000, "nested too deeply"),
         ("c.json", '{"kind": "ladder"}', "not a whole document"),
     ):
         (tmp_path / name).write_text(text)

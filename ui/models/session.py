@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clalign.formats.small_files import read_small_json
+
 from ..settings import write_whole
 
 
@@ -36,7 +38,7 @@ def is_alive(pid: int) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except OSError:
         return True
@@ -58,10 +60,10 @@ class Session:
 
     def _read(self) -> LastSession:
         try:
-            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            stored = read_small_json(self._path)
             files = [name for name in stored["files"] if isinstance(name, str) and Path(name).exists()]
             pid, is_closed, in_view = int(stored["pid"]), bool(stored["closed"]), str(stored["in_view"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             return LastSession()
         if not is_closed and pid != os.getpid() and is_alive(pid):
             return LastSession()  # it is another window that is still open

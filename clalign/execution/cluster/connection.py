@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import json
 import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +20,7 @@ from clalign.compute.sessions import Check, no_check
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
+from clalign.formats.small_files import read_small_json
 from clalign.system.processes import n_cores
 
 if TYPE_CHECKING:
@@ -428,8 +429,7 @@ def _client(address: str, stack: ExitStack, check: Check) -> AbstractContextMana
 def _address_in(path: str) -> str:
     """Return the address that a scheduler has written into a file."""
     try:
-        with open(path, encoding="utf-8") as file:
-            return str(json.load(file)["address"])
+        return str(read_small_json(Path(path))["address"])
     except FileNotFoundError:
         raise DeviceNotFound(f"There is no file {path}.", "Give the one that the scheduler of Dask writes.") from None
     except OSError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from clalign.common.plain_data import Json
 from clalign.errors import InputError
+from clalign.formats.small_files import MAX_DOCUMENT_BYTES, read_small_json
 from clalign.labs.comparison_documents import merge_comparisons, read_comparison
 
 from ...settings import write_whole
@@ -26,7 +27,7 @@ def read_document(path: str) -> Json:
 
     hint = "Choose a JSON file that clalign saved from the laboratory: a ladder, say, or a device comparison."
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = read_small_json(Path(path), MAX_DOCUMENT_BYTES)
     except OSError as error:
         raise InputError(path, f"not readable because: {error.strerror}.", "Check the file.") from error
     except ValueError as error:
