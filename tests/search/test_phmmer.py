@@ -52,6 +52,22 @@ def lines_of(path: Path) -> list[str]:
     return [" ".join(line.split()) for line in path.read_text().splitlines() if line.strip() and line[0] != "#"]
 
 
+@pytest.mark.parametrize("command", ["phmmer", "jackhmmer"])
+@pytest.mark.parametrize("text", ["MK\u00f1VLAAGIVLA", "MK-VLAAGIVLA", "MK?VLAAGIVLA"])
+def test_a_query_has_no_characters_that_hmmer_refuses(
+    files: dict[str, Path], tmp_path: Path, command: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = tmp_path / "q.fasta"
+    query.write_text(f">a\nMKVLAAGIVLA\n>b\n{text}\n")
+    assert main([command, "-q", "-o", str(tmp_path / "x.txt"), str(query), str(files["targets"])]) == (
+        ExitCode.UNREADABLE
+    )
+    assert 'line 4: the record "b"' in capsys.readouterr().err
+    query.write_text(">a\n1 MKVLAAGIVLA 11\n")
+    assert main([command, "-o", str(tmp_path / "x.txt"), str(query), str(files["targets"])]) == ExitCode.DONE
+    assert f"{query}, line 2: " in capsys.readouterr().err
+
+
 @pytest.mark.skipif(shutil.which("phmmer") is None, reason="phmmer 3 is not installed")
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equals_phmmer(files: dict[str, Path], tmp_path: Path, options: str) -> None:

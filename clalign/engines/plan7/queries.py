@@ -13,6 +13,7 @@ from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import Take, kept_models, load_library
+from clalign.databases.refused_letters import refused_record, refused_rows
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import InputError
 from clalign.jobs import JobContext
@@ -43,11 +44,15 @@ def load_queries(
     Raises
     ------
     InputError
-        If the file holds none.
+        If the file holds none, or a sequence with characters that HMMER3 refuses.
     """
     if not spec.has_sequences:
         return load_library(spec.profiles, context.check, keep)
     queries, report = load_database(spec.profiles, alphabet="amino", sequence_format=spec.query_format, context=context)
+    if len(bad := refused_rows(queries, AMINO, report)):
+        raise refused_record(spec.profiles, queries, bad, AMINO, report.format, "Leave such records out,")
+    for text in report.oddities(without=("empty",)):
+        context.warn(text)
     rows = np.argsort(queries.order)
     rows = rows[np.diff(queries.offsets)[rows] > 0]  # HMMER skips those without residues, too
     if not len(rows):
