@@ -100,12 +100,10 @@ class SearchController(FormController):
         if panel is not None:
             view = panel.view
             row = view.row_at(view.cursor[0])
-            letters = bytes(view.alignment.cells[row]).decode("latin-1")
-            self._search_with_text(view.alignment.names[row], re.sub(r"[^A-Za-z*]", "", letters))
-
-    def _search_with_text(self, name: str, letters: str) -> None:
-        if self.take_queries(name, f">{name}\n{letters}\n"):
-            self.open_sequences()
+            name, cells = view.alignment.names[row], bytes(view.alignment.cells[row]).decode("latin-1")
+            letters = re.sub(r"[^A-Za-z*]", "", cells)
+            if self.take_queries(name, f">{name}\n{letters}\n"):
+                self.open_sequences()
 
     def search_with_hit(self) -> None:
         """Have the sequence of the hit in view written, whole, and open the sheet with it."""
