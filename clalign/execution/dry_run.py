@@ -91,9 +91,9 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
             store_facts(task, work, part)
         sessions = [stack.enter_context(session) for session in _opened(openings, task)]
         known = far or [(session.device, session.unbuilt) for session in sessions]
+        plan = plan_of_part(work, part).among(len(known))
         for text in cautions_of(task.run, work, known[0][0] if len(known) == 1 else None):
             task.warn(text)
-        plan = plan_of_part(work, part).among(len(known))
         units = [_unit(device, plan, task.run, rehearsals) for device, _ in known]
         devices = _needs(known, units, work)
         for device in devices if far else ():
