@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ from PySide6.QtTest import QTest
 import clalign
 from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
 from clalign.engines.rounds import lost_words
-from clalign.errors import DamagedRun
+from clalign.errors import Cancelled, DamagedRun
+from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.queries_model import QueriesModel
@@ -162,6 +164,54 @@ def test_lost_names_are_told(made: Path) -> None:
     assert lost_words(found) == ""
     assert lost_words(found._replace(lost=("a", "b"))) == "Lost: a, b"
     assert lost_words(found._replace(lost=tuple("abcdefghij"))) == "Lost: a, b, c, d, e, f, g, h and 2 more"
+
+
+class AfterTheFirst(QuietContext):
+    """Stops a search once it has results."""
+
+    has_results = False
+
+    def partial(self, **facts: object) -> None:
+        self.has_results = True
+
+    def check(self) -> None:
+        if self.has_results:
+            raise Cancelled
+
+
+@pytest.mark.thorough
+def test_a_stopped_search_is_continued_and_its_last_round_followed(
+    qtbot: Any, real_window: MainWindow, made: Path, tmp_path: Path, press: Any
+) -> None:
+    path = tmp_path / "stopped.clalign"
+    with (
+        contextlib.suppress(Cancelled),
+        clalign.jackhmmer(
+            made.with_name("queries.fasta"), BUILT, path, iterations=3, context=AfterTheFirst()
+        ) as rounds,
+    ):
+        list(rounds)
+    with open_run(path) as run, open_run(made) as whole:
+        assert run.state == "stopped"
+        assert run.n_queries() < whole.n_queries()
+    real_window.controller.workspace.choose_device("reference")
+    page = open_page(qtbot, real_window, path)
+    before, seen = page.run.profile, set[int]()
+    page.run.facts_changed.connect(lambda: seen.add(page.run.profile))
+    assert page.unfinished_bar.isVisible()
+    press(page.unfinished_bar, "Continue")
+    qtbot.waitUntil(lambda: page.run.state == "done" and len(page.run.query_hits) > 3 and not page.run.hits.is_busy)
+    assert before != page.run.profile in seen
+    other = QueriesModel("Round")
+    with open_run(made) as whole:
+        other.show_queries(whole.cards())
+    other.show_found(found_by_round(made))
+    wanted = {(row["name"], row["found"].n_hits, len(row["found"].new)) for row in other.rows}
+    qtbot.waitUntil(lambda: page.run.found == found_by_round(path))
+    rows = page.queries.model.rows
+    assert {(row["name"], row["found"].n_hits, len(row["found"].new)) for row in rows} == wanted
+    assert page.run.card["round"] == max(card["round"] for card in page.run.cards if card["first"] == 0)
+    assert page.queries.model.rows[page.queries.table.currentIndex().row()]["number"] == page.run.profile
 
 
 def test_rounds_that_do_not_follow_each_other_are_refused(run_file: Path, qtbot: Any, reader: Reader) -> None:

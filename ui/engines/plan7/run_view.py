@@ -208,28 +208,22 @@ class ProfileRunView(RunView):
         if not self.is_complete:
             return super().empty_words()
         spec = self.facts.get("spec") or {}
-        limit = (
-            f"E ≤ {formatting.limit(spec.get('evalue', 10))}"
-            if spec.get("score") is None
-            else f"{spec['score']:g} bits or more"
-        )
+        score, evalue = spec.get("score"), formatting.limit(spec.get("evalue", 10))
+        heading = f"No hits at E ≤ {evalue}" if score is None else f"No hits at {score:g} bits or more"
         searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
         if self.shows_all:
-            return (
-                f"No hits at {limit}",
-                f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}.",
-            )
+            return heading, f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}."
         best = self._best()
         if not best:
-            return f"No hits at {limit}", f"None of {searched} has a score."
+            return heading, f"None of {searched} has a score."
         if best.get("kind") == "msv":
             text = (
                 f"The best of {searched} by the MSV filter: {best['name']}, {formatting.score(best['score'])} bits. "
                 "The tab Filters shows where sequences were stopped."
             )
-            return f"No hits at {limit}", text
+            return heading, text
         return (
-            f"No hits at {limit}",
+            heading,
             f"The best of {searched} was {best['name']} with E = {formatting.evalue(best['evalue'])} "
             f"(score {formatting.score(best['score'])}).",
         )
