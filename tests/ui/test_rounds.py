@@ -17,6 +17,7 @@ from clalign.engines.rounds import lost_words
 from clalign.errors import Cancelled, DamagedRun
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7.sheet import SequencesSheet
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.shell.main_window import MainWindow
@@ -212,6 +213,19 @@ def test_a_stopped_search_is_continued_and_its_last_round_followed(
     assert {(row["name"], row["found"].n_hits, len(row["found"].new)) for row in rows} == wanted
     assert page.run.card["round"] == max(card["round"] for card in page.run.cards if card["first"] == 0)
     assert page.queries.model.rows[page.queries.table.currentIndex().row()]["number"] == page.run.profile
+
+
+def test_a_hit_is_searched_with_in_rounds(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    page.hits.table.choose_row(2)
+    window.actions_.update()
+    window.actions_.by_id["search.search_with_hit:rounds"].trigger()
+    written = window.controller.queue.current
+    assert written is not None
+    assert written.spec["hits"] == [page.run.hit.id]
+    qtbot.waitUntil(lambda: isinstance(window.controller.search.sheet, SequencesSheet))
+    qtbot.waitUntil(lambda: window.controller.workspace.queries_path == written.spec["path"])
+    qtbot.waitUntil(lambda: window.controller.search.sheet.command.text().startswith("clalign jackhmmer "))
 
 
 def test_rounds_that_do_not_follow_each_other_are_refused(run_file: Path, qtbot: Any, reader: Reader) -> None:

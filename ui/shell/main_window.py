@@ -36,7 +36,7 @@ from .palette import CommandPalette
 
 HIT_MENU = (
     "hits.edit_note", "page.hits.table.copy", "page.hit.copy_text", "page.hit.copy_fasta",
-    "hits.verify_hit", "explanations.explain_hit", "search.search_with_hit",
+    "hits.verify_hit", "explanations.explain_hit", "search.search_with_hit", "search.search_with_hit:rounds",
 )  # fmt: skip
 """Commands in the menu of a row of hits."""
 

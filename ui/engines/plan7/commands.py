@@ -53,6 +53,8 @@ COMMANDS = (
     Command("search.search_with_hit", "Search with this sequence…", "", "", "magnify-scan", no_hit,
             "Opens the sheet of a search with sequences, with the whole sequence of the selected hit",
             before="stop_job"),
+    Command("search.search_with_hit:rounds", "Search in rounds with this sequence…", "", "", "autorenew", no_hit,
+            "Opens the sheet of a search in rounds, with the whole sequence of the selected hit", before="stop_job"),
     Command("search.search_with_row", "Search with the sequence of this row…", "Alignment", "", "magnify-scan", no_rows,
             "Opens the sheet of a search with sequences, with that of the cursor's row", separator=True,
             before="devices.focus_devices"),

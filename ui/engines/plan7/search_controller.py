@@ -44,7 +44,7 @@ class SearchController(FormController):
         self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)
         self.aligning = AligningController(app)
         self.building.built.connect(self.profiles.open_profile)
-        self._written = ""
+        self._written, self._wanted = "", "sequence"
         app.queue.job_ended.connect(self._take_written)
         self.jobs.advisers.append(self.calibrating.ways)
         self.sources.runs.append(self._offer)
@@ -105,8 +105,8 @@ class SearchController(FormController):
             if self.take_queries(name, f">{name}\n{letters}\n"):
                 self.open_sequences()
 
-    def search_with_hit(self) -> None:
-        """Have the sequence of the hit in view written, whole, and open the sheet with it."""
+    def search_with_hit(self, direction: str = "sequence") -> None:
+        """Have the sequence of the hit in view written, whole, and open the sheet with it, perhaps in ``rounds``."""
         page = self._app.page
         hit = page.run.hit if page is not None else None
         if page is None or hit is None:
@@ -114,13 +114,14 @@ class SearchController(FormController):
         folder = self._app.settings.data / "pasted"
         folder.mkdir(parents=True, exist_ok=True)
         self._written = str(free_path(folder / (formatting.file_words(hit.name).strip("._") or "hit"), ".fasta"))
+        self._wanted = direction
         self.jobs.export(str(page.run.path), "fasta", self._written, [hit.id])
 
     def _take_written(self, item: JobItem) -> None:
         if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
             self._pasted = self._written
             self.sources.open_quietly([self._written])
-            self.open_sequences()
+            self.open_sequences(self._wanted)
 
     @property
     def options(self) -> SpecFields:
