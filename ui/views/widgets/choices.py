@@ -1,24 +1,13 @@
-"""Boxes of choices: narrow ones with shortened text, and one of many names with a search."""
+"""Boxes of choices whose text is shortened where they are narrow."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QComboBox, QStyle, QStyleOptionComboBox, QStylePainter
 
 from ... import formatting
 from .parts import shrinking
-
-TEXT_ROLE = Qt.ItemDataRole.UserRole + 8
-"""What is searched of an entry."""
-
-MAX_UNSEARCHED = 8
-"""Entries up to which the list opens without a search field."""
-
-MAX_LINES, MIN_LINES, MIN_WIDTH = 14, 8, 280
-"""Lines of a list, and its sizes; it opens upward if not even the fewest fit below."""
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class NarrowBox(QComboBox):
