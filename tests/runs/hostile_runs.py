@@ -337,11 +337,11 @@ def annealed(path: Path, new: Path) -> None:
 
 
 def exported(path: Path, what: str, out: Path) -> None:
-    """Export something; the hits of several queries, or of none, are no alignment."""
+    """Export something; hits of several queries, or of none, are no alignment, and few runs have rounds."""
     try:
         export(path, what, out)
     except OptionError:
-        if what not in ("afa", "a2m"):
+        if what not in ("afa", "a2m", "a3m", "chkhmm", "chkali"):
             raise
 
 
