@@ -13,7 +13,7 @@ import pytest
 
 from clalign.compute.opencl import kernels
 from clalign.compute.opencl.discover import driver_device, driver_devices
-from clalign.compute.opencl.kernels import assemble, build, options, sources_digest
+from clalign.compute.opencl.kernels import FLUSH, KEEPS_SUBNORMAL, assemble, build, options, sources_digest
 from clalign.errors import KernelBuildError
 from clalign.values.devices import Device
 
@@ -52,7 +52,11 @@ def test_no_path_reaches_the_driver(context: cl.Context) -> None:
 
 
 def test_choices_come_in_a_fixed_order() -> None:
-    assert options({"B": 2, "A": 1}) == options({"A": 1, "B": 2}) == ["-DA=1", "-DB=2"]
+    assert options({"B": 2, "A": 1}) == options({"A": 1, "B": 2}) == ["-DA=1", "-DB=2", FLUSH]
+
+
+def test_subnormal_numbers_are_kept_where_a_macro_says_so() -> None:
+    assert options({KEEPS_SUBNORMAL: 1}) == [f"-D{KEEPS_SUBNORMAL}=1"]
 
 
 def test_a_build_error_names_file_line_and_choices(
