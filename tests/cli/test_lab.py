@@ -151,7 +151,8 @@ def test_users_files_in_whole_runs(opencl_device: Device, capsys: pytest.Capture
 def test_a_source_is_written_as_a_report(opencl_device: Device, tmp_path: Path) -> None:
     words = ["lab", "all", "001", "--small", "-q", "--device", opencl_device.id]
     assert main([*words, "--output", str(tmp_path / "a"), "--json", str(tmp_path / "b")]) == ExitCode.DONE
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {"report.md", "report.html", "001-values.svg"}
+    pictures = {"001-values.svg", "001-diagonals.svg"}
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"report.md", "report.html", *pictures}
     assert set(json.loads((tmp_path / "b").read_text())["sources"]) == {"001"}
 
 
