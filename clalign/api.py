@@ -509,7 +509,7 @@ def _computed(
         if path.exists():
             file = _begun(path, engine, spec)
         else:
-            file = create_run(path, engine=engine.name, is_shared=True, spec=spec.to_dict(), state="new")
+            file = create_run(path, engine=engine.name, is_shared=True, spec=spec.settled().to_dict(), state="new")
         undone.callback(file.close)
         if run is None:
             file.make_temporary()
@@ -523,7 +523,7 @@ def _begun(path: Path, engine: Engine, spec: Spec) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
         file = undone.enter_context(open_file(path, writable=True, is_shared=True))
-        if engine_of(file).name != engine.name or spec_of(file).on(spec.to_dict()["device"]) != spec:
+        if engine_of(file).name != engine.name or not spec_of(file).continues(spec):
             raise OptionError(f"{path} is the run of another search.", "Choose another name, or remove it.")
         check_inputs(file, QuietContext())
         undone.pop_all()

@@ -23,7 +23,7 @@ LOOK_SECONDS = 0.1
 class Rounds:
     """Rounds as they are computed, in a thread of their own; an iterator, and a context manager.
 
-    Who leaves it early stops the search; with a run file it can be continued.
+    The end of a ``with`` and `close` stop the search; with a run file it can be continued.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Rounds:
         return self
 
     def __next__(self) -> Round:
-        while True:
+        while not self._watch.is_stopped.is_set():
             is_over = self._watch.is_over.is_set()
             if is_over and self._error is not None:
                 raise self._error
@@ -65,9 +65,10 @@ class Rounds:
                 self._next += 1
                 return found
             if is_over:
-                raise StopIteration
+                break
             self._watch.has_news.wait(LOOK_SECONDS)
             self._watch.has_news.clear()
+        raise StopIteration
 
     def _round(self, is_over: bool) -> Round | None:
         """Return the next round, if it is done."""
@@ -81,6 +82,8 @@ class Rounds:
     @property
     def results(self) -> Results:
         """The run with all that is found so far; the tables of the last rounds are what it exports."""
+        while not (self._watch.has_results or self._watch.is_over.is_set()):  # before that the file may not be there
+            self._watch.has_news.wait(LOOK_SECONDS)
         if self._found is None:
             self._found = open_run(self._path)
         return self._found

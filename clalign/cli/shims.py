@@ -14,7 +14,7 @@ from pathlib import Path
 import clalign
 from clalign.cli.parser import Commands
 from clalign.cli.starting import WorkerAhead
-from clalign.cli.streams import show, tell
+from clalign.cli.streams import enough_read, flush_stdout, show, tell
 from clalign.errors import ExitCode, OutputError
 from clalign.formats.tables import HMMER_PROGRAMS, RULE, hmmer_lines
 
@@ -118,11 +118,10 @@ def run_as(words: list[str], worker_ahead: WorkerAhead) -> int:
     if {"-h", "--help"} & set(given):
         parser = parser_of(name)
         assert parser is not None
-        show(
-            "\n".join(
-                [*hmmer_lines(name, clalign.__version__), RULE, parser.format_help().replace(f"clalign {name}", name)]
-            )
-        )
+        lines = [*hmmer_lines(name, clalign.__version__), RULE, parser.format_help().replace(f"clalign {name}", name)]
+        with enough_read():  # pipelines look for the version in the first lines
+            show("\n".join(lines))
+            flush_stdout()
         return ExitCode.DONE
     code = run_words([name, "--progress", "none", *given], worker_ahead, shlex.join([name, *given]))
     return code if code in (ExitCode.DONE, *ENDED_FROM_OUTSIDE) else 1

@@ -209,7 +209,7 @@ def _compute(engine: Engine, request: JobRequest, job: JobContext, devices: Devi
         importlib.import_module("clalign.execution.job")
         from clalign.runs.run_file import create_run
 
-    spec = engine.spec.from_dict(request["spec"])
+    spec = engine.spec.from_dict(request["spec"]).settled()
     path = Path(request["run"])
     with tracing.span("make the run file", "storing"):
         made = create_run(
@@ -386,9 +386,10 @@ def _compare_searches(request: JobRequest, job: Job, devices: Devices) -> JobRes
 
     engine, known = _engine(request), all_devices(tell=job.warn)
     chosen = [device for device in known if device.id in request["devices"]]
+    spec = engine.spec.from_dict(request["spec"]).settled().to_dict()
 
     def compute(device: Device, path: Path, context: JobContext) -> JobResult:
-        of = {"spec": {**request["spec"], "device": device.id}, "run": str(path), "temporary": True}
+        of = {"spec": {**spec, "device": device.id}, "run": str(path), "temporary": True}
         return _compute(engine, of, context, devices)
 
     with Scratch() as folder:

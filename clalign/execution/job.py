@@ -235,7 +235,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
     with ExitStack() as stack:
         processes = stack.enter_context(Processes())
         if in_processes:
-            openings: list[Opening[Any]] = _processes(task, devices, executors, processes)
+            openings: list[Opening[Any]] = _processes(task, devices, len(devices), executors, processes)
         else:
             openings = [opening_of(pick, task.context, executors.check, task.open_session, builds) for pick in picks]
         for opening in openings:
@@ -313,13 +313,13 @@ class Given(Struct, frozen=True):
 
 
 def _processes(
-    task: Task[Spec], devices: Sequence[Device], executors: LocalExecutors, processes: Processes
+    task: Task[Spec], devices: Sequence[Device], n_executors: int, executors: LocalExecutors, processes: Processes
 ) -> list[Opening[DeviceProcess]]:
-    """Start opening each device in a process of its own."""
+    """Start opening each device in a process of its own, for one of the executors of the job."""
     from clalign.execution.remote.client import DeviceProcess
 
     spec, engine = task.spec.to_dict(), task.run.facts.engine
-    given = task.run.path, spec, len(devices), executors.check
+    given = task.run.path, spec, n_executors, executors.check
     return [Opening(partial(DeviceProcess, processes, engine, device, *given)) for device in devices]
 
 
@@ -333,9 +333,8 @@ def _processes_beside(
     plan, device = state.plan, session.device
     n_cells = max(0.0, plan.n_cells - task.run.work_done()[0])
     n = n_processes(len(plan.queries) * n_cells / max(1.0, plan.n_cells), n_cells)
-    if state.n_residues * n > MAX_SHARE_OF_MEMORY * device.memory_bytes:
-        return []
-    return _processes(task, [device] * (n - 1), executors, processes)
+    n = max(1, min(n, int(MAX_SHARE_OF_MEMORY * device.memory_bytes / max(1, state.n_residues))))
+    return _processes(task, [device] * (n - 1), n, executors, processes)
 
 
 def _has_files(task: Task[Spec]) -> bool:

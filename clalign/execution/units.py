@@ -221,7 +221,7 @@ class Plan(Struct, frozen=True):
     is_needed : callable
         Returns whether a query, given by its number, is to be computed at all; called when those before it are done.
     is_known : callable
-        Returns whether that is known yet; it is when all queries that were begun are concluded.
+        Returns whether a query has a card, without which it cannot be begun; it may come with the end of another one.
     first_row : int
         Row at which the targets begin: rows before it belong to another run.
     start : callable, optional

@@ -24,11 +24,6 @@ def _text(cells: Bytes) -> str:
     return cells.tobytes().decode("latin-1")
 
 
-def _accessions(alignment: RowAlignment) -> list[str]:
-    """Return the accession of each row; empty where it has none."""
-    return _row_notes(alignment, "AC")
-
-
 def _row_notes(alignment: RowAlignment, wanted: str) -> list[str]:
     """Return an annotation of each row; empty where it has none. Rows of one name have theirs in order."""
     known: dict[str, deque[str]] = {}
@@ -49,7 +44,7 @@ def _stockholm(alignment: RowAlignment, block: int) -> Lines:
         yield '# WARNING: seq names have been made unique by adding a prefix of "<seq#>|"\n'
     yield from (f"#=GF {tag} {text}\n" for tag, text in notes.file)
     yield "\n"
-    of_rows = (("WT", _row_notes(alignment, "WT")), ("AC", _accessions(alignment)), ("DE", alignment.descriptions))
+    of_rows = (("WT", _row_notes(alignment, "WT")), ("AC", _row_notes(alignment, "AC")), ("DE", alignment.descriptions))
     for tag, texts in of_rows:
         yield from (f"#=GS {name:<{width}s} {tag} {text}\n" for name, text in zip(names, texts, strict=True) if text)
         yield "\n" * any(texts)
@@ -76,7 +71,7 @@ def _wrapped(text: str) -> Lines:
 
 
 def _afa(alignment: RowAlignment) -> Lines:
-    for row, accession in enumerate(_accessions(alignment)):
+    for row, accession in enumerate(_row_notes(alignment, "AC")):
         yield _head(alignment, row, accession)
         yield from _wrapped(_text(alignment.cells[row]))
 
@@ -90,7 +85,7 @@ def _consensus_columns(alignment: RowAlignment) -> npt.NDArray[np.bool_]:
 
 def _a2m(alignment: RowAlignment) -> Lines:
     is_consensus = _consensus_columns(alignment)
-    for row, accession in enumerate(_accessions(alignment)):
+    for row, accession in enumerate(_row_notes(alignment, "AC")):
         yield _head(alignment, row, accession)
         cells = alignment.cells[row]
         held = is_residue(cells)

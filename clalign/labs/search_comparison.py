@@ -13,6 +13,7 @@ from pathlib import Path
 import clalign
 from clalign.common.amounts import THIN, seconds_text
 from clalign.common.plain_data import Json
+from clalign.engines.engine import engine_of
 from clalign.errors import ClalignError, DeviceError, OptionError
 from clalign.execution.estimate import counted
 from clalign.jobs import JobContext
@@ -124,7 +125,7 @@ def compare_searches(
         else:
             database, found = read(path)
             first = found if first is None else first
-            job |= {key: database.get(key) for key in ("n_sequences", "digest")}
+            job |= {key: database.get(key) for key in ("n_sequences", "digest", "queries", "options")}
             job["cells"] = result["cells"]
             computing = max(result["seconds"] - watch.build_seconds, 1e-3)
             row |= {
@@ -149,10 +150,21 @@ def _new_row(device: Device, name: str) -> Row:
 
 
 def read(path: Path) -> tuple[Json, Hits]:
-    """Return what a run says of its sequences, and its hits with every digit, each as often as it is there."""
+    """Return what a run says of its sequences, and its hits with every digit, each as often as it is there.
+
+    What it says has digests of its queries and of its options, too.
+    """
     with open_run(path) as run:
         hits = Counter((query, target, repr(score), repr(e)) for query, target, score, e in named_hits(run.connection))
-        return plain(run.facts)["database"] or {}, hits
+        facts = plain(run.facts)
+        kind = engine_of(run).spec
+        options = {name: value for name, value in facts["spec"].items() if name not in (*kind.inputs, "device")}
+        digests = {"queries": _digest_of(run.cards()), "options": _digest_of(options)}
+        return {**(facts["database"] or {}), **digests}, hits
+
+
+def _digest_of(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=plain).encode()).hexdigest()[:16]
 
 
 def digest(hits: Hits) -> str:
@@ -180,7 +192,12 @@ def merged(first: Document, other: Document, machine: str) -> Document:
     OptionError
         If it was another search.
     """
-    for key, what in (("digest", "sequences"), ("cells", "amounts of work")):
+    for key, what in (
+        ("digest", "sequences"),
+        ("queries", "queries"),
+        ("options", "options"),
+        ("cells", "amounts of work"),
+    ):
         if first["job"].get(key) != other["job"].get(key):
             raise OptionError(
                 f"These are two searches: they have different {what}.",

@@ -187,14 +187,22 @@ def _mapped_rows(path: str, hmm: Hmm, context: JobContext) -> list[PlacedRow]:
     checksum = hmm.facts.get("checksum")
     if hmm.columns is None or checksum is None:
         what = "the columns of its alignment (MAP)" if hmm.columns is None else "the checksum of its alignment (CKSUM)"
-        raise InputError(hmm.name, f"the profile does not have {what}.", "Build it anew with clalign hmmbuild.")
+        raise InputError(
+            path, f"it cannot be used: {quoted(hmm.name)} does not have {what}.", "Build it anew with clalign hmmbuild."
+        )
     given = next(read_alignments_of(path, BuildSpec(), context))
     rows = DigitalRows.of_cells(given.cells, hmm.alphabet)
     if rows.checksum() != int(checksum):
         reason = f"this is not the alignment that {quoted(hmm.name)} was built of, by its checksum."
         raise InputError(path, reason, "Give that alignment to --mapali.")
+    columns = hmm.columns
+    if columns[0] < 1 or columns[-1] > given.n_columns or (np.diff(columns) < 1).any():
+        reason = (
+            f"{quoted(hmm.name)} has columns (MAP) that its alignment of {given.n_columns:,} columns does not have."
+        )
+        raise InputError(path, reason, "Build the profile anew with clalign hmmbuild.")
     node_of = np.zeros(given.n_columns, np.int64)
-    node_of[hmm.columns - 1] = 1
+    node_of[columns - 1] = 1
     letters = shown_letters(hmm.alphabet)
     accessions = {name: text for name, tag, text in given.notes.rows if tag == "AC"}
     descriptions = {name: text for name, tag, text in given.notes.rows if tag == "DE"}

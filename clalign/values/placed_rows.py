@@ -6,6 +6,7 @@ columns; those before the first node stand at the right, those after the last on
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -139,8 +140,9 @@ def placed_alignment(
         totals[nodes] += row.certainty[row.is_match]
         counts[nodes] += 1
     of_columns = _column_notes(line, matches, used, totals, counts, mask)
+    repeated = {name for name, n in Counter(row.name for row in rows).items() if n > 1}  # theirs are taken in order
     notes = RowNotes(
-        rows=[(row.name, "AC", row.accession) for row in rows if row.accession],
+        rows=[(row.name, "AC", row.accession) for row in rows if row.accession or row.name in repeated],
         residues={POSTERIOR: RowTexts(np.array(certain, np.int64), digits)} if certain else {},
         columns=of_columns if certain else {tag: text for tag, text in of_columns.items() if tag != MEAN_POSTERIOR},
     )

@@ -57,6 +57,14 @@ class Spec(ABC):
         """Return what a field is where it is not given: `default`, unless other fields have their own."""
         return default
 
+    def settled(self) -> Self:
+        """Return the spec of a new run, in which nothing is left to chance: whoever computes a part does the same."""
+        return self
+
+    def continues(self, asked: Spec) -> bool:
+        """Return whether this spec of a run is what is asked for, on whatever device."""
+        return self.on(asked.to_dict()["device"]) == asked
+
     def check_inputs(self) -> None:
         """Raise `OptionError` if several files are standard input."""
         if self.paths.count("-") > 1:

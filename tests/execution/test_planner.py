@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clalign.common.amounts import rate_of_run
+from clalign.engines.plan7.profile_search import _with_rounds
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution import planner as module
 from clalign.execution.planner import Planner
 from clalign.execution.units import Finished, Phase, Plan, Unit
@@ -354,3 +356,39 @@ def test_no_phase_begins_before_the_end_of_the_one_before() -> None:
     assert planner.take(run, slow) is None, "the end is not stored yet"
     planner.stored(end)
     assert taken_by(planner, run, slow).query.number == 1
+
+
+def test_no_round_is_lost_where_an_executor_gives_back_what_it_had() -> None:
+    class Rounds(Begun):
+        """A run with two queries of three rounds, and two of one; each end of a round makes the next one."""
+
+        n = 4
+
+        def n_queries(self) -> int:
+            return self.n
+
+    run: Any = Rounds({}, set())
+    of_first = Plan(range(4), 10, 1.0, lambda run, number: number, lambda device: None, groups=(0, 2))
+    rounds: Any = None
+    planner = Planner(_with_rounds(of_first, rounds, SearchSpec("", "", direction="rounds", iterations=3)), 2)
+    one, other, searched = Step(10), Step(10), list[int]()
+
+    def searches_one(cutter: Any) -> bool:
+        if (unit := planner.take(run, cutter)) is None:
+            return False
+        planner.delivered([(unit, 1.0)], cutter)
+        planner.stored(unit)
+        if unit.is_end and unit.query.number in (0, 1, 4, 5):
+            run.n = min(8, run.n + 1)
+        if not unit.is_end:
+            searched.append(unit.query.number)
+        return True
+
+    held = taken_by(planner, run, one)
+    while searches_one(other):
+        pass
+    planner.give_back([held], one)  # type: ignore[arg-type]
+    while searches_one(other) or searches_one(one):
+        pass
+    assert planner.is_over
+    assert set(searched) == set(range(8))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-from argparse import Namespace
 from itertools import islice
 from typing import get_args, get_type_hints
 
@@ -72,11 +70,6 @@ def matrix_file(given: SpecFields) -> dict[str, str]:
     return {"matrix": matrix} if matrix is not None and is_matrix_file(matrix) else {}
 
 
-def with_drawn_seed(values: SpecFields, given: Namespace) -> SpecFields:
-    """Return the fields of a spec with a seed that is drawn in the place of 0, so that profiles are the same later."""
-    return values | {"seed": secrets.randbelow(2**32 - 1) + 1} if values.get("seed") == 0 else values
-
-
 def has_several_sequences(spec: Spec) -> bool:
     """Return whether there is more than one query; of standard input it is not known before it is read."""
     from clalign.formats.blocks import Reading
@@ -118,7 +111,6 @@ _PHMMER = replace(
     preset={"direction": "sequence"},
     aliases={"matrix": "--mxfile"},
     files=matrix_file,
-    values=with_drawn_seed,
     has_several=has_several_sequences,
 )
 

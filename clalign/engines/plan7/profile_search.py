@@ -178,6 +178,8 @@ def _with_rounds(plan: Plan, rounds: Rounds, spec: SearchSpec) -> Plan:
         concluded=lambda run, number, search, session: rounds.concluded(run, number, session),
         is_needed=is_there,
         is_known=is_there,
+        # An executor that is done with a group of its own would take rounds for missing that only come later.
+        groups=(0,),
     )
 
 

@@ -174,9 +174,8 @@ class Rounds:
         """Return a profile; another process may have made it."""
         if number < len(self._first):
             return self._first[number]
-        if number not in self._made:
-            self._made[number] = made_again(run, number, self._spec, self._check).hmm
-        return self._made[number]
+        made = self._made.pop(number, None)  # of thousands of queries all would not fit into memory
+        return made_again(run, number, self._spec, self._check).hmm if made is None else made
 
     def concluded(self, run: RunFile, number: int, session: Session) -> Storing:
         """Make the profile of the round that follows, if there is one; return what stores its card."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
 
 from clalign.building.specs import BuildSpec
 from clalign.errors import OptionError
@@ -280,6 +281,18 @@ class SearchSpec(Spec):
     def needs_ends(self) -> bool:
         """Whether a profile may have to be made at the end of a query, for a further round."""
         return self.has_rounds and self.iterations > 1
+
+    def settled(self) -> Self:
+        """Return the spec with a seed that is drawn in the place of 0 where profiles are made with it."""
+        if not self.has_sequences or self.seed:
+            return self
+        return replace(self, seed=secrets.randbelow(2**32 - 1) + 1)
+
+    def continues(self, asked: Spec) -> bool:
+        """Return whether this spec of a run is what is asked for, on whatever device; a seed of 0 is any."""
+        if isinstance(asked, SearchSpec) and asked.has_sequences and not asked.seed:
+            asked = replace(asked, seed=self.seed)
+        return super().continues(asked)
 
     @property
     def has_sequences(self) -> bool:

@@ -18,19 +18,15 @@ def as_python(spec: Spec) -> str:
     options = [
         f"    {f.name}={getattr(spec, f.name)!r},"
         for f in dataclasses.fields(spec)
-        if ("flag" in f.metadata or f.name == "device") and getattr(spec, f.name) != f.default
+        if ("flag" in f.metadata or f.name == "device") and getattr(spec, f.name) != spec.usual(f.name, f.default)
     ]
-    return "\n".join(
-        [
-            "import clalign",
-            "",
-            f"run = clalign.{spec.command}(",
-            *(f"    {path!r}," for path in spec.paths),
-            '    run="search.clalign",',
-            *options,
-            ")",
-            "for hit in run.hits():",
-            "    print(hit.query, hit.name, hit.score, hit.evalue)",
-            "",
-        ]
-    )
+    given = [*(f"    {path!r}," for path in spec.paths), '    run="search.clalign",', *options]
+    shown = "print(hit.query, hit.name, hit.score, hit.evalue)"
+    if spec.command == "jackhmmer":
+        head, loop = (
+            f"with clalign.{spec.command}(",
+            [") as rounds:", "    for one in rounds:", "        for hit in one:"],
+        )
+        return "\n".join(["import clalign", "", head, *given, *loop, f"            {shown}", ""])
+    loop = [")", "for hit in run.hits():", f"    {shown}"]
+    return "\n".join(["import clalign", "", f"run = clalign.{spec.command}(", *given, *loop, ""])
