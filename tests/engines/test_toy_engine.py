@@ -142,8 +142,8 @@ def look():
     for name in page.TABS:
         page.show_tab(name)
     window.controller.hits.export_hits()
-    exports = window.sheets.sheet.forms.buttons()
-    print(page.run.hits.n_all, page.run.histogram.counts.sum(), page.run.hit.raw, len(exports))
+    n_exports = window.sheets.sheet.forms.count()
+    print(page.run.hits.n_all, page.run.histogram.counts.sum(), page.run.hit.raw, n_exports)
     window.close()
     application.quit()
 
