@@ -80,6 +80,15 @@ def test_scripts_say_what_differs_from_the_defaults() -> None:
     assert "inclusion" not in program
 
 
+def test_a_program_of_a_search_in_rounds_goes_through_its_rounds() -> None:
+    program = as_python(SearchSpec("q.fasta", "b.fasta", direction="rounds", inclusion_evalue=0.01))
+    begun = ast.parse(program).body[1]
+    assert isinstance(begun, ast.With)
+    assert isinstance(begun.body[0], ast.For)
+    assert "inclusion_evalue=0.01" in program, "it is what other commands take by default"
+    assert "inclusion_domain_evalue" in program
+
+
 def profile(**more: Any) -> Source:
     card = {"name": "x", "origin": "hmmer2", "alphabet": "amino", "calibration": {"mu": 1, "lambda": 1}, **more}
     return Source("p.hmm", "profiles", "ready", cards=[card])

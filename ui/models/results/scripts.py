@@ -21,12 +21,10 @@ def as_python(spec: Spec) -> str:
         if ("flag" in f.metadata or f.name == "device") and getattr(spec, f.name) != spec.usual(f.name, f.default)
     ]
     given = [*(f"    {path!r}," for path in spec.paths), '    run="search.clalign",', *options]
-    shown = "print(hit.query, hit.name, hit.score, hit.evalue)"
-    if spec.command == "jackhmmer":
-        head, loop = (
-            f"with clalign.{spec.command}(",
-            [") as rounds:", "    for one in rounds:", "        for hit in one:"],
-        )
-        return "\n".join(["import clalign", "", head, *given, *loop, f"            {shown}", ""])
-    loop = [")", "for hit in run.hits():", f"    {shown}"]
-    return "\n".join(["import clalign", "", f"run = clalign.{spec.command}(", *given, *loop, ""])
+    in_rounds = spec.command == "jackhmmer"
+    begin = f"with clalign.{spec.command}(" if in_rounds else f"run = clalign.{spec.command}("
+    loop = [") as rounds:", "    for one in rounds:", "        for hit in one:"]
+    loop = loop if in_rounds else [")", "for hit in run.hits():"]
+    indent = "            " if in_rounds else "    "
+    shown = f"{indent}print(hit.query, hit.name, hit.score, hit.evalue)"
+    return "\n".join(["import clalign", "", begin, *given, *loop, shown, ""])
