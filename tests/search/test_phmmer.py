@@ -108,6 +108,19 @@ def test_a_run_is_verified_explained_and_continued(files: dict[str, Path], tmp_p
     assert main(["verify", "-q", "--device", "reference", str(kept)]) != 0
 
 
+def test_a_seed_that_is_left_to_chance_is_drawn_once_for_a_run(files: dict[str, Path], tmp_path: Path) -> None:
+    few, query, kept = tmp_path / "few.fasta", tmp_path / "q.fasta", tmp_path / "x.clalign"
+    few.write_text("".join(files["targets"].read_text().splitlines(keepends=True)[:20]))
+    query.write_text(">one\nMKVLAAGIVGLLLAQWER\n")
+    seeds = []
+    for _ in range(2):
+        with clalign.phmmer(query, few, kept, device="reference", seed=0, **QUICK):
+            pass
+        with open_run(kept) as run:
+            seeds.append(run.spec(SearchSpec).seed)
+    assert seeds[0] == seeds[1] > 0, "the same call continues the run"
+
+
 def test_queries_without_residues_are_refused(files: dict[str, Path], tmp_path: Path) -> None:
     (tmp_path / "q.fasta").write_text(">a\n>b\n")
     with pytest.raises(InputError):

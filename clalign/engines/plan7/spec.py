@@ -292,7 +292,7 @@ class SearchSpec(Spec):
         """Return whether this spec of a run is what is asked for, on whatever device; a seed of 0 is any."""
         if isinstance(asked, SearchSpec) and asked.has_sequences and not asked.seed:
             asked = replace(asked, seed=self.seed)
-        return super().continues(asked)
+        return Spec.continues(self, asked)
 
     @property
     def has_sequences(self) -> bool:
