@@ -508,8 +508,10 @@ def _computed(
         path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
         if path.exists():
             file = _begun(path, engine, spec)
+            spec = spec_of(file).on(spec.to_dict()["device"])
         else:
-            file = create_run(path, engine=engine.name, is_shared=True, spec=spec.settled().to_dict(), state="new")
+            spec = spec.settled()
+            file = create_run(path, engine=engine.name, is_shared=True, spec=spec.to_dict(), state="new")
         undone.callback(file.close)
         if run is None:
             file.make_temporary()
