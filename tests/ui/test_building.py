@@ -39,7 +39,7 @@ def test_search_with_an_alignment_in_two_clicks(
     opened(qtbot, window, drop, files["made.fasta"], files["made.sto"])
     controller = window.controller
     assert controller.workspace.sequences.is_alignment
-    press(window.details, "Search with this alignment…")
+    press(window.details, "Build and search…")
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
     sheet = controller.search.sheet
     assert Path(sheet.spec.profiles) == window.settings.data / "profiles" / "made.hmm"

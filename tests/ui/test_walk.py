@@ -422,7 +422,9 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
         walk.look_at_sheet(name, open_it)
     drop(window, [files["made.fasta"], files["made.hmm"]])
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
-    walk.look("search sheet")
+    for name in ("made.hmm", "made.fasta"):  # which of them is read first, and shown last, is chance
+        window.details.show_source(controller.workspace.sources[files[name]])
+        walk.look(f"search sheet beside {name}")
     controller.search.sheet.form.toggle_more()
     walk.look("search sheet with all options")
     for form in (controller.pairs, controller.align):

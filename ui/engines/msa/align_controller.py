@@ -69,8 +69,7 @@ class AlignController(FormController):
         n = source.report.get("n_sequences", 0)
         if source.kind != "sequences" or not 1 < n <= MAX_SEQUENCES:
             return []
-        is_aligned = source.is_alignment
-        text = "Align again…" if is_aligned else "Align these sequences…"
+        text = "Align again…" if source.is_alignment else "Align…"
         return [Offer(text, "align.align", tip="Statistical alignment of all of them (FSA)", place="foot")]
 
     def connect_page(self, page: ResultsPage) -> None:

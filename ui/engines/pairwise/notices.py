@@ -66,6 +66,5 @@ def source_offers(source: Source) -> list[Offer]:
     """Return the actions for an opened file of sequences."""
     if source.kind != "sequences":
         return []
-    text = "Search with this sequence…" if source.report.get("n_sequences") == 1 else "Compare with…"
     tip = "Find its best alignments among other sequences (Smith-Waterman)"
-    return [Offer(text, "pairs.search_with", tip=tip, place="foot")]
+    return [Offer("Compare with…", "pairs.search_with", tip=tip, place="foot")]

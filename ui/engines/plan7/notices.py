@@ -92,12 +92,12 @@ def source_offers(source: Source) -> list[Offer]:
     """Return the actions of profiles for an opened file."""
     if source.is_alignment:
         said = ("", "This is an alignment: a profile can be built from it.")
-        search = Offer("Search with this alignment…", "search.building.build", (True,),
-                       f"{_BUILD} open the search sheet", said=said, is_primary=True)  # fmt: skip
+        tip = f"{_BUILD} open the search sheet"
+        search = Offer("Build and search…", "search.building.build", (True,), tip, said=said, is_primary=True)
         return [search, Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")]
     if source.kind == "sequences" and source.alphabet_found not in ("dna", "rna"):
         tip = "A profile is made of each of them, and searched with (phmmer)"
-        return [Offer("Search with these sequences…", "search.search_with", tip=tip, place="foot")]
+        return [Offer("Find homologs…", "search.search_with", tip=tip, place="foot")]
     if source.kind != "profiles":
         return []
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
