@@ -270,7 +270,7 @@ BEGINNINGS = {
 
 
 def is_of_run(path: Path, ending: str) -> bool:
-    """Tell whether a file is a run of clalign, or one that SQLite keeps beside it, and not another of that name."""
+    """Return whether a file is a run of clalign, or one that SQLite keeps beside it, and not another of that name."""
     if path.is_symlink() or not path.is_file():
         return False
     with path.open("rb") as file:

@@ -110,7 +110,7 @@ def chosen(cases: list[Case], most_cells: float, most_set_cells: float) -> tuple
     is stopped is a random part of each.
     """
     taken: list[tuple[int, Case]] = []
-    told = {}
+    facts = {}
     for collection in dict.fromkeys(case.collection for case in cases):
         own = [(case, case.n_cells) for case in cases if case.collection == collection]
         random.Random(SEED).shuffle(own)
@@ -120,8 +120,8 @@ def chosen(cases: list[Case], most_cells: float, most_set_cells: float) -> tuple
                 taken.append((place, case))
                 left, place = left - n, place + 1
         too_large = sorted(case.name for case, n in own if n > most_set_cells)
-        told[collection] = {"sets": len(own), "too_large": too_large, "sampled": place}
-    return [case for _, case in sorted(taken, key=lambda each: each[0])], told
+        facts[collection] = {"sets": len(own), "too_large": too_large, "sampled": place}
+    return [case for _, case in sorted(taken, key=lambda each: each[0])], facts
 
 
 def own_alignment(path: Path, gap_factor: float) -> list[bytes]:
@@ -289,7 +289,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print the means as tables")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as unpacked:
-        cases, told = chosen(cases_of(arguments.data, Path(unpacked)), arguments.cells, arguments.set_cells)
+        cases, facts = chosen(cases_of(arguments.data, Path(unpacked)), arguments.cells, arguments.set_cells)
         results = run_all(cases, arguments.programs, arguments.kept, arguments.seconds, arguments.minutes)
     names = {(case.collection, case.name) for case in cases}
     results = [each for each in results if (each["collection"], each["set"]) in names]
@@ -298,7 +298,7 @@ def main() -> None:
         "seed": SEED,
         "most_cells": arguments.cells,
         "most_set_cells": arguments.set_cells,
-        "collections": told,
+        "collections": facts,
         "failed": [each for each in results if "failed" in each],
         "means": means(results, arguments.programs),
     }

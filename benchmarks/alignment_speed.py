@@ -8,7 +8,7 @@ Rows are compared, and sweeps over the matrices are measured by themselves: all 
 for posteriors, under the model before learning; a cell is a pair of residues, whatever is computed of it.
 
 `--also` runs another device, too, and compares what both have stored: learned parameters, posteriors, merges and rows.
-Of the merges that only one of them has made it tells what the first was worth: if that is the same for both, and both
+Of the merges that only one of them has made it shows what the first was worth: if that is the same for both, and both
 alignments are expected to be as accurate, the choice between them was that of last digits.
 Prints one JSON object.
 
@@ -97,12 +97,12 @@ def spent(command: list[str], output: Path, environment: dict[str, str]) -> dict
         began = time.perf_counter()
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.PIPE, env=environment)
         assert process.stderr is not None
-        said = process.stderr.read()
+        stderr = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace').strip()}")
+        raise SystemExit(f"{' '.join(command)}: {stderr.decode(errors='replace').strip()}")
     cpu_seconds = round(used.ru_utime + used.ru_stime, 3)
     return {"seconds": round(seconds, 3), "cpu_seconds": cpu_seconds, "peak_bytes": used.ru_maxrss * RSS_UNIT}
 

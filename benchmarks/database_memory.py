@@ -52,7 +52,7 @@ def write_fasta(path: Path, n_residues: int, seed: int = SEED) -> int:
 
 
 def peak_memory() -> dict[str, int]:
-    """Return the peak memory of this process in bytes, as far as the system tells it.
+    """Return the peak memory of this process in bytes, as far as the system provides it.
 
     ``resident`` counts mapped files as well, whose pages the system may take back at any time;
     ``anonymous`` is what only this process can give back.

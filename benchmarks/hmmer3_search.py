@@ -5,7 +5,7 @@ hmmsearch from the FASTA file, pyhmmer with the sequences in memory (reading the
 They take turns, so that a machine whose speed drifts treats them alike; wall clock and, for the
 programs that are processes of their own, processor seconds (user and system, all their processes).
 What this program and hmmsearch report is compared line by line, and a digest of both tables of this
-program tells whether two versions of it report the same. Without a library random models with the
+program shows whether two versions of it report the same. Without a library random models with the
 lengths of Pfam's are made, and without a file of sequences random ones with the lengths of
 Swiss-Prot, some with a copy of a model's consensus. Prints one JSON object.
 
@@ -124,7 +124,7 @@ def write_sequences(out: Path, models: list[Hmm], n: int, planted: int) -> None:
 
 
 def hits_of(path: Path) -> list[str]:
-    """Return the lines of a table of hits without those that tell of the program and its files."""
+    """Return the lines of a table of hits without those about the program and its files."""
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 
@@ -163,7 +163,7 @@ def run_command(command: list[Any], **options: Any) -> tuple[float, float]:
 class Memory:
     """Looks, while it is entered, at how much memory the processes that are begun meanwhile have in use (Linux).
 
-    What the system tells of ended children would not do: it counts this program's own memory, which they share until
+    What the system reports of ended children would not do: it counts this program's own memory, which they share until
     they become another program.
     """
 
@@ -263,7 +263,7 @@ class Search:
         return found
 
     def digest(self) -> str:
-        """Return a checksum of this program's tables, the lines that tell of the program and its files left out."""
+        """Return a checksum of this program's tables, the lines about the program and its files left out."""
         lines = [line for kind in ("tbl", "dom") for line in hits_of(self.folder / f"ours.{kind}")]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

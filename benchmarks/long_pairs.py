@@ -177,19 +177,19 @@ def checked(
 
 def measured(session: Any, query: Codes, target: Codes, scoring: Scoring) -> tuple[PairAlignment, dict[str, float]]:
     """Align a pair; return what was found and the seconds of the first pass and of all."""
-    timed, told = Timed(), [0]
+    timed, n_computed = Timed(), [0]
 
-    def tell(cells: int) -> None:
-        told[0] += cells
+    def report(cells: int) -> None:
+        n_computed[0] += cells
 
     batch = PairBatch.of_query(query, SequenceBatch.from_texts([target]))
     before, began, worked = session.kernel_seconds, time.perf_counter(), time.process_time()
-    found = session.run(LONG_PAIR, batch, LongPairChoice(scoring, tell, timed))
+    found = session.run(LONG_PAIR, batch, LongPairChoice(scoring, report, timed))
     ended = time.perf_counter()
     session.finish()
     return found, {
         "scoring": timed.last - began, "whole": ended - began, "kernels": session.kernel_seconds - before,
-        "cells_computed": told[0], "cpu": time.process_time() - worked,
+        "cells_computed": n_computed[0], "cpu": time.process_time() - worked,
     }  # fmt: skip
 
 
@@ -263,7 +263,7 @@ def wanted(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield {"name": f"synthetic {lengths}", "lengths": lengths}
 
 
-def told(row: dict[str, Any]) -> str:
+def line_of(row: dict[str, Any]) -> str:
     if "score" not in row:
         return f"{row['name']}: BAD {'; '.join(row['bad'])}"
     verdict = "BAD " + "; ".join(row["bad"]) if row["bad"] else f"agrees with {', '.join(row['second_scores'])}"
@@ -304,7 +304,7 @@ def main() -> None:
     rows = []
     for words in wanted(options):
         rows.append(in_own_process(words, options))
-        print(told(rows[-1]), flush=True)
+        print(line_of(rows[-1]), flush=True)
     n_bad = sum(bool(row["bad"]) for row in rows)
     if options.json:
         result = {"host": platform.machine(), "rows": rows, "bad": n_bad}

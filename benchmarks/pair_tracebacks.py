@@ -1,6 +1,6 @@
 """Speed of alignments with their paths, and parasail's beside it in the same run, on one thread and on several.
 
-Workloads: pairs of random nucleotides (1000 of 512 x 512 unless told otherwise) with linear and with affine gaps; one
+Workloads: pairs of random nucleotides (1000 of 512 x 512 by default) with linear and with affine gaps; one
 protein against many that are like it, and against one; one pair of long sequences that are alike. All are synthetic
 and seeded. Times are those of the whole call, from sequences to paths on the host, the best of several rounds in
 which all take turns. Parasail is called without the wrapper of its Python package, and makes its CIGARs. Every path

@@ -44,7 +44,7 @@ VARYING = re.compile(
     r"^(# )?(date|run|time|mc/sec|device|program|version|command|option|current dir|computed again).*$|search on .*$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""Lines of exports that tell of the hour, the place, the speed and the device."""
+"""Lines of exports about the hour, the place, the speed and the device."""
 
 
 def write_queries(out: Path, n: int) -> None:
@@ -84,7 +84,7 @@ def searched(command: list[str], words: str, folder: Path) -> dict[str, Any]:
 
 
 def digest_of(run: Path, table: Path) -> str:
-    """Return what tells the results of a run from others: its table of hits, and all scores."""
+    """Return what distinguishes the results of a run from others: its table of hits, and all scores."""
     found = hashlib.sha256(VARYING.sub("", table.read_text()).encode())
     with open_run(run) as file:
         for number in range(file.n_queries()):

@@ -143,7 +143,7 @@ def copy_rate(session: Any) -> float:
 
 
 class Clock:
-    """The device's clock while something is measured, read twice a second where a tool of its maker tells it."""
+    """The device's clock while something is measured, read twice a second where a tool of its maker reports it."""
 
     def __init__(self) -> None:
         self.seen: list[int] = []

@@ -57,7 +57,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
 
 
 def sampled(words: list[str], device: str, environment: dict[str, str]) -> dict[str, Any]:
-    """Run a command, sample its course, and return what is to be told of it."""
+    """Run a command, sample its course, and return its row."""
     course, samples, lock = Course(), list[tuple[float, float, float | None]](), threading.Lock()
     kernels, began, is_over = set[int](), time.monotonic(), threading.Event()
 

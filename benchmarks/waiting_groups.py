@@ -48,7 +48,7 @@ METHODS_WAITING = tuple(name for name in METHODS if name != "launch")
 
 
 class Clock:
-    """Tells when the time of a part is over."""
+    """Says when the time of a part is over."""
 
     def __init__(self, seconds: float) -> None:
         self._began = time.monotonic()
@@ -224,7 +224,7 @@ def table(session: Any, options: argparse.Namespace, clock: Clock) -> dict[str, 
     return {"documents": documents, "bad": bad, "n_bad": len(bad)}
 
 
-def told(parts: dict[str, Any]) -> Iterator[str]:
+def lines_of(parts: dict[str, Any]) -> Iterator[str]:
     for name, part in parts.items():
         found = ", ".join(f"{words} {n:,}" for words, n in sorted(part.get("results", {}).items()))
         yield f"{name} ({part['wall']:.1f} s): {found or ('well' if not part['n_bad'] else 'bad')}"
@@ -260,7 +260,7 @@ def main() -> None:
             parts[name] = run[name](session, options, Clock(options.seconds))
             parts[name]["wall"] = time.perf_counter() - began
             print(f"{name} is done after {parts[name]['wall']:.1f} s", flush=True)
-    print("\n".join(["", *told(parts)]))
+    print("\n".join(["", *lines_of(parts)]))
     n_bad = sum(part["n_bad"] for part in parts.values())
     if options.json:
         result = {"device": device.to_dict(), "host": platform.machine(), "parts": parts, "bad": n_bad}

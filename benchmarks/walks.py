@@ -114,7 +114,7 @@ def main() -> None:
     """Walk, and print what was passed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--device", default="reference")
-    parser.add_argument("--moves", action="store_true", help="tell from which file to which, and the functions called")
+    parser.add_argument("--moves", action="store_true", help="show from which file to which, and the functions called")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -46,7 +46,7 @@ BEAT_MS = 2
 PATIENCE_SECONDS = 600.0
 
 Step = Callable[[], "Callable[[], bool] | None"]
-"""Begins something, and returns what tells whether it is done."""
+"""Begins something, and returns a function that returns whether it is done."""
 
 
 def make_run(path: Path, n_hits: int) -> None:
@@ -359,10 +359,10 @@ def take_step(tour: Tour, heart: Heart, begin: Step) -> dict[str, Any]:
     """Take a step to its end; return what was measured."""
     heart.begin()
     began, used = time.perf_counter(), time.thread_time()
-    told: list[Any] = []
-    QTimer.singleShot(0, lambda: told.append(begin()))
-    wait(lambda: bool(told))
-    is_done = told[0] if callable(told[0]) else lambda: True
+    begun: list[Any] = []
+    QTimer.singleShot(0, lambda: begun.append(begin()))
+    wait(lambda: bool(begun))
+    is_done = begun[0] if callable(begun[0]) else lambda: True
     wait(is_done)
     wait(tour.is_idle)
     pump(0.17)  # a timer of a field that is typed in

@@ -203,7 +203,7 @@ def hmmsearch(
     run : path, optional
         Where the run is kept. If it is there already, and of the same search, it is continued, or only opened.
     context : JobContext, optional
-        Told of the progress, and asked whether to stop.
+        Receives progress; stops the work.
     **options
         Fields of `SearchSpec`, such as ``evalue=1e-5``, ``device="gpu"``, ``cutoff="ga"``, ``without_filters=True``.
 

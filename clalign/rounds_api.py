@@ -143,7 +143,7 @@ def jackhmmer(
     run : path, optional
         Where the run is kept; one that is there already is continued with the round that it lacks.
     context : JobContext, optional
-        Told of the progress, and asked whether to stop, in another thread.
+        Receives progress, and stops the work, in another thread.
     **options
         Fields of `SearchSpec`, such as ``iterations=3``, ``inclusion_evalue=1e-10`` or ``matrix="BLOSUM45"``.
 

@@ -160,10 +160,10 @@ void round_of_steps(const meeting_t *meeting, GROUPS_SHARE item_t *items, uint n
 __kernel void bitonic_rounds(__global const int *facts, volatile __global int *words, GROUPS_SHARE item_t *items,
                              const uint n, __global const int4 *rounds, const int first, const int last)
 {
-    __local int told[2];
+    __local int flags[2];
     __local item_t tile[TILE];
     meeting_t meeting;
-    if (!groups_gather(&meeting, facts, words, told))
+    if (!groups_gather(&meeting, facts, words, flags))
         return;
     for (int number = first; number < last; number++) {
         const int4 round = rounds[number];

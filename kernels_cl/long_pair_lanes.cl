@@ -130,14 +130,14 @@ __kernel void fill(__global const int *facts, volatile __global int *words, PART
 {
     const part_t g = part_of(PART);
     const edges_t e = {top, left, corners, best, last_row};
-    __local int told[2];
+    __local int flags[2];
     meeting_t meeting;
     strip_scores_t of_rows;
     __local int scratch[LANES];
     __local four_scores_t table[LETTERS * (ROWS / 4) * LANES];
     const crew_t team = {get_local_id(0), scratch};
     of_rows.fours = table;
-    if (!groups_gather(&meeting, facts, words, told)) return;
+    if (!groups_gather(&meeting, facts, words, flags)) return;
     const int together = FOLLOWING ? last - first : 1; /* diagonals that a strip goes through at once */
     for (int diagonal = first, loaded = -1; diagonal < last; diagonal += together) {
         const int begin = max(0, diagonal - g.n_tiles + 1);

@@ -199,9 +199,9 @@ __kernel void fill(__global const int *facts, volatile __global int *words, PART
 {
     const part_t g = part_of(PART);
     const edges_t e = {top, left, corners, best, last_row};
-    __local int told[2];
+    __local int flags[2];
     meeting_t meeting;
-    if (!groups_gather(&meeting, facts, words, told)) return;
+    if (!groups_gather(&meeting, facts, words, flags)) return;
     for (int diagonal = first; diagonal < last; diagonal++) {
         const int begin = max(0, diagonal - g.n_tiles + 1), end = get_local_id(0) ? -1 : min(diagonal, g.n_strips - 1);
         for (int strip = begin + meeting.group; strip <= end; strip += meeting.n)

@@ -2,7 +2,7 @@
 
    A group of lanes shares a sequence: each lane holds NODES consecutive nodes in registers. Every row
    needs its best cell, because it leads back to the begin of the model through J; that is the only
-   thing the lanes tell each other but for the cell at each lane's left edge.
+   thing the lanes exchange but for the cell at each lane's left edge.
 
    Buffers: those of msv_vector.cl, but
      tables    of each model uint[N_CODES][NODE_FOURS][LANES]   costs of each letter, four nodes a word, the first

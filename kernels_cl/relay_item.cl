@@ -28,7 +28,7 @@
 #if TIMED == 2
 #define STAMPS 16
 #define STEP_DONE(meeting) \
-    if (get_local_id(0) == 0 && (meeting)->group == 0) (meeting)->stamps[(meeting)->told[2]++] = ticks_now()
+    if (get_local_id(0) == 0 && (meeting)->group == 0) (meeting)->stamps[(meeting)->flags[2]++] = ticks_now()
 #endif
 
 #include "common/group_barriers.h"
@@ -44,7 +44,7 @@
 #elif TIMED == 2
 #define NOTE(round, place) \
     meeting.stamps = times + STAMPS * (size_t)(round); \
-    if (local_id == 0) told[2] = 0
+    if (local_id == 0) flags[2] = 0
 #else
 #define NOTE(round, place)
 #endif
@@ -56,9 +56,9 @@
 __kernel void relay(__global const int *facts, volatile __global int *words, GROUPS_SHARE uint *numbers,
                     TIMES const int first, const int last)
 {
-    __local int told[3];
+    __local int flags[3];
     meeting_t meeting;
-    if (!groups_gather(&meeting, facts, words, told))
+    if (!groups_gather(&meeting, facts, words, flags))
         return;
     const int size = get_local_size(0), local_id = get_local_id(0), side = get_global_size(0);
     const int own = meeting.group * size + local_id;

@@ -115,7 +115,7 @@ __kernel void cut(__global const int *offsets, __global const int *lists, __glob
     }
 }
 
-/* Write the scores, and list the places for which the skewed form cannot tell. */
+/* Write the scores, and list the places for which the skewed form cannot decide. */
 __kernel void finish(__global const int *offsets, __global const short *moves, __global const int *lists,
                      __global const uint *counts, const uint stride, __global const model_t *models,
                      const uint n_models, __global uint *counters, __global int4 *pieces, const uint n_pieces,

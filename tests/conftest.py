@@ -366,9 +366,9 @@ def worker_here(monkeypatch: pytest.MonkeyPatch) -> None:
         end = leave = __exit__
 
         def events(self) -> list[Event]:
-            told: list[str] = []
-            perform(json.loads(self.job), Job(lambda event: told.append(event.to_json())))
-            return [Event.from_json(line) for line in told]
+            messages: list[str] = []
+            perform(json.loads(self.job), Job(lambda event: messages.append(event.to_json())))
+            return [Event.from_json(line) for line in messages]
 
         def warnings(self) -> list[str]:
             return []

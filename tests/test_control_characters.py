@@ -28,11 +28,11 @@ def test_controls_are_escaped_and_letters_stay() -> None:
     assert all(escaped(chr(code)) != chr(code) for code in (*range(9), 11, 12, 13, 27, *range(0x7F, 0xA0)))
 
 
-def test_errors_and_what_is_told_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_and_what_is_reported_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     error = InputError(f"{HOSTILE}.fa", f"no {HOSTILE}", f"Look at {HOSTILE}")
     assert (error.message, error.hint) == (f"{SHOWN}.fa: no {SHOWN}", f"Look at {SHOWN}")
     assert error.path == f"{HOSTILE}.fa"
-    streams.tell(f"clalign: {HOSTILE}")
+    streams.write_stderr(f"clalign: {HOSTILE}")
     streams.show(HOSTILE)
     assert capsys.readouterr() == (f"{SHOWN}\n", f"clalign: {SHOWN}\n")
 

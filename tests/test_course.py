@@ -11,11 +11,11 @@ from clalign.jobs.course import Course
 
 SAMPLE_SECONDS = 0.2
 
-Told = tuple[float, dict[str, Any]]
+Capture = tuple[float, dict[str, Any]]
 """An event of progress, and when it comes (s)."""
 
 
-def work(stage: str, began: float, seconds: float, cells: float, step: float = 0.1, **facts: Any) -> Iterator[Told]:
+def work(stage: str, began: float, seconds: float, cells: float, step: float = 0.1, **facts: Any) -> Iterator[Capture]:
     """Yield the events of cells that are computed at an even speed."""
     yield began, {"stage": stage, "done": 0.0, "total": cells, "unit": "cells", **facts}
     n = round(seconds / step)
@@ -23,7 +23,7 @@ def work(stage: str, began: float, seconds: float, cells: float, step: float = 0
         yield began + place * step, {"stage": stage, "done": cells * place / n, "total": cells, "unit": "cells"}
 
 
-def building(began: float, seconds: float, n: int, n_later: int = 0) -> Iterator[Told]:
+def building(began: float, seconds: float, n: int, n_later: int = 0) -> Iterator[Capture]:
     """Yield the events of a compiler, told twice a second; in the end it compiles more than was foreseen."""
     for place in range(1, round(2 * seconds) + 1):
         done = int(n * place / round(2 * seconds))
@@ -32,12 +32,12 @@ def building(began: float, seconds: float, n: int, n_later: int = 0) -> Iterator
     yield began + seconds, {"stage": "build", "done": n, "total": n + n_later, "unit": "programs", "waits": False}
 
 
-def reading(seconds: float) -> Iterator[Told]:
+def reading(seconds: float) -> Iterator[Capture]:
     for place in range(11):
         yield place * seconds / 10, {"stage": "read", "done": 10.0 * place, "total": 100.0, "unit": "bytes"}
 
 
-def search() -> Iterator[Told]:
+def search() -> Iterator[Capture]:
     """A search that takes three times as long as foreseen."""
     yield from reading(1.0)
     forecast = {"rate": 6e9, "kernel_seconds": 0.9, "seconds": {}, "later": {}}
@@ -46,13 +46,13 @@ def search() -> Iterator[Told]:
     yield from work("search", 7.0, 50.0, 1e11)
 
 
-def resumed() -> Iterator[Told]:
+def resumed() -> Iterator[Capture]:
     """A run of which three quarters are done, in large batches, on a device without a known speed."""
     for place in range(21):
         yield 3.0 * place, {"stage": "search", "done": 1e10 * (60 + place), "total": 8e11, "unit": "cells"}
 
 
-def alignment() -> Iterator[Told]:
+def alignment() -> Iterator[Capture]:
     """An alignment: three stages of cells, and two of the host, the last without an end in sight."""
     seconds = {"annealing": 15.0, "refinement": 10.0}
     later = {"pairs": 6e9, "annealing": 0.0, "refinement": 0.0}
@@ -67,13 +67,13 @@ def alignment() -> Iterator[Told]:
         yield 70.0 + sweep, {"stage": "refinement", "done": sweep, "total": None, "unit": "sweeps"}
 
 
-def export() -> Iterator[Told]:
+def export() -> Iterator[Capture]:
     """A job that foresees nothing."""
     for place in range(101):
         yield 0.1 * place, {"stage": "export", "done": 10 * place, "total": 1000, "unit": "hits"}
 
 
-def verification() -> Iterator[Told]:
+def verification() -> Iterator[Capture]:
     """A job of which one expects only how long it takes in all, and too little."""
     yield 0.0, {"stage": "verify", "done": 0, "total": 90, "unit": "hits", "seconds": 30.0}
     for place in range(1, 91):
@@ -82,13 +82,13 @@ def verification() -> Iterator[Told]:
 
 @pytest.mark.parametrize("job", [search, resumed, alignment, export, verification])
 def test_one_bar_over_all_stages(job: Any) -> None:
-    told = list(job())
-    end, course = told[-1][0], Course()
+    messages = list(job())
+    end, course = messages[-1][0], Course()
     bars, n_kernels, n_judged, last = [0.0], set[int](), 0, None
     for sample in range(int(end / SAMPLE_SECONDS)):
         now = sample * SAMPLE_SECONDS
-        while told and told[0][0] <= now:
-            last, value = told.pop(0)
+        while messages and messages[0][0] <= now:
+            last, value = messages.pop(0)
             course.take(value, last)
         bars.append(course.fraction)
         if course.kernels is not None:
@@ -98,7 +98,7 @@ def test_one_bar_over_all_stages(job: Any) -> None:
         if course.fraction >= 0.2 and course.seconds_left is not None and last is not None and end - last > 0.05 * end:
             n_judged += 1
             assert (end - last) / 2 <= course.seconds_left <= 2 * (end - last), (now, course.stage)
-    for now, value in told:
+    for now, value in messages:
         course.take(value, now)
     assert bars == sorted(bars)
     assert len(n_kernels) <= 1
@@ -117,19 +117,19 @@ def test_a_bar_of_a_resumed_run_begins_where_it_was() -> None:
 
 def test_a_search_that_has_begun_is_not_called_compiling() -> None:
     course = Course()
-    told = [*building(0.0, 2.0, 8), *work("search", 2.0, 2.0, 1e9), *building(4.0, 2.0, 8)]
-    said = []
-    for now, value in told:
+    messages = [*building(0.0, 2.0, 8), *work("search", 2.0, 2.0, 1e9), *building(4.0, 2.0, 8)]
+    shown = []
+    for now, value in messages:
         course.take(value, now)
-        said.append(course.words)
-    assert said[0] == "Compiling kernels, once for this device, 2 of 8"
-    assert said[-2].startswith("Searching while kernels are compiled")
+        shown.append(course.words)
+    assert shown[0] == "Compiling kernels, once for this device, 2 of 8"
+    assert shown[-2].startswith("Searching while kernels are compiled")
 
 
 def test_a_bar_goes_on_between_events_but_never_back() -> None:
     course = Course()
-    told = list(search())
-    for now, value in told[: len(told) // 2]:
+    messages = list(search())
+    for now, value in messages[: len(messages) // 2]:
         course.take(value, now)
     before, bars = course.fraction, []
     for step in range(1, 400):
@@ -138,14 +138,14 @@ def test_a_bar_goes_on_between_events_but_never_back() -> None:
     assert bars == sorted(bars)
     assert before < bars[4] < bars[40]
     assert bars[-1] <= before + 0.25 * (1 - before), "what is not told is not taken for done"
-    for later, value in told[len(told) // 2 :]:
+    for later, value in messages[len(messages) // 2 :]:
         course.take(value, later)
         bars.append(course.fraction)
     assert bars == sorted(bars)
     assert course.fraction == 1.0
 
 
-def test_a_job_that_has_told_nothing_has_no_bar() -> None:
+def test_a_job_that_has_reported_nothing_has_no_bar() -> None:
     course = Course()
     course.wait(5.0)
     assert course.fraction == 0.0

@@ -31,7 +31,7 @@ def test_progress_is_rare_but_complete() -> None:
     assert events[-1].value["stage"] == "other", "the first message of a stage always passes"
 
 
-def test_nothing_is_told_after_the_last_event() -> None:
+def test_nothing_is_reported_after_the_last_event() -> None:
     events: list[Event] = []
     job = Job(events.append)
     assert job.send("finished")

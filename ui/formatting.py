@@ -215,7 +215,9 @@ def _entries(engine: str) -> dict[str, str]:
     """Return the labels of options in the form of an engine, or in all forms, by their flags."""
     fields = [f for one in engines() if engine in ("", one.name) for f in dataclasses.fields(one.spec)]
     options = [f.metadata for f in fields if "flag" in f.metadata]
-    return {flag: f"\u201c{said['label']}\u201d" for said in reversed(options) for flag in said["flag"].split("|")}
+    return {
+        flag: f"\u201c{option['label']}\u201d" for option in reversed(options) for flag in option["flag"].split("|")
+    }
 
 
 _FLAG_OR_COMMAND = re.compile(

@@ -296,7 +296,7 @@ class Standby(QObject):
     def take(self) -> tuple[QProcess | None, bool]:
         """Return the waiting worker, if there is one, and whether it takes up a job at once.
 
-        A worker does so if it has finished a job and has not been told to prepare another.
+        A worker does so if it has finished a job and was not asked to prepare another.
         """
         process, self._process = self._process, None
         if process is not None:

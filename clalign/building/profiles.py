@@ -159,7 +159,7 @@ class Builder:
         return Built(hmm, columns + 1, node_mask, rows, weights if self._has_weights(alignment) else None)
 
     def _has_weights(self, alignment: RowAlignment) -> bool:
-        """Return whether HMMER tells of the weights of rows."""
+        """Return whether HMMER reports the weights of rows."""
         is_computed = self.spec.weighting in ("pb", "gsc", "blosum") and alignment.n_rows > 1
         return is_computed or any(tag == "WT" for _, tag, _ in alignment.notes.rows)
 

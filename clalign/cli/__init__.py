@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from clalign.cli import starting
-from clalign.cli.streams import drop_unwritten, prepare_streams, tell
+from clalign.cli.streams import drop_unwritten, prepare_streams, write_stderr
 from clalign.databases.cache_root import use_temporary_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     prepare_streams(is_child=bool(words) and words[0] in INNER_COMMANDS)
     is_help = bool({"-h", "--help", "--version"} & set(words))
     if not is_help and (warning := use_temporary_cache()):
-        tell(f"clalign: {warning}")
+        write_stderr(f"clalign: {warning}")
     try:
         if words[:1] == ["worker"]:
             settle_child()
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             return run_words(words, worker_ahead)
     except KeyboardInterrupt:  # before there is anything else that takes it
-        tell("clalign: Interrupted.")
+        write_stderr("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
     finally:
         drop_unwritten()  # else Python tries once more at its end, and complains with an exit code of its own

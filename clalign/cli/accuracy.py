@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from clalign.cli.inputs import in_alignments, input_path
 from clalign.cli.parser import Commands
-from clalign.cli.streams import show, tell
+from clalign.cli.streams import show, write_stderr
 from clalign.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -119,7 +119,9 @@ def paired(test: str, reference: str) -> list[tuple[str, str]]:
         raise InputError(test, "the folder is empty.", "Choose a folder with alignments.")
     missing = len(references.keys() - tests.keys())
     if missing:
-        tell(f"clalign: {missing:,} of {len(references):,} references in {reference} have no alignment in {test}.")
+        write_stderr(
+            f"clalign: {missing:,} of {len(references):,} references in {reference} have no alignment in {test}."
+        )
     return pairs
 
 

@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from clalign.cli.parser import Commands
-from clalign.cli.streams import show, tell
+from clalign.cli.streams import show, write_stderr
 from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
 from clalign.formats.small_files import read_small_file
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     for path in changed:
         show(str(path))
     for path in left:
-        tell(f"clalign: {path} was kept: this command did not make it.")
+        write_stderr(f"clalign: {path} was kept: this command did not make it.")
     return ExitCode.DONE
 
 

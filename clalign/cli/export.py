@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from clalign.cli.options import add_locate_option, locate_inputs
 from clalign.cli.parser import Commands, UsageError
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
-from clalign.cli.streams import enough_read, tell
+from clalign.cli.streams import enough_read, write_stderr
 from clalign.errors import OptionError
 from clalign.jobs import WarningContext
 from clalign.values.typed_numbers import number
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     locate_inputs(arguments.run_file, arguments.locate)
     hits, asked = _chosen(arguments)
     outputs.check(of=arguments.run_file)
-    context = WarningContext(lambda text: tell(f"clalign: {text}"))
+    context = WarningContext(lambda text: write_stderr(f"clalign: {text}"))
     how = {**asdict(outputs.shape), "significant": arguments.significant, "asked": asked}
     for one, path in outputs.files:
         with enough_read():

@@ -15,7 +15,7 @@ from clalign.cli.options import (
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
-from clalign.cli.streams import show, tell
+from clalign.cli.streams import show, write_stderr
 from clalign.formats.row_forms import PROFILE_FORMS
 from clalign.formats.scratch import Scratch
 from clalign.tools.specs import AlignSpec
@@ -102,5 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
     if progress_mode(arguments) in ("bar", "plain"):
         n, columns = value["n_sequences"], value["n_columns"]
-        tell(f"Aligned {n:,} sequence{'s' * (n != 1)} to {value['profile']} in {columns:,} columns: {arguments.output}")
+        write_stderr(
+            f"Aligned {n:,} sequence{'s' * (n != 1)} to {value['profile']} in {columns:,} columns: {arguments.output}"
+        )
     return 0

@@ -99,7 +99,7 @@ class Interruptions:
             return f"It ends in {STOP_SECONDS:.0f} s at the latest."
         return "Press Ctrl-C again to stop at once."
 
-    def events_of(self, worker: WorkerProcess, say: Callable[[str], None]) -> Iterator[Event | None]:
+    def events_of(self, worker: WorkerProcess, notify: Callable[[str], None]) -> Iterator[Event | None]:
         """Yield the events of a worker, and pass the first request on to it; no last event comes if it was killed."""
         is_sent = False
         try:
@@ -110,7 +110,7 @@ class Interruptions:
                 if self.n and not is_sent:
                     is_sent = True
                     worker.send("cancel")
-                    say(self.words)
+                    notify(self.words)
                 yield event
         except WorkerLost:
             if not self.n:  # otherwise it was terminated as well: batch systems do so to every process of a job

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser
-from clalign.cli.streams import tell
+from clalign.cli.streams import write_stderr
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
@@ -110,7 +110,7 @@ def add_cpu_option(group: argparse._ArgumentGroup) -> None:
 def warn_about_cpu(arguments: argparse.Namespace, command: str) -> None:
     """Warn that ``--cpu`` has no effect if it was given."""
     if vars(arguments).get("cpu") is not None and progress_mode(arguments) in ("bar", "plain"):
-        tell(f"{command}: --cpu has no effect: all cores of a device are used.")
+        write_stderr(f"{command}: --cpu has no effect: all cores of a device are used.")
 
 
 def add_locate_option(parser: CommandParser) -> None:

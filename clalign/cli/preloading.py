@@ -36,7 +36,7 @@ class Idle:
         whole, free = (_kibibytes("/proc/meminfo", name) for name in ("MemTotal", "MemAvailable"))
         held = _kibibytes("/proc/self/status", "RssAnon")
         if not whole:
-            return True  # the system does not tell
+            return True  # the system has no such limit
         return free > MIN_SHARE_FREE * whole and held < MAX_SHARE_KEPT * whole
 
 

@@ -18,7 +18,7 @@ from typing import IO
 
 from clalign.cli import starting
 from clalign.cli.environment import LOG_VARIABLE
-from clalign.cli.streams import tell
+from clalign.cli.streams import write_stderr
 from clalign.errors import ClalignError, ExitCode, WorkerLost
 from clalign.jobs import Event
 from clalign.system.processes import ProcessNotStarted
@@ -117,7 +117,7 @@ class WorkerProcess:
             if line.strip():
                 self._log.append(line.rstrip())
             if shown:
-                tell(line, end="")
+                write_stderr(line, end="")
 
     def events(self) -> Iterator[Event | None]:
         """Yield events until the worker's last one, and None now and then while there are none.
@@ -215,10 +215,10 @@ def run_job(job: JobRequest) -> JobResult:
     with WorkerProcess(job) as worker:
         for event in worker.events():
             if event is not None and event.kind == "warning":
-                tell(f"clalign: {event.value['text']}")
+                write_stderr(f"clalign: {event.value['text']}")
             last = event or last
     for text in worker.warnings():
-        tell(f"clalign: {text}")
+        write_stderr(f"clalign: {text}")
     assert last is not None
     if last.kind == "failed":
         raise ReportedError(last.value)

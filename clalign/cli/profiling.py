@@ -60,7 +60,7 @@ def profile_options(arguments: argparse.Namespace) -> ProfileOptions:
 
 
 @contextmanager
-def profiled(job: JobRequest, options: ProfileOptions, say: Callable[[str], None]) -> Iterator[None]:
+def profiled(job: JobRequest, options: ProfileOptions, notify: Callable[[str], None]) -> Iterator[None]:
     """Record this process and the worker of a job if the options ask for it; report when the block ends.
 
     Parameters
@@ -68,7 +68,7 @@ def profiled(job: JobRequest, options: ProfileOptions, say: Callable[[str], None
     job : dict
         The worker's job; it gets the path of the worker's own trace.
     options : ProfileOptions
-    say : callable
+    notify : callable
         Called with the line about the time, and with why the trace could not be written.
     """
     if options == NO_PROFILE:
@@ -86,10 +86,10 @@ def profiled(job: JobRequest, options: ProfileOptions, say: Callable[[str], None
         finally:
             tracing.add(FRONT, "", recording.since, tracing.now())
             tracing.end()
-            _report(recording, part, options, say)
+            _report(recording, part, options, notify)
 
 
-def _report(recording: tracing.Recording, part: Path, options: ProfileOptions, say: Callable[[str], None]) -> None:
+def _report(recording: tracing.Recording, part: Path, options: ProfileOptions, notify: Callable[[str], None]) -> None:
     from clalign.formats.writers import whole_file
     from clalign.tracing.files import read_trace, spans_of, trace_of, write_trace
     from clalign.tracing.shares import sentence, shares
@@ -100,13 +100,13 @@ def _report(recording: tracing.Recording, part: Path, options: ProfileOptions, s
             with whole_file(options.path) as stream:
                 write_trace(document, stream)
     except ClalignError as error:
-        say(f"The trace was not written. {error.message} {error.hint}")
+        notify(f"The trace was not written. {error.message} {error.hint}")
         return
     left_out = document["otherData"]["spans_left_out"]
     if left_out:
-        say(f"The trace holds only the beginning of this long run: {left_out:,} more spans were not recorded.")
+        notify(f"The trace holds only the beginning of this long run: {left_out:,} more spans were not recorded.")
     if options.is_verbose:
-        say(f"Time: {sentence(shares(spans_of(document)))}")
+        notify(f"Time: {sentence(shares(spans_of(document)))}")
 
 
 @contextmanager

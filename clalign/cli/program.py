@@ -13,7 +13,7 @@ from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
 from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ShownError, UsageError
-from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, tell
+from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, write_stderr
 from clalign.cli.suggestions import command_meant
 from clalign.engines import COMMANDS
 from clalign.engines.engine import engine_with, engines
@@ -76,7 +76,7 @@ def run_words(words: list[str], worker_ahead: starting.WorkerAhead, command: str
     worker_ahead : WorkerAhead
         The worker that was started for a command of an engine.
     command : str
-        The command line as it is told of, if not this one.
+        The command line to report, if not this one.
     """
     unwinding = contextlib.nullcontext() if words[:1] in OWN_SIGNALS else endings_raised()
     try:
@@ -87,30 +87,32 @@ def run_words(words: list[str], worker_ahead: starting.WorkerAhead, command: str
             flush_stdout()
         return code
     except UsageError as error:
-        tell(f"{error.command}: {error.message}\nTry: {error.command} -h")
+        write_stderr(f"{error.command}: {error.message}\nTry: {error.command} -h")
         return error.exit_code
     except ClalignError as error:
-        tell("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line))
-        tell(getattr(error, "traceback", None) or "", end="")
+        write_stderr("\n".join(line for line in (f"clalign: {error.message}", error.hint) if line))
+        write_stderr(getattr(error, "traceback", None) or "", end="")
         return error.exit_code
     except ShownError as error:
         return error.exit_code
     except KeyboardInterrupt:
-        tell("clalign: Interrupted.")
+        write_stderr("clalign: Interrupted.")
         return ExitCode.INTERRUPTED
     except Ended as ending:
-        tell("clalign: Terminated.")
+        write_stderr("clalign: Terminated.")
         return ending.exit_code
     except BrokenPipeError:
         if drop_unread_stdout():
             return ExitCode.DONE  # a reader that closes its pipe has read enough
-        tell("clalign: An output could not be written because its reader has gone.\nChoose another place.")
+        write_stderr("clalign: An output could not be written because its reader has gone.\nChoose another place.")
         return ExitCode.CANNOT_WRITE
     except Exception as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-            tell("clalign: There is no space left for the output.\nFree some, or choose another place.")
+            write_stderr("clalign: There is no space left for the output.\nFree some, or choose another place.")
             return ExitCode.CANNOT_WRITE
-        tell(f"{traceback.format_exc()}clalign: This is a fault of clalign. Please report it with the text above.")
+        write_stderr(
+            f"{traceback.format_exc()}clalign: This is a fault of clalign. Please report it with the text above."
+        )
         return ExitCode.ENGINE
 
 

@@ -7,7 +7,7 @@ import time
 from typing import ClassVar, Protocol
 
 from clalign.cli.options import ProgressMode
-from clalign.cli.streams import tell
+from clalign.cli.streams import write_stderr
 from clalign.common.amounts import rate_text
 from clalign.jobs import Event
 from clalign.jobs.course import Course
@@ -25,7 +25,7 @@ class Progress(Protocol):
     def show(self, event: Event) -> None:
         """Show an event."""
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Show a sentence about the job."""
 
     def close(self) -> None:
@@ -46,11 +46,11 @@ class _Sentences:
     def show(self, event: Event) -> None:
         """Print a warning."""
         if event.kind == "warning":
-            self.say(event.value["text"])
+            self.message(event.value["text"])
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Print a sentence."""
-        tell(f"clalign: {text}")
+        write_stderr(f"clalign: {text}")
 
     def close(self) -> None:
         """Do nothing."""
@@ -72,9 +72,9 @@ class JsonLines:
 
     def show(self, event: Event) -> None:
         """Print the event."""
-        tell(event.to_json())
+        write_stderr(event.to_json())
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Print a sentence as a warning."""
         self.show(Event("warning", {"text": text}))
 
@@ -102,7 +102,7 @@ class PlainLines(_Sentences):
             self._draw(sentence(self._course))
 
     def _draw(self, words: str) -> None:
-        tell(words)
+        write_stderr(words)
 
 
 class Bar(PlainLines):
@@ -119,18 +119,18 @@ class Bar(PlainLines):
         filled = int(BAR_WIDTH * self._course.fraction)
         columns = shutil.get_terminal_size().columns - 1
         line = f"[{'=' * filled}{' ' * (BAR_WIDTH - filled)}] {words}"[:columns]
-        tell(f"{line:<{self._width}s}", end="", begin="\r")
+        write_stderr(f"{line:<{self._width}s}", end="", begin="\r")
         self._width = len(line)
 
-    def say(self, text: str) -> None:
+    def message(self, text: str) -> None:
         """Print a sentence on a line of its own."""
         self.close()
-        super().say(text)
+        super().message(text)
 
     def close(self) -> None:
         """Erase the bar."""
         if self._width:
-            tell(" " * self._width, end="\r", begin="\r")
+            write_stderr(" " * self._width, end="\r", begin="\r")
             self._width = 0
 
 

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from clalign.cli.parser import Commands, UsageError
-from clalign.cli.streams import show, tell
+from clalign.cli.streams import show, write_stderr
 from clalign.common.amounts import size_text
 from clalign.errors import NoSuchFile
 
@@ -67,7 +67,7 @@ def _list(arguments: argparse.Namespace) -> int:
             what = entry.problem or f"{entry.kind}, {entry.state}, {entry.n_hits} hits"
             show(f"{day}  {size_text(entry.n_bytes):>9}  {entry.name}  ({what})  {entry.path}")
     if not n_found:
-        tell(f"No runs found in {folder}. List runs elsewhere with --folder.")
+        write_stderr(f"No runs found in {folder}. List runs elsewhere with --folder.")
     return 0
 
 
@@ -94,7 +94,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     for line in comparison_lines(pairs):
         show(line)
     found = counts(pairs)
-    tell(f"{found['both']} hits in both, {found['first']} only in the first, {found['second']} only in the second.")
+    write_stderr(
+        f"{found['both']} hits in both, {found['first']} only in the first, {found['second']} only in the second."
+    )
     return 0
 
 
@@ -112,8 +114,8 @@ def _delete(arguments: argparse.Namespace) -> int:
     for path in paths:
         if arguments.yes:
             delete(path)
-            tell(f"Deleted {path}.")
+            write_stderr(f"Deleted {path}.")
         else:
             entry = look_at(path)
-            tell(f"{path} ({entry.name}, {size_text(entry.n_bytes)}) would be deleted; add --yes to delete it.")
+            write_stderr(f"{path} ({entry.name}, {size_text(entry.n_bytes)}) would be deleted; add --yes to delete it.")
     return 0

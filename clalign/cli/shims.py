@@ -14,7 +14,7 @@ from pathlib import Path
 import clalign
 from clalign.cli.parser import Commands
 from clalign.cli.starting import WorkerAhead
-from clalign.cli.streams import enough_read, flush_stdout, show, tell
+from clalign.cli.streams import enough_read, flush_stdout, show, write_stderr
 from clalign.errors import ExitCode, OutputError
 from clalign.formats.tables import HMMER_PROGRAMS, RULE, hmmer_lines
 
@@ -113,7 +113,7 @@ def run_as(words: list[str], worker_ahead: WorkerAhead) -> int:
 
     name, *given = words or [""]
     if name not in programs():
-        tell(f"clalign {AS}: {name or 'nothing'} is none of {', '.join(programs())}.")
+        write_stderr(f"clalign {AS}: {name or 'nothing'} is none of {', '.join(programs())}.")
         return ExitCode.USAGE
     if {"-h", "--help"} & set(given):
         parser = parser_of(name)

@@ -62,7 +62,7 @@ def show(text: str = "", end: str = "\n", flush: bool = False) -> None:
         print(escaped(text), end=end, flush=flush)
 
 
-def tell(text: str, end: str = "\n", begin: str = "") -> None:
+def write_stderr(text: str, end: str = "\n", begin: str = "") -> None:
     """Write to standard error, control characters as escapes; errors are ignored if nobody reads it any more."""
     try:
         print(f"{begin}{escaped(text)}", end=end, file=sys.stderr, flush=True)

@@ -48,7 +48,7 @@ def watch(
     """
     try:
         with (
-            profiled(job, profile, progress_display(mode).say),
+            profiled(job, profile, progress_display(mode).message),
             closing(EarlyOutputs(place.path, outputs)) as early_outputs,
         ):
             return _watched(job, place, outputs, mode, early_outputs, worker_ahead)
@@ -81,7 +81,7 @@ def _watched(
             raise ShownError(error.exit_code) from error
         except BaseException:
             if has_results(place.path):
-                display.say(continuation(place.path, outputs, place.device))
+                display.message(continuation(place.path, outputs, place.device))
             else:
                 place.discard()
             raise
@@ -89,7 +89,7 @@ def _watched(
             display.close()
         if last is None:
             advice = continuation(place.path, outputs, place.device)
-            display.say(f"Stopped at once. {advice}".strip())
+            display.message(f"Stopped at once. {advice}".strip())
             if not advice:
                 place.discard()
             return interruptions.exit_code
@@ -102,31 +102,31 @@ def _finish(
     """Write the outputs of a search that has ended well, or was stopped."""
     is_partial = last.kind == "cancelled"
     if is_partial and not has_results(place.path):
-        display.say("Stopped before anything was searched.")
+        display.message("Stopped before anything was searched.")
         place.discard()
         return stopped
     engine = engine_at(place.path)
     if is_partial and not engine.writes_partial_results:
-        display.say(f"Stopped. {continuation(place.path, outputs, place.device)}")
+        display.message(f"Stopped. {continuation(place.path, outputs, place.device)}")
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
             write_outputs(place.path, outputs, is_partial, display, early_outputs)
     except BaseException:
-        display.say(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
+        display.message(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
         raise
     early_outputs.close()
     if early_outputs.has_looked and place.scratch is None:
         seal(place.path)
     if is_partial:
-        display.say(
+        display.message(
             f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs, place.device)}"
         )
         return stopped
     if not isinstance(display, Silence):
         tell_remarks(place.path, display)
     if isinstance(display, PlainLines):
-        display.say(summary(last.value, engine.past_verb))
+        display.message(summary(last.value, engine.past_verb))
     place.clear()
     return ExitCode.DONE
 
@@ -151,7 +151,7 @@ def _follow(
         with tracing.span("the worker"):
             _load_ahead(job, outputs)
             for found in interruptions.events_of(
-                worker, lambda more: display.say(f"Stopping after this batch. {more}")
+                worker, lambda more: display.message(f"Stopping after this batch. {more}")
             ):
                 if found is not None:
                     last = with_inputs_named(found, job["run"])
@@ -227,7 +227,7 @@ def watch_job(
     interruptions, last = interruptions or Interruptions(), None
     with interruptions.counted(), WorkerProcess(job, worker_ahead) as worker:
         try:
-            for event in interruptions.events_of(worker, lambda more: display.say(f"Stopping. {more}")):
+            for event in interruptions.events_of(worker, lambda more: display.message(f"Stopping. {more}")):
                 if event is not None:
                     last = event = with_inputs_named(event, job["run"]) if "run" in job else event
                     display.show(event)
@@ -238,7 +238,7 @@ def watch_job(
     if last is not None and last.kind == "failed":
         raise ReportedError(last.value)
     if last is None or last.kind != "finished":
-        display.say(stopped)
+        display.message(stopped)
         raise ShownError(interruptions.exit_code)
     return last.value
 
@@ -253,7 +253,7 @@ def write_outputs(
     for one, path in outputs.files:
         if is_partial and not one.has_remarks:
             named = "Nothing was written to standard output" if path == "-" else f"{path} was not written"
-            display.say(f"{named}, because the search is not complete and this format cannot be marked as partial.")
+            display.message(f"{named}, because the search is not complete and this format cannot be marked as partial.")
             continue
         with enough_read():  # the other outputs are wanted all the same
             how = {**outputs.how, "significant": bool(one.aligns)}
@@ -284,7 +284,7 @@ def tell_remarks(path: Path, display: Progress) -> None:
     with open_run(path) as run:
         text = engine_at(path).remarks(run)
     if text:
-        display.say(text)
+        display.message(text)
 
 
 def summary(value: JobResult, past_verb: str = "Searched") -> str:

@@ -59,7 +59,7 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read a job from standard input, run it, and tell of it on standard output; go on with others if it stays."""
+    """Read a job from standard input, run it, and report on standard output; go on with others if it stays."""
     begin_loading()
     faulthandler.enable(all_threads=False)  # where it was when a driver crashes
     record_start()
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         events.close()
     sys.stderr.flush()
     forget_mark(os.getpid())
-    # Everything is told and stored. What drivers do when a process ends takes time, and some crash in it.
+    # Everything is reported and stored. What drivers do when a process ends takes time, and some crash in it.
     os._exit(code)
 
 
@@ -149,8 +149,8 @@ def perform(request: JobRequest, job: Job, began: int | None = None, devices: De
         job.send("cancelled", run=request.get("run"))
         return ExitCode.STOPPED
     except ClalignError as error:
-        told = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code), "traceback": None}
-        job.send("failed", **told, run_exists=isinstance(error, RunExists))
+        answer = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code), "traceback": None}
+        job.send("failed", **answer, run_exists=isinstance(error, RunExists))
         return int(error.exit_code)
     except BrokenPipeError:  # nobody listens any more
         return ExitCode.STOPPED
@@ -188,18 +188,18 @@ def _task(file: RunFile, spec: Spec, job: JobContext, devices: Devices, is_dry_r
     """Return a run to be computed, on one device or several."""
     from clalign.execution.job import Task
 
-    tell = partial(_tell_of_test, job)
-    pick, pick_several = partial(devices.pick, tell=tell), partial(devices.pick_several, tell=tell)
+    notify = partial(_report_test, job)
+    pick, pick_several = partial(devices.pick, notify=notify), partial(devices.pick_several, notify=notify)
     return Task(file, spec, pick, job, pick_devices=pick_several, open_session=devices.open, is_dry_run=is_dry_run)
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
-    """Return what picks the device for the user's words, and tells the job if that takes long."""
-    return partial(pick_device, tell=partial(_tell_of_test, job))
+    """Return what picks the device for the user's words, and notifies the job if that takes long."""
+    return partial(pick_device, notify=partial(_report_test, job))
 
 
-def _tell_of_test(job: JobContext, text: str) -> None:
-    """Tell of what takes long before anything is computed: a device that is tested for the first time."""
+def _report_test(job: JobContext, text: str) -> None:
+    """Report what takes long before anything is computed: a device that is tested for the first time."""
     job.warn(text)
     job.progress(TEST, 0, None, "")
 
@@ -291,7 +291,7 @@ def _devices(request: JobRequest, job: Job) -> JobResult:
 
 def _self_test(request: JobRequest, job: Job) -> JobResult:
     number = request["device"]
-    known = all_devices(tell=job.warn) if needs_drivers(number) else [REFERENCE]
+    known = all_devices(notify=job.warn) if needs_drivers(number) else [REFERENCE]
     device = next((d for d in known if d.id == number), None)
     if device is None:
         raise OptionError(f"There is no device {number}.", "See: clalign devices")
@@ -384,7 +384,7 @@ def _compare_searches(request: JobRequest, job: Job, devices: Devices) -> JobRes
     from clalign.formats.scratch import Scratch
     from clalign.labs.search_comparison import compare_searches
 
-    engine, known = _engine(request), all_devices(tell=job.warn)
+    engine, known = _engine(request), all_devices(notify=job.warn)
     chosen = [device for device in known if device.id in request["devices"]]
     spec = engine.spec.from_dict(request["spec"]).settled().to_dict()
 

@@ -109,7 +109,7 @@ class Opening(Generic[Opened]):
 
         threading.Thread(target=run, name="builds programs ahead", daemon=True).start()
 
-    def work(self, do: Callable[[Opened], Done], check: Check, tell: Callable[[str], None]) -> Done:
+    def work(self, do: Callable[[Opened], Done], check: Check, warn: Callable[[str], None]) -> Done:
         """Do work with the open session; if the device fails, repeat it with a new one, with a warning.
 
         Parameters
@@ -118,7 +118,7 @@ class Opening(Generic[Opened]):
             Continues with what is unfinished when it is called a second time.
         check : callable
             Called while it waits for the device and before a second try; it may raise `Cancelled`.
-        tell : callable
+        warn : callable
             Called with a warning.
 
         Raises
@@ -133,7 +133,7 @@ class Opening(Generic[Opened]):
             raise
         except DeviceError as error:
             check()  # the end of a job ends the process of a device, which then looks like a failure
-            tell(f"{error.message} The rest is tried once more on this device.")
+            warn(f"{error.message} The rest is tried once more on this device.")
         try:
             with self._open_it() as session:
                 return do(session)
@@ -164,7 +164,7 @@ def opening_of(
     pick: Callable[[], Device], context: JobContext, check: Check | None = None, open_it: OpenSession | None = None,
     builds: BuildReports | None = None,
 ) -> Opening[Session]:  # fmt: skip
-    """Return the opening of a device for a job, which is told when a compiler takes long, and asked whether to stop.
+    """Return the opening of a device for a job, which is notified when a compiler takes long, and can stop it.
 
     `builds` counts the programs of all devices of the job, if there are several.
     """

@@ -34,7 +34,7 @@ EVERY_DOMAIN = "all"
 
 
 def clans_of(run: RunFile, path: str, rule: str) -> tuple[Clans, str]:
-    """Return the clans that overlaps are judged by, and the file that tells them.
+    """Return the clans that overlaps are judged by, and the file that they are from.
 
     Parameters
     ----------
@@ -192,11 +192,11 @@ TABLE: tuple[Column, ...] = (
 
 
 def rule_of(source: Source) -> Clans:
-    """Return the clans that overlaps are judged by, and let the origin of what is written tell the rule."""
+    """Return the clans that overlaps are judged by, and add the rule to the origin of what is written."""
     rule = source.choice.overlaps
     clans, file = clans_of(source.run, source.choice.clans, rule)
-    told = effective_rule(rule, clans)
-    words = f"{told}: {RULES[told]}" + (f"; clans: {file}" if file and told == "clans" else "")
+    name = effective_rule(rule, clans)
+    words = f"{name}: {RULES[name]}" + (f"; clans: {file}" if file and name == "clans" else "")
     source.origin = replace(source.origin, overlaps=words)
     return clans
 
@@ -243,13 +243,13 @@ def write_gff3(source: Source, stream: TextIO) -> int:
 
 def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans) -> int:
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
-    count, longest, told = 0, longest_of_name(source.keys), set[str]()
+    count, longest, seen = 0, longest_of_name(source.keys), set[str]()
     for one in found:
-        if one.name not in told:  # GFF3 has one region for each name
+        if one.name not in seen:  # GFF3 has one region for each name
             end = longest.get(one.name, one.length)
             write_lines(stream, [f"##sequence-region {gff3_name(one.name)} 1 {end}"])
         if one.name in longest:
-            told.add(one.name)
+            seen.add(one.name)
         for domain in one.domains:
             count += 1
             line = gff3_line(
@@ -262,7 +262,7 @@ def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], c
 
 
 def write_gff3_genome(source: Source, stream: TextIO) -> int:
-    """Write the same as GFF3 in coordinates of a genome, where names or descriptions of sequences tell them."""
+    """Write the same as GFF3 in coordinates of a genome, where names or descriptions of sequences have them."""
     found, clans = _placed_on(source)
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
     count, left_out = 0, LeftOut()
@@ -313,7 +313,7 @@ def write_bed(source: Source, stream: TextIO) -> int:
 
 
 def write_bed_genome(source: Source, stream: TextIO) -> int:
-    """Write the same as BED with twelve columns in coordinates of a genome, where sequences tell them."""
+    """Write the same as BED with twelve columns in coordinates of a genome, where sequences have them."""
     found, _ = _placed_on(source)
     write_lines(stream, _comments(source))
     count, left_out = 0, LeftOut()
@@ -333,7 +333,7 @@ def write_bed_genome(source: Source, stream: TextIO) -> int:
 
 
 class LeftOut:
-    """Counts the sequences that do not tell where on a genome they lie, and the domains that BED cannot have there."""
+    """Counts the sequences without a place on a genome, and the domains that BED cannot have there."""
 
     def __init__(self) -> None:
         self.n_sequences = self.n_domains = self.n_without_blocks = 0
@@ -354,16 +354,16 @@ class LeftOut:
 
     def lines(self, source: Source) -> list[str]:
         """Return what is said of them, and warn."""
-        said = []
+        texts = []
         if self.n_sequences:
-            whose = "whose names and descriptions tell no place on a genome"
-            said.append(f"{_number(self.n_domains, 'domain')} of {_number(self.n_sequences, 'sequence')} {whose}")
+            whose = "whose names and descriptions give no place on a genome"
+            texts.append(f"{_number(self.n_domains, 'domain')} of {_number(self.n_sequences, 'sequence')} {whose}")
         if self.n_without_blocks:
             domains = _number(self.n_without_blocks, "domain")
-            said.append(f"{domains} on both strands or across the origin, for which BED has no blocks")
-        for words in said:
+            texts.append(f"{domains} on both strands or across the origin, for which BED has no blocks")
+        for words in texts:
             source.context.warn(f"Left out: {words}.")
-        return [f"# left out: {words}" for words in said]
+        return [f"# left out: {words}" for words in texts]
 
 
 def _number(n: int, what: str) -> str:

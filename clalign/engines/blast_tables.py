@@ -30,8 +30,8 @@ def write_outfmt7(source: Source, stream: TextIO) -> int:
     fields = f"# Fields: {', '.join(FIELDS.get(name, name) for name in names)}"
     for card, group in source.pair_groups(every=True):
         lines = [outfmt_line(row, names, source.species) for row in group]
-        said = f"{plain(card['name'])} {plain(card['description'] or '')}".strip()
-        head = [f"# clalign {origin.program} {origin.version}", f"# Query: {said}", f"# Database: {source.looked_in}"]
+        query = f"{plain(card['name'])} {plain(card['description'] or '')}".strip()
+        head = [f"# clalign {origin.program} {origin.version}", f"# Query: {query}", f"# Database: {source.looked_in}"]
         write_lines(stream, [*head, *[fields] * bool(lines), f"# {len(lines)} hits found", *lines])
         n_queries += 1
         count += len(lines)

@@ -102,7 +102,7 @@ ACCESSION = Column("accession", "Accession", "From the sequence file", sort="acc
 
 
 def species_column(rule: SpeciesRule) -> Column:
-    """Return the column of the species that a rule tells."""
+    """Return the column of the species that a rule finds."""
 
     def value(row: Any) -> str:
         if getattr(row, "is_scan", False):

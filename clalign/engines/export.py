@@ -48,7 +48,7 @@ def export(
     hits : sequence of int, optional
         Ids of the hits to write; all if None.
     context : JobContext, optional
-        Told how many hits are written; may stop it.
+        Receives the number of hits written; stops the writing.
     begun : Begun, optional
         What is written already.
     **how
@@ -88,7 +88,7 @@ def export(
                 source.begun = begun
             is_made_safe = one.separator == "\t" and choice.safe_cells
             count = one.writer(source, cast(TextIO, SafeCells(stream)) if is_made_safe else stream)
-        _tell_origin(source.origin, one, str(out_path), choice, context)
+        _warn_of_partial(source.origin, one, str(out_path), choice, context)
         return count
 
 
@@ -100,7 +100,7 @@ def _write_rounds(source: Source, one: Export, begin: str) -> int:
         check_output(path)
         with whole_file(path, one.is_exact) as stream:
             count += write(source, stream, number)
-        _tell_origin(source.origin, one, path, source.choice, source.context)
+        _warn_of_partial(source.origin, one, path, source.choice, source.context)
     return count
 
 
@@ -119,7 +119,7 @@ def take_of_run(run_path: str | Path, what: Literal["alignment", "posteriors"], 
     export(run_path, found, out_path)
 
 
-def _tell_origin(origin: Provenance, one: Export, path: str, choice: Choice, context: JobContext) -> None:
+def _warn_of_partial(origin: Provenance, one: Export, path: str, choice: Choice, context: JobContext) -> None:
     """Say of a file what it has no place for: where it comes from, in one beside it, and that it is partial."""
     if origin.partial and not one.has_remarks:
         named = "What is written" if path == "-" else path

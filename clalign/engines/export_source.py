@@ -230,7 +230,7 @@ class Source(ABC):
 
     @cached_property
     def species(self) -> SpeciesRule:
-        """What tells the species of sequences."""
+        """What finds the species of sequences."""
         return species_rule(self.choice.taxonomy, self.choice.taxonomy_column)
 
     @cached_property

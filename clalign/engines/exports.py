@@ -277,7 +277,7 @@ class Export(Struct, frozen=True):
         return f"{path}-{number}{self.ending}"
 
     def heeds(self, field: str, shape: Shape) -> bool:
-        """Tell whether a field of a shape makes a difference; clans do wherever overlaps are to be resolved."""
+        """Return whether a field of a shape makes a difference; clans do wherever overlaps are to be resolved."""
         if field == "provenance":
             return True
         if field == "safe_cells":
@@ -325,7 +325,7 @@ PLACES = {
     "gff3": ("--gff3", "all domains or alignments as GFF3, in coordinates of their sequences", "(GFF3)", ".gff3"),
     "gff3_genome": (
         "--genome-gff3",
-        "them as GFF3 in coordinates of a genome, where names or descriptions of the sequences tell them",
+        "them as GFF3 in coordinates of a genome, where names or descriptions of the sequences have them",
         "on the genome (GFF3)",
         "-genome.gff3",
     ),

@@ -256,7 +256,7 @@ def _check_rows(part: Part) -> None:
 
 
 def _messages(parts: Sequence[Part]) -> list[str]:
-    """Return the warnings that only some parts had; what all had is told again at the end."""
+    """Return the warnings that only some parts had; what all had is repeated at the end."""
     texts = [{text for _, kind, text in part.run.messages() if kind == "warning"} for part in parts]
     every = set.intersection(*texts)
     return sorted(set.union(*texts) - every)

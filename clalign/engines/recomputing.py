@@ -73,7 +73,7 @@ def recompute(
     job : Pieces
     session : Session
     context : JobContext
-        Told of the progress, with the seconds that are expected at first, and asked whether to stop.
+        Receives progress, first the seconds that are expected; stops the work.
     unit : str
         What `Pieces.work` counts.
     found : Findings

@@ -62,8 +62,8 @@ def write_html(source: Source, stream: TextIO) -> int:
     stream.write(f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n")
     seen = overview(list(source.cards), source.keys, source.context)
     n_hits = sum(line.n_hits for line in seen.lines)
-    said = f"clalign {source.origin.program} · {source.origin.date} · {source.origin.device}"
-    stream.write(f'<p class="muted">{escape(said)}</p>\n')
+    origin = f"clalign {source.origin.program} · {source.origin.date} · {source.origin.device}"
+    stream.write(f'<p class="muted">{escape(origin)}</p>\n')
     if source.origin.partial:
         stream.write('<p class="note">This run is not complete: its results are partial.</p>\n')
     stream.write(f"<h2>Methods</h2>\n<p>{escape(methods(source))}</p>\n")
@@ -222,7 +222,7 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         yield f'<p class="muted">The {len(shown)} of {len(lines):,} with most hits.</p>\n'
     columns = [column for column in QUERY_HEADS if source.calls_significant or column[0] != "Significant"]
     heads = [(engine.query.capitalize() if head == "Query" else head, right) for head, right, _ in columns]
-    yield from table_lines(heads, ([(told(line), right) for _, right, told in columns] for line in shown))
+    yield from table_lines(heads, ([(text_of(line), right) for _, right, text_of in columns] for line in shown))
 
 
 def _hits(source: Source, n_hits: int) -> Iterator[str]:

@@ -57,7 +57,7 @@ class Round(Protocol):
 
 
 MAX_LOST = 8
-"""Names of lost hits that are told."""
+"""Names of lost hits that are shown."""
 
 
 def done_words(cards: Sequence[Card], found: Mapping[int, QueryFound], is_complete: bool) -> str:

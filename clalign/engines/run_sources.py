@@ -30,7 +30,7 @@ def copies_beside(run: Path) -> list[Path]:
 
 
 def is_copy_of(run: Path, path: str) -> bool:
-    """Tell whether a file has the name of a copy that a run may keep of an input."""
+    """Return whether a file has the name of a copy that a run may keep of an input."""
     place, stem = os.path.realpath(path), os.path.join(os.path.realpath(run.parent), run.with_suffix("").name)
     return place.startswith(stem) and _KEPT.fullmatch(place[len(stem) :]) is not None
 

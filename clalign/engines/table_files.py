@@ -83,10 +83,12 @@ def write_parquet(source: Source, stream: TextIO, table: str) -> int:
     if binary is None:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")
     columns = source.columns(table)
-    said = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
+    metadata = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
     for key, value in (line.split(": ", 1) for line in source.origin.lines()):
-        said[key] = f"{said[key]}\n{value}" if key in said else value  # there is a checksum for each input
-    schema = arrow.schema([(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=said)
+        metadata[key] = f"{metadata[key]}\n{value}" if key in metadata else value  # there is a checksum for each input
+    schema = arrow.schema(
+        [(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=metadata
+    )
     rows, count = iter(source.table_rows(table)), 0
     with parquet.ParquetWriter(binary, schema) as writer:
         while some := list(islice(rows, ROWS_AT_ONCE)):

@@ -152,7 +152,7 @@ def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) 
 
 
 class ProgressReporter:
-    """Tells how much of what is computed again is done, and listens whether to stop.
+    """Reports how much of what is computed again is done, and raises if it is to stop.
 
     Parameters
     ----------

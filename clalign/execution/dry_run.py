@@ -72,7 +72,7 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
         that are not), ``seconds`` (None if not known), ``build_seconds``, ``memory_bytes`` of the host,
         ``disk_bytes``, and ``devices``: of each ``id``, ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs``
         and how many of them are ``new``;
-        ``are_workers`` tells whether they are those of a cluster, and the memory that of the worker.
+        ``are_workers`` is whether they are those of a cluster, and the memory that of the worker.
 
     Raises
     ------

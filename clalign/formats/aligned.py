@@ -334,7 +334,7 @@ class AlignedRows:
                 reason = f"the annotation {quoted(tag)} is of {len(text):,} of the {n_columns:,} columns."
                 raise self._reading.text.error(reason, "Correct it, or remove it.", self.column_lines.get(tag))
 
-    def hand_over(self, builder: BlockBuilder) -> Iterator[Block]:
+    def add_to(self, builder: BlockBuilder) -> Iterator[Block]:
         """Yield the rows to a builder, in the order in which the file first mentions them.
 
         Raises

@@ -45,7 +45,7 @@ def read_blocks(form: str, reading: Reading) -> Iterator[Block]:
     builder = BlockBuilder(reading)
     with ExitStack() as files:
         for rows in read_alignments(form, reading, files):
-            yield from rows.hand_over(builder)
+            yield from rows.add_to(builder)
     yield from builder.rest()
 
 

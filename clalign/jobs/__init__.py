@@ -119,16 +119,16 @@ class WarningContext(QuietContext):
 
     Parameters
     ----------
-    say : callable
+    notify : callable
         Called with each warning.
     """
 
-    def __init__(self, say: Callable[[str], object]) -> None:
-        self._say = say
+    def __init__(self, notify: Callable[[str], object]) -> None:
+        self._notify = notify
 
     def warn(self, text: str) -> None:
         """Pass the warning on."""
-        self._say(text)
+        self._notify(text)
 
 
 class Job:

@@ -28,7 +28,7 @@ TRUSTED_SHARE, MAX_TRUSTED_SECONDS = 0.05, 2.0
 """What is expected counts like a measurement over this share of it, at most like one of this time (s)."""
 
 MEASURED_SECONDS = 2.0
-"""Time of work on cells before what is left of them is told (s), unless other things take longer."""
+"""Time of work on cells before what is left of them is shown (s), unless other things take longer."""
 
 MAX_SLOWNESS = 4.0
 """Most by which what is measured changes the expected time of other stages."""
@@ -37,10 +37,10 @@ CALM_SECONDS = 3.0
 """Time in which the time left follows what it is expected to be (s)."""
 
 BELIEVED_SHARE, BELIEVED_SECONDS = 0.05, 2.0
-"""The time left is told from this part of the bar on, and after this time (s)."""
+"""The time left is shown from this part of the bar on, and after this time (s)."""
 
 STEPS = ((60.0, 1.0), (600.0, 10.0), (math.inf, 60.0))
-"""The time left is told in such steps, if it is below a limit (s)."""
+"""The time left is rounded to such steps, if it is below a limit (s)."""
 
 AHEAD = 0.25
 """Part of what is left over which the bar goes on without an event at most."""
@@ -107,7 +107,7 @@ class Course:
         self._follow(passed)
 
     def wait(self, now: float) -> None:
-        """Let time pass without an event (s): the bar goes on as expected, but not far beyond what was told."""
+        """Let time pass without an event (s): the bar goes on as expected, but not far beyond what was reported."""
         if self._now is None or self._expected_total is None or not self._work_seconds:
             return
         passed = max(0.0, now - self._now)
@@ -159,7 +159,7 @@ class Course:
         self.done, self.total, self.unit = done, total, str(value.get("unit") or "")
 
     def _measure(self, units: float, passed: float) -> None:
-        """Measure the rate, from the first results on: until then more and more is at work, and nothing is told of."""
+        """Measure the rate, from the first results on: until then more and more is at work, and nothing is reported."""
         if not self._first_units:
             self._waited += passed
             self._first_units = units
@@ -207,7 +207,7 @@ class Course:
         if not rate:
             return None
         left = (self.total - self.done) / rate
-        at_work = max(0.0, self._waited - self._first_units / rate)  # of this nothing is told of yet
+        at_work = max(0.0, self._waited - self._first_units / rate)  # of this nothing is reported yet
         return max(left - at_work, left / 4)
 
     def _left_of_later(self) -> float:

@@ -30,7 +30,7 @@ REACH = 3.0
 
 
 def shown_rows(document: Document) -> list[Row]:
-    """Return the rows of devices with ``name``, which tells them apart, and ``whole_seconds`` of what did a sample."""
+    """Return the rows of devices with a distinct ``name``, and ``whole_seconds`` of what did a sample."""
     rows = document["devices"]
     total = (document.get("job") or {}).get("n_residues")
     return [_shown(row, name, total) for row, name in zip(rows, row_names(rows), strict=True)]

@@ -170,7 +170,7 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
         The scores of each are compared with those of the first, and a sample with the reference.
     spec : BenchSpec
     context : JobContext
-        Told of each device's row (``partial``: ``device``), and asked whether to stop.
+        Receives each device's row (``partial``: ``device``); stops the work.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def compare_devices(devices: list[Device], spec: BenchSpec, context: JobContext)
 
 
 class _Meter(Struct):
-    """Tells how far a comparison is, in cells, and what is measured."""
+    """Reports the progress of a comparison, in cells, and what is measured."""
 
     context: JobContext
     total: float
@@ -213,14 +213,14 @@ class _Meter(Struct):
         self.add(0.0)
 
     def add(self, cells: float) -> None:
-        """Tell that more is done; here the comparison can be stopped."""
+        """Report that more is done; here the comparison can be stopped."""
         self.done += cells
         done = min(self.done, self.total)
         self.context.progress("bench", done, self.total, "cells", device=self.device, now=self.words)
         self.context.check()
 
     def now(self, words: str) -> None:
-        """Tell what is measured."""
+        """Report what is measured."""
         self.words = words
         self.add(0.0)
 

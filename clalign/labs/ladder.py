@@ -310,7 +310,7 @@ def climb(
     context: JobContext,
     n_more: int = 0,
 ) -> None:
-    """Fill in a row for each rung; each is told as a ``partial`` event as soon as it is done.
+    """Fill in a row for each rung; each is sent as a ``partial`` event as soon as it is done.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""
 
 UNKNOWN: Json = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
-"""What a driver may tell of a kernel."""
+"""What a driver may report of a kernel."""
 
 NOT_MEASURED: Json = {
     **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
@@ -160,15 +160,15 @@ class Bench:
         if source not in self.session.launched or not self.reports:
             return result, UNKNOWN, copies
         entry, defines, group = self.session.launched[source]
-        told = self.session.build_report(source, entry, defines)
-        local = told["local_bytes"]
+        report = self.session.build_report(source, entry, defines)
+        local = report["local_bytes"]
         known = {
-            "registers": told["registers"],
-            "spill_bytes": told["spill_bytes"],
+            "registers": report["registers"],
+            "spill_bytes": report["spill_bytes"],
             "local_bytes": local,
-            # CPU drivers tell a number that has nothing to do with the kernel.
-            "private_bytes": told["private_bytes"] if self.device.kind != "cpu" else None,
-            "occupancy": occupancy(self.device.compute_capability, group, told["registers"], local or 0),
+            # CPU drivers report a number that has nothing to do with the kernel.
+            "private_bytes": report["private_bytes"] if self.device.kind != "cpu" else None,
+            "occupancy": occupancy(self.device.compute_capability, group, report["registers"], local or 0),
         }
         return result, known, copies
 

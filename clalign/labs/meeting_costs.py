@@ -8,7 +8,7 @@ A meeting of N groups takes, after the source of ILBS and ULFS:
     ULFS     4 (m - 1) tw + (2 m - 3) ts         for m levels; LFS is that of two
 
 and a round of the program itself, whose work is shared, w / N. All methods are fitted together: neither tc nor ts could
-be told from the other in one of them alone.
+be distinguished from the other in one of them alone.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class Work(Protocol):
     """What a program works on, with its right result."""
 
     def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
-        """Return its rounds, ready to begin, and what tells of the groups that took part whether they did right."""
+        """Return its rounds, ready to begin, and a function that checks the groups that took part."""
 
 
 class Program(Struct, frozen=True):

@@ -124,7 +124,7 @@ def step_names(levels: int) -> list[str]:
     """Return the source's names of the steps of a group that watches on all levels; empty where the top has none.
 
     Upwards it writes that it has come, sees that those have come whom it watches, and the barrier within the group
-    follows; downwards it sees that it may go, and tells those whom it watches.
+    follows; downwards it sees that it may go, and releases those whom it watches.
     """
     last = levels - 1
     names = [f"tSI{last}"]

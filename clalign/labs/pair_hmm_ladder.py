@@ -225,7 +225,7 @@ def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
     runs = bench.repeat(lambda: bench.session.run(stage, *of_pairs))
     seconds, kernels = (_of_pair(laps, n) for laps in watch.medians())
     if kernels["total"] <= 0:
-        return not_run("The driver told no time of the kernels.")
+        return not_run("The driver gave no time of the kernels.")
     cells = ladder.spec.x * ladder.spec.y / 1e9
     return {
         "status": "done",
@@ -258,11 +258,11 @@ def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, contex
     core, row = (_row(rung, device_for(rung, device), ladder) for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
     known = [f"{sweep}_seconds" for sweep in SWEEPS]
     both = core["equal"] and row["equal"]
-    told = next((one for one in (core, row) if one["status"] == "done" and not one["equal"]), row)
+    shown = next((one for one in (core, row) if one["status"] == "done" and not one["equal"]), row)
     there = (PUBLISHED["sequential"], PUBLISHED["states"]) if size == (X, Y) else None
     return {
         "name": f"{size[0]:,} x {size[1]:,}",
-        **{key: told[key] for key in ("status", "reason", "equal")},
+        **{key: shown[key] for key in ("status", "reason", "equal")},
         **{key: row[key] for key in ("gcups", *known)},
         "speedup": core["total_seconds"] / row["total_seconds"] if both else None,
         "speedups": [core[key] / row[key] for key in known] if both else None,

@@ -58,7 +58,7 @@ class PairHmmRung(RungOfPairs, frozen=True):
         return f"This shape is made for {kind.upper()}s." if kind not in ("", device.kind) else None
 
     def stage(self, device: Device, lap: Lap) -> PairHmmLadderBase:
-        """Return the stage, with a work-group that the device allows; `lap` is told of its parts."""
+        """Return the stage, with a work-group that the device allows; `lap` is called after each of its parts."""
         if self.choices is not None:
             return PairHmmLadderStage(self.choices.within(device), lap)
         return SequentialStage(lap) if self.on_one_core else AllPairsStage(self.name, lap)

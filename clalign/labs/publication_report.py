@@ -81,13 +81,13 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
         pictures = {name: f"![{name}]({name})" for name in _charts(laboratory, document)}
         drawn = _drawn(laboratory, document, pictures)
         yield from pictures.values()
-        told: set[str] = set()
+        seen: set[str] = set()
         for row in document["rows"]:
             yield f"\n### {row['name']}: {row['text']}\n"
             yield drawn.get(row["name"], "")
             if row["status"] == DONE:
                 yield markdown(*_table_of(row))
-            yield from (f"\n{text}" for text in _remarks(row, told))
+            yield from (f"\n{text}" for text in _remarks(row, seen))
 
 
 def _drawn(laboratory: PublicationLab, document: Document, pictures: dict[str, str]) -> dict[str, str]:
@@ -96,14 +96,14 @@ def _drawn(laboratory: PublicationLab, document: Document, pictures: dict[str, s
     return {name: pictures.pop(f"{laboratory.source.key}-{drawing}.svg") for drawing, name in first.items()}
 
 
-def _remarks(row: Row, told: set[str]) -> Iterator[str]:
-    """Yield what must be known of an item; what several share is told with the first of them."""
+def _remarks(row: Row, seen: set[str]) -> Iterator[str]:
+    """Yield what must be known of an item; what several share stands with the first of them."""
     if row["status"] != DONE:
         yield row["reason"]
     elif not row["equal"]:
         yield "**Other results than expected: please report this.**"
-    if row["about"] and row["about"] not in told:
-        told.add(row["about"])
+    if row["about"] and row["about"] not in seen:
+        seen.add(row["about"])
         yield f"Here: {row['about']}"
     if row["machine"] and row["status"] == DONE:
         yield f"There: {row['machine']}."
@@ -121,12 +121,12 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
         pictures = _charts(laboratory, document)
         drawn = _drawn(laboratory, document, pictures)
         yield f"<p>{escape(laboratory.source.about)}</p>{''.join(pictures.values())}"
-        told: set[str] = set()
+        seen: set[str] = set()
         for row in document["rows"]:
             yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>{drawn.get(row['name'], '')}"
             if row["status"] == DONE:
                 yield from _table(row)
-            yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row, told))
+            yield from (f'<p class="muted">{escape(text.strip("*"))}</p>' for text in _remarks(row, seen))
     yield "</body></html>\n"
 
 

@@ -53,10 +53,10 @@ def published_row(name: str) -> dict[str, float | None] | None:
         seconds, basic = COMBINED_SECONDS[name], COMBINED_SECONDS["basic"]
     else:
         return None
-    told = OF_THE_COMPILER.get(name, {})
+    known = OF_THE_COMPILER.get(name, {})
     return {
         "seconds": seconds,
         "speedup": round(basic / seconds, 2),
-        "registers": int(told["registers"]) if told else None,
-        "occupancy": told.get("occupancy"),
+        "registers": int(known["registers"]) if known else None,
+        "occupancy": known.get("occupancy"),
     }

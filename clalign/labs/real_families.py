@@ -76,8 +76,10 @@ def families_found(asked: Asked, context: JobContext) -> Found:
             tables["rates"][family] = {name: cells / seconds / 1e9 for name, seconds in times.items() if seconds}
     sizes = {"sequences": len(lengths), "shortest": lengths.min(), "mean": lengths.mean(), "longest": lengths.max()}
     tables["database"] = {name: {"number": float(size)} for name, size in sizes.items()}
-    told = f"{PROGRAM} beside" if peer else f"{PROGRAM} is not installed"
-    return Found(tables, f"{device.name}, {len(models)} families in {len(lengths):,} sequences; {told}.", tuple(wrong))
+    peer_words = f"{PROGRAM} beside" if peer else f"{PROGRAM} is not installed"
+    return Found(
+        tables, f"{device.name}, {len(models)} families in {len(lengths):,} sequences; {peer_words}.", tuple(wrong)
+    )
 
 
 def _models(asked: Asked, folder: Path) -> dict[str, str]:

@@ -194,7 +194,7 @@ def _crowded_groups(asked: Asked, context: JobContext) -> Found:
 
 
 def _device(asked: Asked, context: JobContext) -> Found:
-    """Return what OpenCL tells of the device."""
+    """Return what OpenCL reports of the device."""
     del context
     from clalign.compute.opencl.device_facts import device_facts
 
@@ -282,7 +282,7 @@ REPETITIONS: dict[str, Repetition] = {
     "pair-memory": Repetition("what a pair allocates", pair_memory_found, 4),
     "meetings": Repetition("the device's clock in each group", meeting_times, 2),
     "tree": Repetition("the rule of the tree", formulas.tree_found),
-    "device": Repetition("what OpenCL tells of the device", _device),
+    "device": Repetition("what OpenCL reports of the device", _device),
     "example": Repetition("the reference", formulas.example_found),
     "memory": Repetition("formulas", formulas.memory_found),
     "memory-of-pairs": Repetition("formulas", formulas.memory_of_pairs_found),

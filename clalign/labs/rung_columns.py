@@ -73,8 +73,10 @@ PUBLISHED_SPEEDUP = TextColumn(
 GCUPS = TextColumn("GCUPS", "10⁹ cells a second", number("gcups"), True, 64)
 KERNEL = TextColumn("Kernel", "Time of the kernels alone, median of several runs", seconds("kernel_seconds"), True, 76)
 COPIES = TextColumn("Copies", "Time of the copies to and from the device", seconds("copy_seconds"), True, 78)
-REGISTERS = TextColumn("Registers", "Of a work-item, where the driver tells", number("registers", "d"), True, 76)
-LOCAL_MEMORY = TextColumn("Local memory", "Of a work-group, where the driver tells", memory("local_bytes"), True, 100)
+REGISTERS = TextColumn("Registers", "Of a work-item, where the driver reports it", number("registers", "d"), True, 76)
+LOCAL_MEMORY = TextColumn(
+    "Local memory", "Of a work-group, where the driver reports it", memory("local_bytes"), True, 100
+)
 OCCUPANCY = TextColumn("Occupancy", "Share of the device's threads that can be busy", percent("occupancy"), True, 84)
 OF_RUNGS_OF_PAIRS = (
     REGISTERS,

@@ -27,7 +27,7 @@ from clalign.values.devices import Device, distinct_names
 from clalign.values.documents import JobResult
 from clalign.values.text_columns import Row, TextColumn
 
-TELL_SECONDS = 0.25
+REPORT_SECONDS = 0.25
 """Time between two tellings of a device that computes (s)."""
 
 WAITS = "waits"
@@ -40,7 +40,7 @@ Hits = Counter[tuple[str, str, str, str]]
 
 
 class _Watch:
-    """Tells how far the search of a device is, as a row of the comparison, and of the whole comparison.
+    """Reports the progress of the search of a device, as a row of the comparison, and of the whole comparison.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class _Watch:
         self._context, self._row, self._place = context, row, place
         self._course = Course()
         self._began = self._last = time.monotonic()
-        self._told = 0.0
+        self._reported_at = 0.0
         self.build_seconds = 0.0
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
@@ -65,8 +65,8 @@ class _Watch:
             self.build_seconds += now - self._last
         self._last = now
         course.take({"stage": stage, "done": done, "total": total, "unit": unit, **facts}, now)
-        if now - self._told >= TELL_SECONDS:
-            self._told = now
+        if now - self._reported_at >= REPORT_SECONDS:
+            self._reported_at = now
             known = {"status": course.words, "share": course.fraction, "gcups": course.rate / 1e9 or None,
                      "seconds": now - self._began, "build_seconds": self.build_seconds}  # fmt: skip
             self._context.partial(device={**self._row, **known})
@@ -100,7 +100,7 @@ def compare_searches(
     folder : Path
         For the runs, which nobody needs afterwards.
     context : JobContext
-        Told of each device's row (``partial``: ``device``), and asked whether to stop.
+        Receives each device's row (``partial``: ``device``); stops the work.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
         return differs(f"The alignments of {n_differing:,} of {len(batch):,} pairs differ.")
     times = bench.times(stage, batch, SCORING)
     if times.kernel <= 0:
-        return not_run("The driver told no time of the kernels.")
+        return not_run("The driver gave no time of the kernels.")
     return {
         "status": "done",
         "reason": None,

@@ -117,7 +117,7 @@ def usual_groups(device: Device) -> str:
 
 
 def run_synchronization(spec: SynchronizationSpec, context: JobContext) -> Row:
-    """Measure, and return the document; each number of groups is told as a ``partial`` event.
+    """Measure, and return the document; each number of groups is sent as a ``partial`` event.
 
     Raises
     ------

@@ -196,7 +196,7 @@ def _measured(
             return differs(f"The scores of {n_differing:,} of {len(expected):,} sequences differ.")
         times = bench.times(stage, batch, job.model, runs)
         if times.kernel <= 0:
-            return not_run("The driver told no time of the kernels.")
+            return not_run("The driver gave no time of the kernels.")
         return {
             "status": "done",
             "reason": None,
@@ -389,7 +389,7 @@ LADDER = Ladder(
                        lambda r: number("seconds", ".2f")(of_rungs.published(r)), True, 96, in_text=False),
             of_rungs.REGISTERS,
             of_rungs.LOCAL_MEMORY,
-            TextColumn("Private memory", "Of a work-item, where the driver tells", memory("private_bytes"), True, 108),
+            TextColumn("Private memory", "Of a work-item, if known", memory("private_bytes"), True, 108),
             of_rungs.OCCUPANCY,
             of_rungs.COPIES,
         ), of_rungs.speedup_chart("basic rung", PUBLISHED_DEVICE)),

@@ -72,7 +72,7 @@ def _near(diagonals: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
 
 
 def _overlapping(first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], less: int) -> npt.NDArray[np.bool_]:
-    """Return which ranges overlap by the share `OVERLAP` of the shorter one; integers tell it exactly."""
+    """Return which ranges overlap by the share `OVERLAP` of the shorter one; integers do it exactly."""
     overlap = np.minimum.outer(last, last)
     overlap -= np.maximum.outer(first, first)
     overlap -= np.int32(less)

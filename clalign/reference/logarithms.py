@@ -99,7 +99,7 @@ def aligned_by_logarithms(
     codes: npt.NDArray[np.uint8], start: int, length: int, profile: LocalProfile,
     check: Callable[[], None] = lambda: None,
 ) -> Rescored | None:  # fmt: skip
-    """Return score and alignment of residues (uint8[Ld]), of which nothing is told about their composition.
+    """Return score and alignment of residues (uint8[Ld]), whose composition is unknown.
 
     Parameters are those of `clalign.reference.envelope.rescore`. None if no residue can be in the model.
     """

@@ -36,7 +36,7 @@ PAIRED, DELETED, DELETION_OPENS, INSERTION_OPENS, BEGINS = (1 << bit for bit in 
 """Flags of a cell: whether two residues, or a residue of the target alone, gave its score; whether a gap of
 either kind that ends in it began there; whether a local alignment begins after it."""
 
-Tell = Callable[[int], None]
+ReportCells = Callable[[int], None]
 """Called with the number of cells computed since the last call; it may raise to end a long computation."""
 
 
@@ -48,10 +48,12 @@ class Row(NamedTuple):
 
 
 def nobody(cells: int) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
-def alignment_by_rows(query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Tell = nobody) -> PairAlignment:
+def alignment_by_rows(
+    query: PairwiseQuery, target: npt.NDArray[np.uint8], report: ReportCells = nobody
+) -> PairAlignment:
     """Return what `clalign.reference.smith_waterman_trace.pair_alignment` returns.
 
     Parameters
@@ -59,10 +61,10 @@ def alignment_by_rows(query: PairwiseQuery, target: npt.NDArray[np.uint8], tell:
     query : PairwiseQuery
     target : uint8[n]
         Letter codes.
-    tell : callable
-        Told of `cells_by_rows` cells in all at most.
+    report : callable
+        Called with the cells that are done, `cells_by_rows` in all at most.
     """
-    return _Pair(query, target, tell).alignment()
+    return _Pair(query, target, report).alignment()
 
 
 def cells_by_rows(m: int, n: int) -> int:
@@ -73,8 +75,8 @@ def cells_by_rows(m: int, n: int) -> int:
 class _Pair:
     """Two sequences with what every row needs."""
 
-    def __init__(self, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Tell) -> None:
-        self.query, self.target, self.scoring, self._tell = query, target, query.scoring, tell
+    def __init__(self, query: PairwiseQuery, target: npt.NDArray[np.uint8], report: ReportCells) -> None:
+        self.query, self.target, self.scoring, self._report = query, target, query.scoring, report
         self.m, self.n = query.length, len(target)
         self._scores = query.scoring.matrix.scores.astype(np.int64)
         self._slope = query.scoring.gaps.next * np.arange(self.n + 1, dtype=np.int64)
@@ -214,5 +216,5 @@ class _Pair:
     def _count(self, cells: int) -> None:
         self._untold += cells
         if self._untold >= CELLS_BETWEEN_WORDS:
-            self._tell(self._untold)
+            self._report(self._untold)
             self._untold = 0

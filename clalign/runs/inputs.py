@@ -34,7 +34,7 @@ Files in memory do, in ``/dev/shm``; devices themselves are no plain files.
 """
 
 LOCATE = "--locate PATH on the command line, Locate file… in the window"
-"""How a person tells where a file of a run lies now."""
+"""How a person says where a file of a run lies now."""
 
 Spec = TypeVar("Spec")
 
@@ -66,7 +66,7 @@ def check_regular(path: str) -> None:
         raise InputError(
             path,
             "this run was made with that file, which is not there any more.",
-            f"Put it back there, or tell where it lies now: {LOCATE}.",
+            f"Put it back there, or say where it lies now: {LOCATE}.",
         ) from None
     if not stat.S_ISREG(mode) or str(Path(path).absolute()).startswith(DEVICES):
         raise InputError(path, "this run names it as its input, but it is no file.", "Do not trust this run.")
@@ -112,7 +112,7 @@ def input_of(run: Facts, role: str, context: JobContext | None = None) -> str:
     role : str
         ``profiles``, ``queries`` or ``targets``.
     context : JobContext, optional
-        Told of the progress of computing a checksum.
+        Receives the progress of computing a checksum.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def input_of(run: Facts, role: str, context: JobContext | None = None) -> str:
         raise InputError(
             path,
             f"the {'profiles' if role == 'profiles' else 'sequences'} have changed since this run began.",
-            f"Put the old file back, tell where it lies ({LOCATE}), or start a new search.",
+            f"Put the old file back, say where it lies ({LOCATE}), or start a new search.",
         )
     return path
 

@@ -26,7 +26,7 @@ def _lock_file(path: Path) -> Path:
 
 
 def is_owned(path: Path) -> bool:
-    """Tell whether a worker of this user is writing a run now."""
+    """Return whether a worker of this user is writing a run now."""
     file = _lock_file(path)
     if not file.exists():
         return False

@@ -108,7 +108,7 @@ class HitQuery(Struct, frozen=True):
     among : PickedHits or None
         Only some of these.
     species : SpeciesRule
-        What tells species, which are sorted and filtered by.
+        What finds species, by which rows are sorted and filtered.
     """
 
     path: Path
@@ -336,7 +336,7 @@ BEST = 24
 
 
 def found_by_query(path: Path) -> dict[int, QueryFound]:
-    """Return what each query has found so far, by its number; an index tells all of it, however many hits there are."""
+    """Return what each query has found so far, by its number; an index has all of it, however many hits there are."""
     best = f"FROM hits WHERE query = counted.query ORDER BY {ORDER} LIMIT"
     question = (
         f"SELECT query, n, (SELECT evalue {best} 1) AS best_evalue,"

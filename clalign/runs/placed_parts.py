@@ -56,7 +56,7 @@ def parts_by_target(
     needs_path : bool
         Only parts that have a path.
     check : callable
-        Told now and then how many hits were read; may raise.
+        Called now and then with the number of hits read; may raise.
 
     Raises
     ------

@@ -45,7 +45,7 @@ class HitKey(NamedTuple):
 
 
 def is_significant(hit: Hit, least: float | None = None) -> bool:
-    """Tell whether a hit is significant: the search called it so; or it has the `least` score, where a user set one."""
+    """Return whether a hit is significant: by the search, or as it has the `least` score, where a user set one."""
     return hit.is_significant if least is None else hit.score >= least
 
 
@@ -53,7 +53,7 @@ def significant_sql(least: float | None = None, number: int | None = None) -> tu
     """Return the condition of `is_significant` in SQL, and its values.
 
     Among the hits of one query, whose `number` is given, those that are significant are the best, so that an index
-    tells how many they are.
+    counts them.
     """
     if least is not None:
         return "score >= ?", [least]

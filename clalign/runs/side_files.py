@@ -48,7 +48,7 @@ def side_files(run: Path) -> Iterator[tuple[Path, tuple[bytes, ...]]]:
 
 
 def _is_of_sqlite(path: Path, beginnings: tuple[bytes, ...]) -> bool:
-    """Tell whether SQLite made a file: it is empty or zero before it is in use."""
+    """Return whether SQLite made a file: it is empty or zero before it is in use."""
     status = path.lstat()
     if not stat.S_ISREG(status.st_mode):
         return False
@@ -135,7 +135,7 @@ def check_output(path: str | Path, run: str | None = None) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """Tell whether a file is a database; SQLite is asked, which keeps the locks of other connections to it."""
+    """Return whether a file is a database; SQLite is asked, which keeps the locks of other connections to it."""
     try:
         if not path.is_file() or path.stat().st_size == 0:  # SQLite takes an empty file for an empty database
             return False

@@ -226,13 +226,13 @@ def _mapped_rows(path: str, hmm: Hmm, context: JobContext) -> list[PlacedRow]:
 
 def _fragment(path: str, name: str, kinds: Bytes, node_of: Places) -> Fragment:
     """Return where a row has missing data, given what each of its columns holds."""
-    told = np.flatnonzero((kinds != _GAP) | (node_of > 0))
-    known = told[kinds[told] != _MISSING]
-    if not len(known) or len(known) == len(told):
+    filled = np.flatnonzero((kinds != _GAP) | (node_of > 0))
+    known = filled[kinds[filled] != _MISSING]
+    if not len(known) or len(known) == len(filled):
         return Fragment()
     first, last = int(known[0]), int(known[-1])
     if (kinds[first:last] == _MISSING).any():
         raise InputError(path, f"the row {quoted(name)} has missing data (~) between residues.", "Write - for gaps.")
     nodes = np.cumsum(node_of)
-    before = int(nodes[first]) if told[0] < first else 0
-    return Fragment(before, kinds[first] == _GAP, int(nodes[last]) if told[-1] > last else None)
+    before = int(nodes[first]) if filled[0] < first else 0
+    return Fragment(before, kinds[first] == _GAP, int(nodes[last]) if filled[-1] > last else None)

@@ -99,7 +99,7 @@ def build_profiles(
 
 
 def _facts(hmm: Hmm, rows: RowAlignment) -> JobResult:
-    """Return what is told of a profile that was built of an alignment."""
+    """Return the facts shown of a profile that was built of an alignment."""
     assert isinstance(hmm.settings, Hmmer3Settings)
     return {
         "name": hmm.name,
@@ -144,7 +144,7 @@ def _form(source: Source, name: str, context: JobContext) -> str:
 
 
 class _Given:
-    """The alignments of a file; those that tell its alphabet are not read a second time."""
+    """The alignments of a file; those from which its alphabet was guessed are not read a second time."""
 
     def __init__(self, path: str, spec: BuildSpec, context: JobContext) -> None:
         self._path, self._spec, self._context = path, spec, context

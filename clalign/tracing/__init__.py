@@ -206,7 +206,7 @@ def add(
 def process_began() -> int:
     """Return when this process was started, by the host's clock (ns), to a hundredth of a second.
 
-    Where the system does not tell, it is the time at which this module was loaded.
+    Where the system does not provide it, it is the time at which this module was loaded.
     """
     try:
         with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:

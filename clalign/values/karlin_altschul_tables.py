@@ -19,7 +19,7 @@ UNGAPPED_LAMBDA = {
     "BLOSUM90": 0.334565470, "PAM30": 0.340025332, "PAM70": 0.334502604, "PAM250": 0.225152683,
 }  # fmt: skip
 """Lambda of each matrix without gaps, computed from the scores that BLAST has; its tables print four digits of it. It
-tells a matrix from others of the same name: the BLOSUM80 of the tables counts in half bits, while the file of that
+is different for others of the same name: the BLOSUM80 of the tables counts in half bits, while the file of that
 name at the NCBI, and in most programs, counts in thirds of a bit."""
 
 USUAL_GAPS = {

@@ -1,8 +1,8 @@
 /* Meetings of the work-groups of a launch: a barrier across groups that run at the same time.
 
-     __local int told[2];
+     __local int flags[2];
      meeting_t meeting;
-     if (!groups_gather(&meeting, facts, words, told))
+     if (!groups_gather(&meeting, facts, words, flags))
          return;
      for (...) {
          ... work of group `meeting.group` of `meeting.n` (not those of get_group_id and get_num_groups) ...
@@ -57,7 +57,7 @@ enum { GAVE_UP = 0, BALLOT = WORD_LINE, MAIN_COUNTER = 2 * WORD_LINE, MEETING_WO
 
 typedef struct {
     volatile __global int *words;
-    __local int *told;
+    __local int *flags;
     int group, n; /* number of this group, and how many there are */
     int goal;     /* meetings so far */
     int sets, patience;
@@ -101,7 +101,7 @@ void await_word(const meeting_t *meeting, volatile __global int *word, int goal)
     for (int look = 1; word_now(word) - goal < 0; look++)
         if (look > meeting->patience || (look % LOOK_EVERY == 0 && word_now(gave_up))) {
             atomic_cmpxchg(gave_up, 0, meeting->goal);
-            atomic_xchg(meeting->told + (meeting->goal & 1), 0);
+            atomic_xchg(meeting->flags + (meeting->goal & 1), 0);
             return;
         }
 }
@@ -109,7 +109,7 @@ void await_word(const meeting_t *meeting, volatile __global int *word, int goal)
 /* Whether nobody of this group has given up. */
 int is_well(const meeting_t *meeting)
 {
-    return atomic_or(meeting->told + (meeting->goal & 1), 0);
+    return atomic_or(meeting->flags + (meeting->goal & 1), 0);
 }
 
 #if BARRIER_METHOD == 1
@@ -223,7 +223,7 @@ int groups_meet(meeting_t *meeting)
     meeting->goal++;
     fence_groups();
     if (get_local_id(0) == 0)
-        atomic_xchg(meeting->told + (meeting->goal & 1), 1);
+        atomic_xchg(meeting->flags + (meeting->goal & 1), 1);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     exchange_words(meeting);
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -253,10 +253,10 @@ int enter_poll(__global const int *facts, volatile __global int *words, int *n)
 }
 
 /* Begin; return 0 if this group takes no part and is to leave. */
-int groups_gather(meeting_t *meeting, __global const int *facts, volatile __global int *words, __local int *told)
+int groups_gather(meeting_t *meeting, __global const int *facts, volatile __global int *words, __local int *flags)
 {
     meeting->words = words;
-    meeting->told = told;
+    meeting->flags = flags;
     meeting->goal = 0;
     meeting->patience = facts[FACT_PATIENCE];
     meeting->group = get_group_id(0);
@@ -264,12 +264,12 @@ int groups_gather(meeting_t *meeting, __global const int *facts, volatile __glob
     if (facts[FACT_POLL] != NO_POLL) {
         if (get_local_id(0) == 0) {
             int n = 0;
-            told[0] = enter_poll(facts, words, &n);
-            told[1] = n;
+            flags[0] = enter_poll(facts, words, &n);
+            flags[1] = n;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        meeting->group = told[0];
-        meeting->n = told[1];
+        meeting->group = flags[0];
+        meeting->n = flags[1];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     meeting->sets = min(facts[FACT_SETS], meeting->n);

@@ -1,5 +1,5 @@
 /* Groups of which each needs only what the one before it has done: they do not meet (common/group_barriers.h), but one
-   tells in a word how far it is, and the next one follows it.
+   writes to a word how far it is, and the next one follows it.
 
    What one group writes and another reads is to be declared GROUPS_SHARE. */
 
@@ -9,7 +9,7 @@
 #define COMPUTE_CAPABILITY 0
 #endif
 
-/* Between what is written and the word that tells of it, and between a word and what is read then. */
+/* Between what is written and the word that marks it, and between a word and what is read then. */
 void fence_followers(void)
 {
 #if LANE_BACKEND == 1 && COMPUTE_CAPABILITY >= 70
@@ -19,21 +19,21 @@ void fence_followers(void)
 #endif
 }
 
-/* Tell in the word `own` that `done` is done, if this work-item `tells`: the one that has written it. Then wait until
+/* Write to the word `own` that `done` is done, if this work-item `writes`: the one that has computed it. Then wait until
    the word `other` has come up to `goal`, unless that is 0. The first work-item has `seen` of the other word; it looks
    again without waiting for what it will see the next time. All of a group call it and get the same: 0 if the group
    is to leave. */
-int group_follows(meeting_t *meeting, volatile __global int *own, int done, int tells, volatile __global int *other,
+int group_follows(meeting_t *meeting, volatile __global int *own, int done, int writes, volatile __global int *other,
                   int goal, int *seen)
 {
     fence_followers(); /* before the own word, and after the other one, which was seen earlier */
-    if (tells)
+    if (writes)
         set_word(own, done);
     if (!other)
         return 1;
     meeting->goal++;
     if (get_local_id(0) == 0) {
-        atomic_xchg(meeting->told + (meeting->goal & 1), 1);
+        atomic_xchg(meeting->flags + (meeting->goal & 1), 1);
         if (*seen - goal < 0) {
             await_word(meeting, other, goal);
             fence_followers();

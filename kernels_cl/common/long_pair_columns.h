@@ -164,7 +164,7 @@ CALL int take_columns(const crew_t *team, lane_rows_t *s, const part_t *g, const
 {
     __global const uchar *letters = g->target + r->column;
     const int n = r->n, last = n + LANES - 1, stride = g->plan[COLUMN_STRIDE];
-    const int columns = FOLLOWING ? g->plan[BLOCK_COLUMNS] : last; /* until a strip tells how far it is */
+    const int columns = FOLLOWING ? g->plan[BLOCK_COLUMNS] : last; /* until a strip signals its progress */
     flow_t f = {(numbers)(0), (numbers)(0), (numbers)(0)};
     ahead_t now, next;
     numbers scores[ROWS];

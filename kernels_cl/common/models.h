@@ -7,7 +7,7 @@
 
 typedef struct {
     uint number;      /* in the group */
-    int parts;        /* vectors in a row, or strips, where the kernel is told */
+    int parts;        /* vectors in a row, or strips, where the kernel gets it */
     uint offset;      /* where its room in a buffer that all share begins */
     uint tables[3];   /* where its tables begin: bytes from the begin of all tables */
     uint numbers[5];  /* what else the kernel wants to know */

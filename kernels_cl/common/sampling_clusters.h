@@ -40,7 +40,7 @@ CALL int8 linked_to(__global const int *columns, int most, int one, int eight)
          & ((begins <= FARTHEST_DIAGONAL) | (ends <= FARTHEST_DIAGONAL));
 }
 
-/* Tell the kinds of n segments apart, and write the kind of each where its cluster will be; returns how many there
+/* Distinguish the kinds of n segments, and write the kind of each where its cluster will be; returns how many there
    are. */
 CALL int find_kinds(__global int *columns, int most, int n)
 {

@@ -55,9 +55,9 @@ def test_folders(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         b"<seq-name>b</seq-name><seq-data>ACDE</seq-data></macsim>"
     ))  # fmt: skip
     assert main(["accuracy", "--json", "tests", "references"]) == 0
-    told = capsys.readouterr()
-    assert told.err.startswith("clalign: 1 of 3 ")
-    found = json.loads(told.out)
+    messages = capsys.readouterr()
+    assert messages.err.startswith("clalign: 1 of 3 ")
+    found = json.loads(messages.out)
     assert (found["schema"], found["columns"]) == (1, "all")
     assert [one["reference"] for one in found["alignments"]] == [
         str(Path("references") / name) for name in ("one.xml.gz", "two.fa")

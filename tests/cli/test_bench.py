@@ -52,6 +52,6 @@ def test_different_scores_have_their_exit_code(kept: Path, tmp_path: Path) -> No
     assert bench("--import", str(path)) == ExitCode.DIFFERENT
 
 
-def test_another_job_is_told_before_measuring(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_job_is_reported_before_measuring(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bench("--device", "reference", "--nodes", "99", "--import", str(kept)) == ExitCode.INPUT
     assert "15" in capsys.readouterr().err

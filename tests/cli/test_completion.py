@@ -130,9 +130,9 @@ def test_what_the_scripts_ask_for_is_not_offered(complete: Complete, capsys: pyt
 
 def test_devices_are_listed_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "devices"]) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert told == device_words()
-    assert len(told) == len(set(told))
+    messages = capsys.readouterr().out.splitlines()
+    assert messages == device_words()
+    assert len(messages) == len(set(messages))
 
 
 def test_without_the_package_that_writes_scripts_it_says_so(

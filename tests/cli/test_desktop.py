@@ -77,9 +77,9 @@ def test_a_file_of_the_user_in_a_place_of_ours_stays(
     own.write_text("mine")
     for action in ("install", "remove"):
         assert main(["desktop", action]) == 0
-        told = capsys.readouterr()
-        assert str(own) in told.err
-        assert str(own) not in told.out
+        messages = capsys.readouterr()
+        assert str(own) in messages.err
+        assert str(own) not in messages.out
         assert own.read_text() == "mine"
     assert files_below(tmp_path / "icons") == [place.removeprefix("icons/")] * place.startswith("icons/")
 
@@ -184,7 +184,7 @@ def test_mime_database_takes_the_types(tmp_path: Path, mime_tool: str):
     assert "clalign" not in (tmp_path / "mime" / "globs").read_text()
 
 
-def test_unwritable_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_unwritable_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(sys, "platform", "linux")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
@@ -192,7 +192,7 @@ def test_unwritable_folder_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert str(tmp_path / "file") in capsys.readouterr().err
 
 
-def test_macos_is_told_where_file_types_come_from(monkeypatch: pytest.MonkeyPatch, capsys):
+def test_macos_is_reported_where_file_types_come_from(monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(sys, "platform", "darwin")
     assert main(["desktop", "install"]) == 1
     assert "bundle" in capsys.readouterr().err

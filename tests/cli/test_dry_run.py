@@ -41,8 +41,8 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def finished(told: str) -> dict[str, Any]:
-    event = json.loads(told.splitlines()[-1])
+def finished(messages: str) -> dict[str, Any]:
+    event = json.loads(messages.splitlines()[-1])
     assert event["kind"] == "finished"
     return dict(event["value"])
 
@@ -57,14 +57,14 @@ def test_it_tells_what_would_be_done_and_leaves_nothing(
     given = ["-o", str(files[0]), "--run", str(files[1]), "--profile-run", str(files[2])]
     words = [name, "--dry-run", "--device", "reference", *given, *map(str, inputs)]
     assert main(words) == ExitCode.DONE
-    told = capsys.readouterr().out
-    assert f"queries:   {queries}\n" in told
-    assert f"targets:   3 sequences of {N:,} residues\n" in told
-    assert f"cells:     {n_cells:.3g}\n" in told or not n_cells
-    assert "(reference)" in told
-    assert "time:      " in told
-    assert "memory:    about " in told
-    assert all(str(path) in told and not path.exists() for path in files)
+    messages = capsys.readouterr().out
+    assert f"queries:   {queries}\n" in messages
+    assert f"targets:   3 sequences of {N:,} residues\n" in messages
+    assert f"cells:     {n_cells:.3g}\n" in messages or not n_cells
+    assert "(reference)" in messages
+    assert "time:      " in messages
+    assert "memory:    about " in messages
+    assert all(str(path) in messages and not path.exists() for path in files)
     assert not list(scratch.iterdir())
 
 
@@ -112,14 +112,14 @@ def test_it_ends_as_the_checks_of_the_run_do(
     monkeypatch.chdir(tmp_path)
     name, *rest = words.split()
     device = [] if {"--device", "--cluster"} & set(rest) else ["--device", "reference"]
-    said = []
+    printed = []
     for more in ([], ["--dry-run"]):
         assert main([name, *more, *device, *rest]) == code
-        told = capsys.readouterr().err.splitlines()
-        said.append(
-            [line for line in told if not line.startswith("clalign: Testing ")]
+        messages = capsys.readouterr().err.splitlines()
+        printed.append(
+            [line for line in messages if not line.startswith("clalign: Testing ")]
         )  # who comes first tests devices
-    assert said[0] == said[1]
+    assert printed[0] == printed[1]
     assert not list(scratch.iterdir())
 
 
@@ -128,13 +128,13 @@ def test_workers_on_this_machine_need_dask_as_well(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    said = []
+    printed = []
     for more in ([], ["--dry-run"]):
         words = [*more, "--device", "reference", "--cluster", "local:2", str(PROFILE), str(PROTEINS)]
         assert main(["hmmsearch", *words]) == ExitCode.INPUT
-        said.append(capsys.readouterr().err)
-    assert "Dask" in said[0]
-    assert said[0] == said[1]
+        printed.append(capsys.readouterr().err)
+    assert "Dask" in printed[0]
+    assert printed[0] == printed[1]
 
 
 @pytest.mark.usefixtures("worker_here")

@@ -30,8 +30,8 @@ def test_a_level_of_the_log_that_is_none_is_refused(
 ) -> None:
     monkeypatch.setenv("CLALIGN_LOG", level)
     assert main(["cache"]) == ExitCode.INPUT
-    told = capsys.readouterr().err
-    assert all(word in told for word in ("CLALIGN_LOG", f'"{level}"', "DEBUG"))
+    messages = capsys.readouterr().err
+    assert all(word in messages for word in ("CLALIGN_LOG", f'"{level}"', "DEBUG"))
 
 
 @pytest.mark.parametrize("limit", ["-1", "-1e9", "much", "nan", "inf", " "])
@@ -41,10 +41,10 @@ def test_a_limit_of_the_cache_that_is_none_is_refused_by_every_command(
 ) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_LIMIT", limit)
     assert main([command, *(["list"] if command == "runs" else [])]) == ExitCode.INPUT
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert "CLALIGN_CACHE_LIMIT" in told.err
-    assert f'"{limit}"' in told.err
+    messages = capsys.readouterr()
+    assert messages.out == ""
+    assert "CLALIGN_CACHE_LIMIT" in messages.err
+    assert f'"{limit}"' in messages.err
 
 
 @pytest.mark.parametrize(("level", "number"), [("", 30), ("info", 20), ("DEBUG", 10), ("loud", 30)])
@@ -63,7 +63,7 @@ def test_a_worker_takes_an_empty_level(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
 @pytest.mark.parametrize("n", [5, 8, 16, MIN_OPEN_FILES - 1])
-def test_too_few_open_files_are_told(n: int) -> None:
+def test_too_few_open_files_are_reported(n: int) -> None:
     done = limited(f"-n {n}", "devices")
     assert done.returncode == ExitCode.INPUT
     assert str(n) in done.stderr

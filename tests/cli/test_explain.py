@@ -77,7 +77,7 @@ def test_what_has_the_name_of_another_is_not_taken_without_a_word(
     assert GLOBINS in capsys.readouterr().err
 
 
-def test_unknown_sequences_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_sequences_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "-q", "--device", "reference", GLOBINS, BUILT, "nobody"]) == ExitCode.UNREADABLE
     assert '"nobody"' in capsys.readouterr().err
     assert main(["explain", "-q", GLOBINS, "/no/such/file", "x"]) == ExitCode.UNREADABLE

@@ -219,7 +219,7 @@ def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="No space left"):
         write_half(tmp_path / "x", OSError(28, "No space left on device"))
     assert list(tmp_path.iterdir()) == []
@@ -408,10 +408,10 @@ def test_gff3_and_bed_have_a_line_for_each_domain(small_run: Path) -> None:
     assert bed == ["seq1\t0\t4\tmotif\t12\t.", "seq1\t4\t9\tmotif\t9\t.", "seq2\t1\t3\tmotif\t0\t."]
 
 
-def test_places_on_a_genome_are_told_or_left_out(small_run: Path) -> None:
+def test_places_on_a_genome_are_reported_or_left_out(small_run: Path) -> None:
     with open_run(small_run, writable=True) as run, run.connection:
-        said = "# 100 # 129 # -1 # ID=1_7"  # nine residues and a stop codon
-        run.connection.execute("UPDATE targets SET name = 'contig_1_7', description = ? WHERE name = 'seq1'", (said,))
+        shown = "# 100 # 129 # -1 # ID=1_7"  # nine residues and a stop codon
+        run.connection.execute("UPDATE targets SET name = 'contig_1_7', description = ? WHERE name = 'seq1'", (shown,))
     lines = written(small_run, "bed_genome").splitlines()
     assert [line.split("\t")[:6] for line in lines if not line.startswith("#")] == [
         ["contig_1", "117", "129", "motif", "12", "-"], ["contig_1", "102", "117", "motif", "9", "-"],

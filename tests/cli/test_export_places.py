@@ -39,10 +39,10 @@ def test_scores_without_statistics_are_not_called_bits(mode: str, scale: str, tm
     assert sw(*pairs, "--mode", mode, "-o", str(tmp_path / "o"), *flags, str(fasta), str(fasta)) == 0
     (row,) = csv.DictReader(made["--tsv"].read_text().splitlines(), delimiter="\t")
     score = row["bits"] or row["score"]
-    said = attributes(made["--gff3"])[0]
-    assert {"bits": "bits", "raw": "raw_score"}[scale] in said
-    assert said.get("bits", said.get("raw_score")) == score
-    assert ("bits" in said) == (scale == "bits")
+    shown = attributes(made["--gff3"])[0]
+    assert {"bits": "bits", "raw": "raw_score"}[scale] in shown
+    assert shown.get("bits", shown.get("raw_score")) == score
+    assert ("bits" in shown) == (scale == "bits")
     (query,) = csv.DictReader(made["--query-table"].read_text().splitlines()[:2], delimiter="\t")
     assert (query["best_score"], query["score_unit"]) == (score, scale)
     assert f"# scores: {scale}\n" in made["--hit-matrix"].read_text()
@@ -58,11 +58,11 @@ def test_each_line_of_a_domain_over_introns_names_its_part_of_the_family(tmp_pat
     for strand, location in exons.items():
         targets.write_text(f">lcl|NC_1.1_prot_1 [location={location}]\n{text}\n")
         assert sw("-o", str(tmp_path / "o"), "--genome-gff3", str(made), str(query), str(targets)) == 0
-        said = [(line[3], line[4], line[8].split("Target=q ")[1].split(";")[0]) for line in records(made)]
+        shown = [(line[3], line[4], line[8].split("Target=q ")[1].split(";")[0]) for line in records(made)]
         expected = {("101", "130", "1 10"), ("201", "232", "11 19"), ("301", "364", "19 40")}
         if strand:
             expected = {("301", "330", "1 10"), ("201", "232", "11 19"), ("101", "164", "19 40")}
-        assert set(said) == expected
+        assert set(shown) == expected
         assert len({line[8].split(";")[0] for line in records(made)}) == 1, "they are of one match"
 
 
@@ -75,8 +75,8 @@ def test_each_part_of_a_gene_on_both_strands_has_its_own_in_gff3_and_none_in_bed
     assert sw("-o", str(tmp_path / "o"), "--genome-gff3", str(gff3), "--genome-bed", str(bed), str(query), str(targets)
               ) == 0  # fmt: skip
     lines = zip(records(gff3), attributes(gff3), strict=True)
-    said = [(*line[3:5], line[6], values["Target"]) for line, values in lines]
-    assert said == [
+    shown = [(*line[3:5], line[6], values["Target"]) for line, values in lines]
+    assert shown == [
         ("101", "160", "-", "q 1 20"), ("301", "360", "+", "q 21 40"), ("941", "1000", "+", "q 1 20"),
         ("1", "60", "+", "q 21 40"), ("1", "60", "+", "q 1 20"), ("60", "119", "+", "q 21 40"),
     ]  # fmt: skip
@@ -120,9 +120,9 @@ def test_names_in_sam_are_what_it_allows_and_each_of_one_sequence(
     targets.write_text("".join(f">{name}\n{text[place:]}\n" for place, name in enumerate(names)))
     assert main(["sw", "--device", "reference", "-o", str(tmp_path / "o"), "--sam", str(made), str(query), str(targets)]
                 ) == 0  # fmt: skip
-    told = capsys.readouterr().err
-    assert re.search(r"targets .*\b2 .*\bt\b", told)
-    assert re.search(r"queries .*\b1 ", told)
+    messages = capsys.readouterr().err
+    assert re.search(r"targets .*\b2 .*\bt\b", messages)
+    assert re.search(r"queries .*\b1 ", messages)
     head = [line.split("\t") for line in made.read_text().splitlines() if line.startswith("@SQ")]
     assert [line[1] for line in head] == ["SN:t", "SN:%C3%A4", "SN:t_2", "SN:%C3%B6", "SN:%2Ax", "SN:t_2_2"]
     assert [line[2] for line in head] == [f"LN:{len(text) - place}" for place in range(6)]

@@ -227,7 +227,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_wrong_in_an_alignment_is_told_with_its_line(tmp_path: Path, case: str) -> None:
+def test_what_is_wrong_in_an_alignment_is_reported_with_its_line(tmp_path: Path, case: str) -> None:
     text, line, words = WRONG[case]
     (tmp_path / "x").write_text(text)
     spec = BuildSpec(
@@ -242,12 +242,12 @@ def test_what_is_wrong_in_an_alignment_is_told_with_its_line(tmp_path: Path, cas
 
 def test_notes_may_be_blank_or_in_latin_1(tmp_path: Path) -> None:
     text = stockholm(PROTEINS, "#=GF ID family", "#=GF DE prot\xe9ine", "#=GF AU \xe9").encode("latin-1")
-    for data, said in ((text, "prot\xe9ine"), (text.replace(b"prot\xe9ine", b"  "), "")):
+    for data, printed in ((text, "prot\xe9ine"), (text.replace(b"prot\xe9ine", b"  "), "")):
         (tmp_path / "x").write_bytes(data)
         build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), QUICK, REFERENCE, QuietContext())
         (hmm,) = load_profiles(str(tmp_path / "x.hmm"))
-        assert (hmm.name, hmm.description) == ("family", said)
-        assert ("DESC" in (tmp_path / "x.hmm").read_text("utf-8")) == bool(said)
+        assert (hmm.name, hmm.description) == ("family", printed)
+        assert ("DESC" in (tmp_path / "x.hmm").read_text("utf-8")) == bool(printed)
 
 
 def test_names_are_one_word(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
         assert main(["picture", str(run), "--kind", kind, "-o", str(numbers)]) == 0
         assert tuple(numbers.read_text().splitlines()[0].split("\t")[:3]) == words
     assert exported("--target", "rrm_ls", "--afa", "-")
-    for words, told in (
+    for words, messages in (
         (("--query", "rrm_ls"), 'query "rrm_ls"'),
         (("--query", "rrm_ls"), "--target"),
         (("--query", ""), 'query ""'),
@@ -208,7 +208,7 @@ def test_a_query_of_a_scan_is_a_sequence_in_every_export(
         (("--afa", "-"), "globins_ls, rrm_ls"),
     ):
         assert main(["export", str(run), *words]) == ExitCode.INPUT
-        assert told in capsys.readouterr().err
+        assert messages in capsys.readouterr().err
     assert main(["export", str(run), "--afa", "-"]) == ExitCode.INPUT
     assert "`clalign export --target NAME RUN`" in capsys.readouterr().err
     picture = ["picture", str(run), "-o", str(tmp_path / "p.svg")]

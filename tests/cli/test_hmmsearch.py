@@ -77,14 +77,14 @@ def test_several_profiles_have_a_section_each(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("command", ["hmmsearch", "hmmscan"])
-def test_sequences_of_one_name_are_told_of_once(
+def test_sequences_of_one_name_are_reported_once(
     command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     odd = tmp_path / "odd.fa"
     odd.write_text(">t1\nMKVLAARTEWYG\n>t2\nMKVLA\n>t1\nMKVLAATEW\n>t2\nMKV\n")
     assert main([command, "--progress", "none", "--device", "reference", PROFILE, str(odd)]) == 0
-    told, slow = capsys.readouterr().err.splitlines()
-    assert re.match(rf'clalign: {re.escape(str(odd))}, line 5: .*\b2\b.*"t1"', told)
+    messages, slow = capsys.readouterr().err.splitlines()
+    assert re.match(rf'clalign: {re.escape(str(odd))}, line 5: .*\b2\b.*"t1"', messages)
     assert slow == f"clalign: {SLOW_TEXT}"
 
 

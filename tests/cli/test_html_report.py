@@ -55,9 +55,9 @@ def test_the_best_hits_of_each_query_are_listed_and_how_many_there_are(many: Pat
 
 
 def test_commands_for_more_hits_can_be_typed(many: Path, tmp_path: Path) -> None:
-    told = re.findall(r": (clalign export .*? RUN)\b", report(many))
-    assert len(told) == 2
-    for number, command in enumerate(told):
+    messages = re.findall(r": (clalign export .*? RUN)\b", report(many))
+    assert len(messages) == 2
+    for number, command in enumerate(messages):
         made = tmp_path / f"made{number}"
         words = command.replace(" F ", f" {made} ").replace(" N ", " 0 ").replace(" RUN", f" {many}").split()
         assert main(words[1:]) == 0
@@ -92,7 +92,7 @@ def methods(*words: str, command: str, tmp_path: Path, query: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "messages"),
     [
         ("", "Reported were targets with E <= 10, of each query at most the best 500."),
         ("-E 0.5 -T 40 --top 7", "with E <= 0.5 and score &gt;= 40, of each query at most the best 7."),
@@ -100,13 +100,13 @@ def methods(*words: str, command: str, tmp_path: Path, query: str) -> str:
         ("--composition scale", "adjusted to"),
     ],
 )
-def test_methods_of_sw_name_every_limit(words: str, told: str, tmp_path: Path) -> None:
+def test_methods_of_sw_name_every_limit(words: str, messages: str, tmp_path: Path) -> None:
     found = methods(*words.split(), command="sw", tmp_path=tmp_path, query="three_proteins.fasta")
-    assert found.replace("&gt;", ">").count(told.replace("&gt;", ">")) == 1
+    assert found.replace("&gt;", ">").count(messages.replace("&gt;", ">")) == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "messages"),
     [
         ("", "(P-values of at most 0.02, 0.001 and 1e-05)"),
         ("", "with an E-value of at most 10, of their domains those with a conditional E-value of at most 10;"),
@@ -120,5 +120,5 @@ def test_methods_of_sw_name_every_limit(words: str, told: str, tmp_path: Path) -
         ("--max", "without filters."),
     ],
 )  # fmt: skip
-def test_methods_of_profiles_name_every_limit(words: str, told: str, tmp_path: Path) -> None:
-    assert told in methods(*words.split(), command="hmmsearch", tmp_path=tmp_path, query="globins4.hmm")
+def test_methods_of_profiles_name_every_limit(words: str, messages: str, tmp_path: Path) -> None:
+    assert messages in methods(*words.split(), command="hmmsearch", tmp_path=tmp_path, query="globins4.hmm")

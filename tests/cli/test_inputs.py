@@ -164,7 +164,7 @@ def test_a_copy_does_not_replace_what_is_there(
     assert (tmp_path / "r.stdin").read_text() == "mine"
 
 
-def test_a_disk_that_gets_full_is_told_and_not_filled(
+def test_a_disk_that_gets_full_is_reported_and_not_filled(
     pipe: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     usage = namedtuple("usage", "total used free")
@@ -186,7 +186,7 @@ def test_what_never_ends_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert capsys.readouterr().err.startswith("clalign: /dev/zero: ")
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     for name in (str(tmp_path / "nothing"), "x" * 5000):
         with pytest.raises(InputError) as refused:
             input_path(name)

@@ -70,9 +70,9 @@ def resume(run: Path, folder: Path) -> int:
     return main(["resume", "-q", "--device", "auto", *outputs(folder), str(run)])
 
 
-def advised(told: str) -> list[str]:
+def advised(messages: str) -> list[str]:
     """Return the words of the command that goes on, as it was told with the progress."""
-    (found,) = re.findall(r'Continue with: clalign ([^"\n(]*)', told)
+    (found,) = re.findall(r'Continue with: clalign ([^"\n(]*)', messages)
     return shlex.split(found)
 
 
@@ -110,11 +110,11 @@ def test_a_lost_worker_without_run_names_its_file(
     )  # fmt: skip
     wait_for_batches(process, 2)
     worker_of(process).kill()
-    out, told = process.communicate()
+    out, messages = process.communicate()
     assert process.returncode == ExitCode.STOPPED
     assert out == ""
     (run,) = tmp_path.glob("clalign-*/search.clalign")
-    assert advised(told) == ["resume", str(run)]
+    assert advised(messages) == ["resume", str(run)]
     assert main(["resume", "-q", "--sam", "-", str(run)]) == ExitCode.INPUT, "that is for pairwise runs"
     away = many.rename(many.with_suffix(".away"))
     assert main(["resume", "-q", str(run)]) == ExitCode.UNREADABLE
@@ -144,15 +144,15 @@ def test_one_signal_writes_partial_results(
     )  # fmt: skip
     wait_for_batches(process, 2)
     process.send_signal(number)
-    _, told = process.communicate()
+    _, messages = process.communicate()
     assert process.returncode == code
-    assert advised(told)[-1] == str(run)
+    assert advised(messages)[-1] == str(run)
     texts = contents(tmp_path)
     assert all(text.endswith("# partial: yes\n") for text in texts.values())
     assert texts["hits.tsv"].count("\n") < undisturbed["hits.tsv"].count("\n")
     assert not sequences.exists()
     assert not table.exists(), "its readers would take a remark for a row"
-    assert main([*advised(told), "-q", "--device", "auto"]) == 0
+    assert main([*advised(messages), "-q", "--device", "auto"]) == 0
     assert contents(tmp_path) == undisturbed
     assert sequences.read_text().startswith(">")
     assert "partial" not in table.read_text()
@@ -173,9 +173,9 @@ def test_a_second_signal_stops_at_once(many: Path, undisturbed: dict[str, str], 
     assert process.stderr
     assert any("Ctrl-C" in line for line in process.stderr)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate()
+    _, messages = process.communicate()
     assert process.returncode == ExitCode.INTERRUPTED
-    assert told
+    assert messages
     assert not worker.is_running()
     assert not (tmp_path / "hits.txt").exists()
     assert resume(run, tmp_path) == 0
@@ -211,7 +211,7 @@ def test_a_lost_worker_tells_its_last_words() -> None:
             list(worker.events())
 
 
-def test_an_interruption_at_the_very_start_is_told(
+def test_an_interruption_at_the_very_start_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(command: list[str]) -> NoReturn:
@@ -222,7 +222,7 @@ def test_an_interruption_at_the_very_start_is_told(
     assert capsys.readouterr().err.startswith("clalign: ")
 
 
-def test_a_system_that_starts_no_process_is_told(
+def test_a_system_that_starts_no_process_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     n_tried = 0
@@ -237,9 +237,9 @@ def test_a_system_that_starts_no_process_is_told(
     capsys.readouterr()
     assert main(["hmmsearch", PROFILE, str(GOLDEN / "sequences" / "kat.fa")]) == ExitCode.ENGINE
     assert n_tried == 1 + 1 + 1, "ahead, and when it was needed"
-    told = capsys.readouterr().err
-    assert told.startswith("clalign: ")
-    assert "Traceback" not in told
+    messages = capsys.readouterr().err
+    assert messages.startswith("clalign: ")
+    assert "Traceback" not in messages
 
 
 HANGING = """
@@ -391,8 +391,8 @@ def test_a_run_that_somebody_else_makes_at_the_same_time_stays_his(
     monkeypatch.setattr(engine_command, "check_run", lambda path: Path(path).write_text("his"))
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(sequences.read_bytes())))
     assert main(["hmmsearch", "-q", "--run", str(run), PROFILE, "-"]) == ExitCode.CANNOT_WRITE
-    told = capsys.readouterr().err
-    assert told.endswith(f"clalign resume {run}\n")
+    messages = capsys.readouterr().err
+    assert messages.endswith(f"clalign resume {run}\n")
     assert [path.name for path in tmp_path.iterdir()] == [run.name], "no copy of standard input is left"
     assert run.read_text() == "his"
 

@@ -147,9 +147,9 @@ class Workshop:
     def _make(self, name: str) -> None:
         self.lay_out(name)
         process = self.start("", *self.words(name))
-        _, told = process.communicate()
-        assert process.returncode == 0, told
-        self.n_lines[name] = told.count("\n")
+        _, messages = process.communicate()
+        assert process.returncode == 0, messages
+        self.n_lines[name] = messages.count("\n")
         self.made[name] = self.outputs(name)
         assert set(self.made[name]) == set(CASES[name].outputs)
 

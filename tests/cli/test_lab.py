@@ -63,7 +63,7 @@ def test_a_difference_has_its_exit_code(
 
 
 @pytest.mark.parametrize(
-    ("lab", "small", "kept", "rung", "told"),
+    ("lab", "small", "kept", "rung", "messages"),
     [
         (PAIRS, ("--pairs", "9", "--length", "50"), {"pairs": 9, "length": 50}, "global", "9 pairs of 50 x 50"),
         (PAIR_HMM, ("--x", "20", "--y", "31", "--pairs", "3"), {"x": 20, "y": 31, "pairs": 3}, "states",
@@ -72,7 +72,7 @@ def test_a_difference_has_its_exit_code(
     ids=["sw", "pairhmm"],
 )  # fmt: skip
 def test_ladders_of_pairs(
-    opencl_device: Device, lab: tuple[str, ...], small: tuple[str, ...], kept: dict[str, int], rung: str, told: str,
+    opencl_device: Device, lab: tuple[str, ...], small: tuple[str, ...], kept: dict[str, int], rung: str, messages: str,
     tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     path, device = tmp_path / "pairs.json", ("--device", opencl_device.id)
@@ -84,17 +84,17 @@ def test_ladders_of_pairs(
     lines = capsys.readouterr().out.splitlines()
     shown = [line.split()[:2] for line in lines[:3]]
     assert shown == [["Rung", "Check"], ["sequential", "equal"], [rung, "equal"]]
-    assert told in lines[-1]
+    assert messages in lines[-1]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal of its own to another process")
 def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "ladder.json"
     command = [sys.executable, "-m", "clalign", *ladder, *SMALL, "--json", str(path)]
-    said = tmp_path / "said"
+    output = tmp_path / "said"
     # Read line after line to the end: `communicate` would miss what came together with the first one.
     with (
-        said.open("w") as errors,
+        output.open("w") as errors,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
     ):
         assert process.stdout is not None
@@ -102,7 +102,7 @@ def test_stopped_by_the_user(ladder: tuple[str, ...], tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         rows = process.stdout.read()
     assert process.returncode == ExitCode.INTERRUPTED
-    assert said.read_text()
+    assert output.read_text()
     assert rows.startswith("basic")
     assert "work-items" not in rows
     assert not path.exists()

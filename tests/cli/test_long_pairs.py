@@ -66,8 +66,8 @@ def whole(words: list[str], tmp_path_factory: pytest.TempPathFactory) -> str:
     """The alignment that nobody disturbs."""
     run = tmp_path_factory.mktemp("whole") / "whole.clalign"
     process = start(*words, "--run", str(run))
-    out, told = process.communicate(timeout=MAX_READINGS)
-    assert process.returncode == 0, told
+    out, messages = process.communicate(timeout=MAX_READINGS)
+    assert process.returncode == 0, messages
     assert out.count("\t") == 5
     return out
 
@@ -85,15 +85,15 @@ def test_a_pair_that_a_signal_stops_goes_on(
     assert process.stderr
     before = next(filter(None, map(cells_done, process.stderr)), 0.0)
     process.send_signal(number)
-    out, told = process.communicate(timeout=MAX_READINGS)
-    assert process.returncode == code, told
+    out, messages = process.communicate(timeout=MAX_READINGS)
+    assert process.returncode == code, messages
     assert "\t" not in out, "no pair is done"
     assert before < LENGTH**2 / 2, "much of it is left"
     assert n_kept(run) > 1
     process = start("resume", str(run))
-    out, told = process.communicate(timeout=MAX_READINGS)
-    assert process.returncode == 0, told
-    assert next(filter(None, map(cells_done, told.splitlines()))) >= before > 0
+    out, messages = process.communicate(timeout=MAX_READINGS)
+    assert process.returncode == 0, messages
+    assert next(filter(None, map(cells_done, messages.splitlines()))) >= before > 0
     assert out == whole
     assert n_kept(run) == 0
     assert sorted(os.listdir(tmp_path)) == ["stopped.clalign"]

@@ -34,25 +34,25 @@ VARYING = (
 AVOIDED = ("abort", "kill", "fatal", "invalid", "illegal", "failed to", "exception", "oops", "please wait")
 
 
-def told_of() -> dict[str, str]:
+def expected_messages() -> dict[str, str]:
     """Return what is said of each mistake, by its line with exit code and command."""
     text = MESSAGES.read_text("utf-8")
     heads = [found.strip() for found in HEAD.findall(text)]
     assert len(set(heads)) == len(heads)
-    return {head: dedent(told) for head, told in zip(heads, HEAD.split(text)[1:], strict=True)}
+    return {head: dedent(messages) for head, messages in zip(heads, HEAD.split(text)[1:], strict=True)}
 
 
-TOLD = told_of()
+EXPECTED = expected_messages()
 
 
-def renew(head: str, told: str) -> None:
+def renew(head: str, messages: str) -> None:
     """Replace what is said of a mistake."""
     text = MESSAGES.read_text("utf-8")
     start = re.search(rf"^{re.escape(head)}\n", text, re.MULTILINE)
     assert start
     end = HEAD.search(text, start.end())
     rest = text[end.start() :] if end else ""
-    MESSAGES.write_text(text[: start.end()] + indent(told, "    ") + rest, "utf-8")
+    MESSAGES.write_text(text[: start.end()] + indent(messages, "    ") + rest, "utf-8")
 
 
 ROWS = {"a": "MKVLATGHEWQRI--PNDFCYSTAAGKL", "b": "MKVLSTGHDWQKI--PNDFCYTA-AGK-", "c": "-KVMAT-HEW-RIPDYFC--WSTKAGKL"}
@@ -130,8 +130,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.skipif(os.name != "posix", reason="paths and devices of POSIX")
 @pytest.mark.usefixtures("worker_here")
-@pytest.mark.parametrize("head", TOLD)
-def test_a_mistake_has_its_code_and_is_told(
+@pytest.mark.parametrize("head", EXPECTED)
+def test_a_mistake_has_its_code_and_is_reported(
     head: str,
     folder: Path,
     pytestconfig: pytest.Config,
@@ -145,14 +145,14 @@ def test_a_mistake_has_its_code_and_is_told(
     before = contents(folder)
     code, _, *words = shlex.split(head)
     assert f"[{main(words)}]" == code
-    told = capsys.readouterr().err.replace(str(folder), "$HERE")
+    messages = capsys.readouterr().err.replace(str(folder), "$HERE")
     for pattern, name in VARYING:
-        told = re.sub(pattern, name, told, flags=re.MULTILINE)
+        messages = re.sub(pattern, name, messages, flags=re.MULTILINE)
     if pytestconfig.getoption("--renew"):
-        renew(head, told)
+        renew(head, messages)
     else:
-        assert told == TOLD[head]
-    assert told.startswith("clalign") or not words, "who says it"
+        assert messages == EXPECTED[head]
+    assert messages.startswith("clalign") or not words, "who says it"
     assert contents(folder) == before
 
 
@@ -163,21 +163,21 @@ def test_every_command_refuses_what_it_does_not_know(name: str, capsys: pytest.C
 
 
 def test_no_command_is_left_out() -> None:
-    tried = {head.split()[2] for head in TOLD if not head.startswith("[64]")}
+    tried = {head.split()[2] for head in EXPECTED if not head.startswith("[64]")}
     assert set(all_commands()) - tried <= {"cache", "completion", "desktop", "devices", "doctor"}
 
 
-def test_of_each_damaged_file_is_told() -> None:
-    told = {word.removeprefix("bad/") for head in TOLD for word in head.split() if word.startswith("bad/")}
-    assert told == set(DAMAGED)
+def test_of_each_damaged_file_is_reported() -> None:
+    messages = {word.removeprefix("bad/") for head in EXPECTED for word in head.split() if word.startswith("bad/")}
+    assert messages == set(DAMAGED)
 
 
 def test_nobody_is_blamed() -> None:
     """Neither by messages nor by help texts."""
-    texts = {**TOLD, "help": (ROOT / "docs" / "cli.md").read_text("utf-8")}
+    texts = {**EXPECTED, "help": (ROOT / "docs" / "cli.md").read_text("utf-8")}
     assert len(texts) > 500
     assert not [(word, name) for name, text in texts.items() for word in AVOIDED if word in text.lower()]
-    assert not [head for head, told in TOLD.items() if "Traceback" in told]
+    assert not [head for head, messages in EXPECTED.items() if "Traceback" in messages]
 
 
 def test_documents_help_and_program_know_the_same_codes() -> None:

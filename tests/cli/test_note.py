@@ -14,15 +14,15 @@ from clalign.runs.run_file import open_run, write_note
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
-Told = pytest.CaptureFixture[str]
+Capture = pytest.CaptureFixture[str]
 
 
-def exported(run: Path, flag: str, capsys: Told) -> list[str]:
+def exported(run: Path, flag: str, capsys: Capture) -> list[str]:
     assert main(["export", str(run), flag, "-"]) == 0
     return capsys.readouterr().out.splitlines()
 
 
-def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Told) -> None:
+def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Capture) -> None:
     run = str(small_run)
     assert main(["note", run, "seq2"]) == 0
     assert capsys.readouterr().out == ""
@@ -37,17 +37,17 @@ def test_a_note_is_written_printed_and_removed(small_run: Path, capsys: Told) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "messages"),
     [(["none", "x"], "motif"), (["seq1", "x" * 501], "501"), (["--profile", "other", "seq1"], "other")],
 )
-def test_what_makes_no_sense_is_told(small_run: Path, capsys: Told, words: list[str], told: str) -> None:
+def test_what_makes_no_sense_is_reported(small_run: Path, capsys: Capture, words: list[str], messages: str) -> None:
     assert main(["note", str(small_run), *words]) == ExitCode.INPUT
-    assert told in capsys.readouterr().err
+    assert messages in capsys.readouterr().err
     with open_run(small_run) as found:
         assert found.notes() == {}
 
 
-def test_hits_of_one_name_are_not_mixed_up(small_run: Path, capsys: Told) -> None:
+def test_hits_of_one_name_are_not_mixed_up(small_run: Path, capsys: Capture) -> None:
     with open_run(small_run, writable=True) as found:
         found.connection.execute("UPDATE targets SET name = 'seq1'")
         found.connection.commit()
@@ -55,7 +55,7 @@ def test_hits_of_one_name_are_not_mixed_up(small_run: Path, capsys: Told) -> Non
     assert re.search(r"\b2 .*seq1", capsys.readouterr().err)
 
 
-def test_profile_searches_export_notes_last(small_run: Path, capsys: Told) -> None:
+def test_profile_searches_export_notes_last(small_run: Path, capsys: Capture) -> None:
     before = {flag: exported(small_run, flag, capsys) for flag in ("--tsv", "--json", "--domtsv", "--tblout", "-o")}
     write_note(small_run, 0, 1, 'two "words"')
     after = {flag: exported(small_run, flag, capsys) for flag in before}
@@ -65,7 +65,7 @@ def test_profile_searches_export_notes_last(small_run: Path, capsys: Told) -> No
     assert all(after[flag] == before[flag] for flag in ("--domtsv", "--tblout", "-o"))
 
 
-def test_scans_export_notes_of_the_same_pair(small_run: Path, capsys: Told) -> None:
+def test_scans_export_notes_of_the_same_pair(small_run: Path, capsys: Capture) -> None:
     with open_run(small_run, writable=True) as found:
         found.set_facts(spec={**found.facts.spec, "direction": "scan"}, direction="scan")
     write_note(small_run, 0, 1, "mine")
@@ -84,7 +84,7 @@ def pair_run(tmp_path: Path) -> Path:
     return tmp_path / "r.clalign"
 
 
-def test_comparisons_of_sequences_export_notes_last(pair_run: Path, capsys: Told) -> None:
+def test_comparisons_of_sequences_export_notes_last(pair_run: Path, capsys: Capture) -> None:
     before = {flag: exported(pair_run, flag, capsys) for flag in ("--tsv", "--json", "--sam", "-o")}
     assert main(["note", str(pair_run), "both", "x"]) == ExitCode.INPUT
     assert "--query" in capsys.readouterr().err

@@ -48,10 +48,10 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode
     before = sorted(Path().iterdir())
     assert main([*words, "--run", "x.clalign"] if words[0] != "export" else words) == code
     assert sorted(Path().iterdir()) == before
-    said = capsys.readouterr()
-    assert not said.out
-    assert "Searched" not in said.err
-    return said.err
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert "Searched" not in shown.err
+    return shown.err
 
 
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
@@ -60,9 +60,9 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str], code: ExitCode
 def test_an_alignment_to_one_of_several_queries(
     words: list[str], flag: str, more: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused([*words, flag, "x.out", *more], capsys)
+    shown = refused([*words, flag, "x.out", *more], capsys)
     chosen = "--target" if words[0] == "hmmscan" else "--query"
-    assert f"`clalign export {chosen} NAME {flag} F RUN`" in said
+    assert f"`clalign export {chosen} NAME {flag} F RUN`" in shown
 
 
 @pytest.mark.parametrize(("command", "chosen"), [("hmmsearch", "--query"), ("hmmscan", "--target")])
@@ -75,9 +75,9 @@ def test_the_command_that_chooses_one_of_several_can_be_typed(
     with open_run(Path("my run.clalign"), writable=True) as run:
         run.set_facts(state="stopped")
     assert main(["resume", "my run.clalign", "--afa", "y"]) == ExitCode.USAGE
-    said = capsys.readouterr().err
-    assert "--run" not in said
-    words = shlex.split(said.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
+    shown = capsys.readouterr().err
+    assert "--run" not in shown
+    words = shlex.split(shown.split("`")[1].replace(" NAME ", " RRM_1 ").replace(" F ", " y "))
     assert words == ["clalign", "export", chosen, "RRM_1", "--afa", "y", "my run.clalign"]
     assert main(words[1:]) == ExitCode.DONE
     assert Path("y").read_text().startswith(">")
@@ -195,10 +195,10 @@ def test_what_is_thinned_out_says_by_which_rule() -> None:
     for flag in ("--gff3", "--genome-gff3", "--bed", "--genome-bed"):
         for rule, words in rules.items():
             assert main(["export", "x.clalign", *words, "--with-provenance", flag, "out"]) == ExitCode.DONE
-            told = [line for line in Path("out").read_text().splitlines() if line.startswith("# overlaps: ")]
-            assert [line.split(": ")[1] for line in told] == [rule] * bool(rule)
-            said = json.loads(Path("out.provenance.json").read_text("utf-8"))["overlaps"]
-            assert [f"# overlaps: {said}"] * bool(said) == told
+            messages = [line for line in Path("out").read_text().splitlines() if line.startswith("# overlaps: ")]
+            assert [line.split(": ")[1] for line in messages] == [rule] * bool(rule)
+            shown = json.loads(Path("out.provenance.json").read_text("utf-8"))["overlaps"]
+            assert [f"# overlaps: {shown}"] * bool(shown) == messages
             assert ("clan=CL1" in Path("out").read_text()) == (rule == "clans" and "gff3" in flag)
 
 
@@ -259,7 +259,7 @@ def test_no_output_replaces_what_the_command_reads(words: str, here: Path, capsy
     assert {path: path.read_bytes() for path in here.iterdir()} == before
 
 
-def test_what_is_gone_may_be_written_and_links_in_a_circle_are_told(
+def test_what_is_gone_may_be_written_and_links_in_a_circle_are_reported(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (here / "a.fa").write_text(Path(PROTEINS).read_text())

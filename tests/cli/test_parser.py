@@ -156,7 +156,7 @@ def test_usage_tells_what_may_be_repeated_or_left_out(
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
 @pytest.mark.parametrize("words", [["--help"], ["sw", "--help"], ["sw", "-h"]])
-def test_no_space_for_standard_output_is_told(words: list[str], buffering: list[str]) -> None:
+def test_no_space_for_standard_output_is_reported(words: list[str], buffering: list[str]) -> None:
     command = [sys.executable, *buffering, "-m", "clalign", *words]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)

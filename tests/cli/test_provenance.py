@@ -146,24 +146,24 @@ def test_what_has_no_place_for_it_gets_a_file_beside_it_if_that_is_asked_for(
     words = ["-E", "1e-15", "--with-provenance", "--csv", str(made), "--fasta", "-"]
     assert main(["export", str(run), *words]) == ExitCode.DONE
     assert capsys.readouterr().out.startswith(">")
-    said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
-    assert (said["file"], said["export"], said["partial"]) == ("hits.csv", "csv", False)
-    assert (said["program"], said["version"]) == ("clalign hmmsearch", clalign.__version__)
-    assert said["command"].startswith("clalign hmmsearch ")
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}", said["date"])
-    assert re.fullmatch(rf"{len(made.read_text().splitlines()) - 1} of \d+ hits \(-E 1e-15\)", said["chosen"])
+    shown = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
+    assert (shown["file"], shown["export"], shown["partial"]) == ("hits.csv", "csv", False)
+    assert (shown["program"], shown["version"]) == ("clalign hmmsearch", clalign.__version__)
+    assert shown["command"].startswith("clalign hmmsearch ")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}", shown["date"])
+    assert re.fullmatch(rf"{len(made.read_text().splitlines()) - 1} of \d+ hits \(-E 1e-15\)", shown["chosen"])
     inputs = (EXAMPLES / "rrm_1_hmmer3.hmm", EXAMPLES / "swissprot_sample.fasta.gz")
     sums = [hashlib.sha256(path.read_bytes()).hexdigest() for path in inputs]
-    assert [one["sha256"] for one in said["inputs"]] == sums
-    assert said["options"] == {}
+    assert [one["sha256"] for one in shown["inputs"]] == sums
+    assert shown["options"] == {}
     shaped = ["--with-provenance", "--flank", "5", "--with-matched-by", "--fasta-matched", str(tmp_path / "parts")]
     assert main(["export", str(run), *shaped]) == ExitCode.DONE
-    said = json.loads((tmp_path / "parts.provenance.json").read_text("utf-8"))
-    assert said["options"] == {"flank": 5, "matched_by": True}
+    shown = json.loads((tmp_path / "parts.provenance.json").read_text("utf-8"))
+    assert shown["options"] == {"flank": 5, "matched_by": True}
     words = ["--target", "sp|Q923K9|A1CF_RAT", "--significant", "--with-provenance", "--csv", str(made)]
     assert main(["export", str(run), *words]) == ExitCode.DONE
-    said = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
-    assert re.fullmatch(r"1 of \d+ hits \(--target 'sp\|Q923K9\|A1CF_RAT'\), only what is significant", said["chosen"])
+    shown = json.loads((tmp_path / "hits.csv.provenance.json").read_text("utf-8"))
+    assert re.fullmatch(r"1 of \d+ hits \(--target 'sp\|Q923K9\|A1CF_RAT'\), only what is significant", shown["chosen"])
 
 
 @pytest.mark.usefixtures("worker_here")
@@ -198,13 +198,13 @@ def test_a_search_that_is_stopped_says_what_it_does_not_write(
     monkeypatch.chdir(stopped_run.parent)
     outputs = Outputs(((HIT_FILES[0], path),))
     write_outputs(stopped_run, outputs, True, progress_display("plain"), EarlyOutputs(stopped_run, outputs))
-    said = capsys.readouterr()
-    assert f"{named} " in said.err
-    assert not said.out
+    shown = capsys.readouterr()
+    assert f"{named} " in shown.err
+    assert not shown.out
     assert not Path(path).exists()
 
 
-def test_a_partial_run_is_told_of_where_its_file_cannot_say_so(
+def test_a_partial_run_is_reported_where_its_file_cannot_say_so(
     stopped_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = tmp_path / "made"
@@ -232,8 +232,8 @@ def test_alignments_and_pictures_of_hits_say_what_made_them(run: Path, tmp_path:
     assert len([line for line in lines if line.startswith("sha256: ")]) == 2
     sto, svg = tmp_path / "x.sto", tmp_path / "x.svg"
     assert main(["export", str(run), "--stockholm", str(sto)]) == ExitCode.DONE
-    said = [line.removeprefix("#=GF CC ") for line in sto.read_text("utf-8").splitlines() if "#=GF CC" in line]
-    assert said == [line.replace("\n", "\\n") for line in lines]
+    shown = [line.removeprefix("#=GF CC ") for line in sto.read_text("utf-8").splitlines() if "#=GF CC" in line]
+    assert shown == [line.replace("\n", "\\n") for line in lines]
     assert list(AlignIO.parse(sto, "stockholm"))
     assert main(["picture", str(run), "-o", str(svg)]) == ExitCode.DONE
     metadata = ElementTree.parse(svg).getroot().find("{http://www.w3.org/2000/svg}metadata")

@@ -68,9 +68,9 @@ def test_verify_agrees_and_notices_a_changed_score(kept_run: Path, capsys: pytes
             "UPDATE hits SET score = score + 0.001 WHERE row = (SELECT row FROM targets WHERE name = 's3')"
         )
     assert main(["verify", "--sample", "100", str(kept_run)]) == ExitCode.DIFFERENT
-    told = capsys.readouterr().out
-    assert "2 differences" in told
-    assert "s3" in told
+    messages = capsys.readouterr().out
+    assert "2 differences" in messages
+    assert "s3" in messages
 
 
 @pytest.mark.thorough
@@ -85,14 +85,14 @@ def cache_size() -> int:
 
 
 def test_cache_is_shown_and_cleared(kept_run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    size, before, told = cache_size(), -1, ""
+    size, before, messages = cache_size(), -1, ""
     while size != before:  # a process of an earlier test may still be keeping what it compiled
         assert main(["cache"]) == 0
-        told = capsys.readouterr().out
+        messages = capsys.readouterr().out
         size, before = cache_size(), size
-    names = re.findall(r" \d{4}-\d\d-\d\d  (.*)", told)
+    names = re.findall(r" \d{4}-\d\d-\d\d  (.*)", messages)
     assert names, "the sequences of the run at least, perhaps by another file that has the same"
-    assert f"Size:   {size_text(size)} of" in told
+    assert f"Size:   {size_text(size)} of" in messages
     assert main(["cache", "--clear"]) == 0
     assert capsys.readouterr().out.startswith("Freed ")
     assert main(["cache"]) == 0
@@ -114,9 +114,9 @@ def test_doctor_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(doctor, "_window", lambda: "libGL.so.1 is missing")
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
     assert main(["doctor"]) == ExitCode.NO_DEVICE
-    told = capsys.readouterr().out
-    assert re.search(r"Card X \(0:0\) .*\n    Install one\.", told)
-    assert "apt-get install -y libegl1" in told
+    messages = capsys.readouterr().out
+    assert re.search(r"Card X \(0:0\) .*\n    Install one\.", messages)
+    assert "apt-get install -y libegl1" in messages
 
 
 def test_doctor_knows_every_package_of_the_project() -> None:
@@ -142,9 +142,9 @@ def test_doctor_tells_what_a_missing_package_is_for(
     monkeypatch.setattr(doctor, "_devices", lambda: ([REFERENCE.to_dict()], ""))
     monkeypatch.setattr(doctor, "_window", lambda: "")
     main(["doctor"])
-    told = capsys.readouterr().out
-    assert re.search(r"dask +not installed \(several machines: extra cluster\)\n", told)
-    assert "\n    pip install filelock\n" in told, "only what is needed is missing"
+    messages = capsys.readouterr().out
+    assert re.search(r"dask +not installed \(several machines: extra cluster\)\n", messages)
+    assert "\n    pip install filelock\n" in messages, "only what is needed is missing"
 
 
 def test_gui_without_display(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -171,7 +171,7 @@ def on_display(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> No
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display of their own")
 @pytest.mark.parametrize("variables", DEAD_DISPLAYS)
-def test_a_display_that_does_not_answer_is_told(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_display_that_does_not_answer_is_reported(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     on_display(monkeypatch, variables)
     done = subprocess.run([*own_command("gui")], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (ExitCode.INPUT, "")
@@ -208,16 +208,16 @@ def test_doctor_tells_that_python_cannot_be_started(
 
 
 @pytest.mark.parametrize("command", ["devices", "sw"])
-def test_a_worker_that_the_system_does_not_start_is_told(
+def test_a_worker_that_the_system_does_not_start_is_reported(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = tmp_path / "a.fa"
     path.write_text(">a\nMKVLAARTEW\n")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
     assert main([command, *([str(path)] * 2 if command == "sw" else [])]) == ExitCode.ENGINE
-    told = capsys.readouterr().err
-    assert told.startswith("clalign: ")
-    assert "Traceback" not in told
+    messages = capsys.readouterr().err
+    assert messages.startswith("clalign: ")
+    assert "Traceback" not in messages
 
 
 @pytest.mark.parametrize("executable", [None, ""])
@@ -225,9 +225,9 @@ def test_discovery_without_a_python_lists_the_reference(
     executable: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", executable)
-    told: list[str] = []
-    assert [device.id for device in discover_devices(True, told.append)] == ["reference"]
-    assert told[0]
+    messages: list[str] = []
+    assert [device.id for device in discover_devices(True, messages.append)] == ["reference"]
+    assert messages[0]
 
 
 def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -241,9 +241,9 @@ def test_gui_without_system_libraries(monkeypatch: pytest.MonkeyPatch, capsys: p
     monkeypatch.setattr(gui, "has_display", lambda: True)
     monkeypatch.setattr(builtins, "__import__", without_qt)
     assert main(["gui"]) == ExitCode.INPUT
-    told = capsys.readouterr().err
-    assert "libGL.so.1" in told
-    assert "apt-get install -y libegl1 libgl1" in told
+    messages = capsys.readouterr().err
+    assert "libGL.so.1" in messages
+    assert "apt-get install -y libegl1 libgl1" in messages
 
 
 def progress(done: float) -> Event:
@@ -276,7 +276,7 @@ def test_bar_wipes_itself(now: list[float], capsys: pytest.CaptureFixture[str]) 
     for second in range(11):
         now[0] = float(second)
         bar.show(progress(second * 5e7))
-    bar.say("Something to know.")
+    bar.message("Something to know.")
     bar.close()
     text = capsys.readouterr().err
     assert "[===============               ] Searching: 50 %, 0.0500 GCUPS" in text
@@ -288,10 +288,10 @@ def test_plain_lines_come_every_ten_seconds(now: list[float], capsys: pytest.Cap
     for second in range(31):
         now[0] = float(second)
         lines.show(progress(second * 2e7))
-    told = capsys.readouterr().err.splitlines()
-    left = [int(line.rpartition("about ")[2].removesuffix(" s left")) for line in told]
+    messages = capsys.readouterr().err.splitlines()
+    left = [int(line.rpartition("about ")[2].removesuffix(" s left")) for line in messages]
     assert [abs(seconds - expected) <= 1 for seconds, expected in zip(left, (40, 30, 20), strict=True)] == [True] * 3
-    assert [line.partition(",")[0] for line in told] == [f"Searching: {share} %" for share in (20, 40, 60)]
+    assert [line.partition(",")[0] for line in messages] == [f"Searching: {share} %" for share in (20, 40, 60)]
 
 
 def test_displays(capsys: pytest.CaptureFixture[str]) -> None:
@@ -302,5 +302,5 @@ def test_displays(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "clalign: No composition.\n"
     display = progress_display("json")
     assert isinstance(display, JsonLines)
-    display.say("Stopping.")
+    display.message("Stopping.")
     assert json.loads(capsys.readouterr().err) == {"kind": "warning", "value": {"text": "Stopping."}}

@@ -104,9 +104,9 @@ def test_names_come_as_they_are_to_the_commands_of_parts(
     clear = f"./{folder}" if folder.startswith("-") else folder
     run = f"{clear}/hmmsearch-2-of-2.clalign"
     subprocess.run(["bash", "--", script, "2"], check=True, capture_output=True)
-    told = (here / "noted").read_text().split("\0")
+    messages = (here / "noted").read_text().split("\0")
     flags = ["--shard", "2/2", "--run", run]
-    assert told == ["hmmsearch", *flags, "--progress", "plain", "-o", "/dev/null", *search[1:], ""]
+    assert messages == ["hmmsearch", *flags, "--progress", "plain", "-o", "/dev/null", *search[1:], ""]
     assert (here / folder).is_dir()
     capsys.readouterr()
     assert (main(["shard", "2", "--commands", f"--folder={folder}", *search]) == 0) is is_one_line

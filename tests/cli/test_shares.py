@@ -98,6 +98,6 @@ def test_json_has_them_and_the_path(doubtful: Path) -> None:
                 assert (part["cigar"], str(part["columns"])) == (row["cigar"], row["columns"])
 
 
-def same(said: dict[str, Any], row: dict[str, str]) -> None:
+def same(shown: dict[str, Any], row: dict[str, str]) -> None:
     for name, column in zip(("profile_coverage", "sequence_coverage", "identity"), SHARES, strict=True):
-        assert said[name] == (pytest.approx(float(row[column]), abs=0.006) if row[column] else None)
+        assert shown[name] == (pytest.approx(float(row[column]), abs=0.006) if row[column] else None)

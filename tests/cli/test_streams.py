@@ -65,7 +65,7 @@ def test_closed_streams_end_nothing(closed: str, search: list[str], tmp_path: Pa
     assert left_in(tmp_path) == {"a.tsv", "a.txt"}
 
 
-def test_a_closed_standard_input_is_told(search: list[str], tmp_path: Path) -> None:
+def test_a_closed_standard_input_is_reported(search: list[str], tmp_path: Path) -> None:
     words = [*COMMAND, *search[:-1], "-"]
     done = subprocess.run(["sh", "-c", 'exec "$@" <&-', "sh", *words], capture_output=True, text=True, check=False)
     assert done.returncode == ExitCode.UNREADABLE
@@ -80,17 +80,17 @@ FULL = Path("/dev/full")
 @pytest.mark.skipif(not FULL.exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("words", [["--help"], ["hmmsearch", "--help"], ["cache"], ["devices"], "search"])
 @pytest.mark.parametrize("buffering", [[], ["-u"]])
-def test_a_full_disk_behind_standard_output_is_told(
+def test_a_full_disk_behind_standard_output_is_reported(
     buffering: list[str], words: list[str] | str, search: list[str]
 ) -> None:
     asked = [*search[:3], "-q", *search[-2:]] if words == "search" else words
     command = [sys.executable, *buffering, "-m", "clalign", *asked]
-    for is_told in (True, False):
+    for is_reported in (True, False):
         with FULL.open("w") as full:
-            standard_error = subprocess.PIPE if is_told else full
+            standard_error = subprocess.PIPE if is_reported else full
             done = subprocess.run(command, stdout=full, stderr=standard_error, text=True, check=False)
         assert done.returncode == ExitCode.CANNOT_WRITE
-        if is_told:
+        if is_reported:
             assert re.search("^clalign: .*No space left on device", done.stderr, re.MULTILINE)
             assert "Traceback" not in done.stderr
             assert "Exception ignored" not in done.stderr

@@ -197,19 +197,19 @@ def test_the_text_of_bases_has_no_positives(bases: tuple[str, str], capsys: pyte
     assert "  Identities 67/70 (96 %), gaps 3/70 (4 %); 100 % of the query" in text
 
 
-def test_a_list_that_was_cut_is_told_of(inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_that_was_cut_is_reported(inputs: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     words = ["sw", "--progress", "plain", "--device", "reference", "-E", "1e-3", "--top", "2", *inputs]
     assert main(words) == 0
-    told = capsys.readouterr()
+    messages = capsys.readouterr()
     cut = re.compile(r"\b2 of 3 .*E <= 0\.001")
-    assert len(cut.findall(told.out)) == 1
-    assert re.search(rf"{cut.pattern}.* q1\b.*--top", told.err)
+    assert len(cut.findall(messages.out)) == 1
+    assert re.search(rf"{cut.pattern}.* q1\b.*--top", messages.err)
     assert main([*words, "--top", "1", "--statistics", "fitted", "-T", "1", "--tsv", "-"]) == 0
-    told = capsys.readouterr()
-    assert re.search(r"\b1 of 4 .*score >= 1 .* q1\b.*: 2\).*--top", told.err)
+    messages = capsys.readouterr()
+    assert re.search(r"\b1 of 4 .*score >= 1 .* q1\b.*: 2\).*--top", messages.err)
     assert main([*words, "--top", "3"]) == 0
-    told = capsys.readouterr()
-    assert "--top" not in told.out.partition("\nMatrix:")[2] + told.err
+    messages = capsys.readouterr()
+    assert "--top" not in messages.out.partition("\nMatrix:")[2] + messages.err
 
 
 def test_the_minus_strand_is_printed_as_blast_does(bases: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,9 +258,9 @@ def test_a_run_is_exported_continued_and_verified(
     assert main(["export", run, "--outfmt", "6 sseqid"]) == 0
     assert capsys.readouterr().out == "t1\nt4\nt2\n"
     assert main(["resume", "-q", run, "--tblout", "-"]) == ExitCode.INPUT
-    told = capsys.readouterr()
-    assert "--tblout" in told.err
-    assert told.out == ""
+    messages = capsys.readouterr()
+    assert "--tblout" in messages.err
+    assert messages.out == ""
     Path(inputs[1]).unlink()
     assert main(["resume", "--progress", "plain", run, "--tsv", "-"]) == 0
     again = capsys.readouterr()
@@ -343,16 +343,16 @@ def test_queries_from_standard_input(
     assert "clalign: standard input, line 2: " in capsys.readouterr().err
 
 
-def test_what_is_odd_about_the_files_is_told_with_its_line(
+def test_what_is_odd_about_the_files_is_reported_with_its_line(
     inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     odd = tmp_path / "odd.fa"
     odd.write_text(">t1\nMKVLAARTEWYG\nHH1KLMN\n>t1\nMKVLAA&TEW\n")
     assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", inputs[0], str(odd)]) == 0
-    told = capsys.readouterr().err
-    (letters,) = [line for line in told.splitlines() if f"{odd}, line 5: " in line]
-    (names,) = [line for line in told.splitlines() if f"{odd}, line 4: " in line]
-    assert told.count(f"{odd}, line 3: ") == 1
+    messages = capsys.readouterr().err
+    (letters,) = [line for line in messages.splitlines() if f"{odd}, line 5: " in line]
+    (names,) = [line for line in messages.splitlines() if f"{odd}, line 4: " in line]
+    assert messages.count(f"{odd}, line 3: ") == 1
     assert '"&"' in letters
     assert '"t1"' in names
     assert main(["sw", "--progress", "plain", "--device", "reference", "--outfmt", "6", str(odd), str(odd)]) == 0
@@ -360,15 +360,15 @@ def test_what_is_odd_about_the_files_is_told_with_its_line(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_is_told_and_the_run_kept(
+def test_a_full_disk_is_reported_and_the_run_kept(
     inputs: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert sw("--tsv", "/dev/full", *inputs) == ExitCode.CANNOT_WRITE
-    told = capsys.readouterr().err
-    assert "/dev/full" in told
+    messages = capsys.readouterr().err
+    assert "/dev/full" in messages
     (kept,) = tmp_path.glob("clalign-*/search.clalign")
-    command = told.split("Write them with: clalign ")[1].split("\n")[0].split()
+    command = messages.split("Write them with: clalign ")[1].split("\n")[0].split()
     assert command == ["export", str(kept)]
     assert main(command) == 0
     assert "\nt1 " in capsys.readouterr().out

@@ -29,8 +29,8 @@ def test_choices_are_found_and_forgotten(
     kept = read_tunings()
     assert len(kept) == 1
     assert main(["tune", "-q", "--device", device.id, "--reset", "--json"]) == ExitCode.DONE
-    told = json.loads(capsys.readouterr().out)
-    assert (told["device"], told["rows"]) == (device.name, [])
+    messages = json.loads(capsys.readouterr().out)
+    assert (messages["device"], messages["rows"]) == (device.name, [])
     assert read_tunings() == {}
     assert main(["tune", "-q", "--device", device.id, "--reset"]) == ExitCode.DONE
     assert capsys.readouterr().out.startswith(device.name)

@@ -86,17 +86,17 @@ def test_a_temporary_cache_where_the_usual_one_cannot_be(tmp_path: Path, monkeyp
     assert use_temporary_cache() == "", "children go on with it"
 
 
-def test_whoever_falls_back_to_the_reference_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+def test_a_fallback_to_the_reference_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages: list[str] = []
     bad = REFERENCE.judged("not usable", "The cable is loose.")
     monkeypatch.setattr(choice, "familiar_devices", lambda: [REFERENCE])
-    assert pick_device("auto", told.append) is REFERENCE
-    assert len(told) == 1
-    assert pick_device("reference", told.append) is REFERENCE
-    assert len(told) == 1, "who asks for it knows"
+    assert pick_device("auto", messages.append) is REFERENCE
+    assert len(messages) == 1
+    assert pick_device("reference", messages.append) is REFERENCE
+    assert len(messages) == 1, "who asks for it knows"
     monkeypatch.setattr(choice, "familiar_devices", lambda: [replace(bad, kind="cpu", id="0:0"), REFERENCE])
-    assert pick_device("auto", told.append) is REFERENCE
-    assert "The cable is loose." in told[1]
+    assert pick_device("auto", messages.append) is REFERENCE
+    assert "The cable is loose." in messages[1]
     devices, remarks = pick_devices("auto")
     assert devices == [REFERENCE]
     assert "The cable is loose." in remarks[0]

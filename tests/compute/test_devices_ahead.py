@@ -93,7 +93,7 @@ def test_devices_that_nobody_knows_yet_are_listed_by_a_child(
     (home_of_verdicts / "devices.json").unlink()
     asked = list[bool]()
 
-    def listed(refresh: bool = False, tell: object = None) -> list[Device]:
+    def listed(refresh: bool = False, notify: object = None) -> list[Device]:
         asked.append(refresh)
         return [REFERENCE]
 

@@ -64,7 +64,7 @@ def test_choice_of_several(wish: str, expected: list[Device]) -> None:
     assert choose_device(wish, usable) == expected[0]
 
 
-def test_what_cannot_be_used_is_left_out_and_told() -> None:
+def test_what_cannot_be_used_is_left_out_and_reported() -> None:
     found, (text,) = choose_devices("2:0,0:1", EVERY)
     assert found == [TWIN]
     assert text.startswith("Broken card (2:0) ")
@@ -143,9 +143,9 @@ def test_a_driver_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_drivers_that_cannot_even_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     child(monkeypatch, "import os; os.abort()")
-    told: list[str] = []
-    assert discover_devices(tell=told.append) == [REFERENCE]
-    assert "could not be listed" in " ".join(told), "it is not that there are none"
+    texts: list[str] = []
+    assert discover_devices(notify=texts.append) == [REFERENCE]
+    assert "could not be listed" in " ".join(texts), "it is not that there are none"
 
 
 def test_a_missing_linker_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,10 +206,10 @@ def test_what_a_driver_prints_is_no_answer(monkeypatch: pytest.MonkeyPatch, capf
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-    told = capfd.readouterr()
-    assert json.loads(told.out) == ANSWER
-    assert "no license" in told.err
-    assert "still in use" in told.err
+    texts = capfd.readouterr()
+    assert json.loads(texts.out) == ANSWER
+    assert "no license" in texts.err
+    assert "still in use" in texts.err
 
 
 @pytest.mark.parametrize("place", ["all", "verdict", "health", "problem", "gcups"])

@@ -278,13 +278,13 @@ def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thoroug
 def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
     """Whatever was damaged on its way to the device or back, the results are the same in the end."""
     expected, _, counts = search(name, apart=True)
-    n_told = 0
+    n_reported = 0
     for which, damage in enumerate(DAMAGES):
         for number in chosen(counts["copies"] - which, is_thorough, 4):
             found, texts, _ = search(name, damage, number, apart=True)
             assert found == expected, f"copy {number} of {counts['copies']} with {damage} made another result"
-            n_told += any("once more" in text for text in texts)
-    assert n_told > 0
+            n_reported += any("once more" in text for text in texts)
+    assert n_reported > 0
 
 
 @pytest.mark.thorough(name=["sw"], is_thorough=[False])

@@ -351,7 +351,7 @@ def test_without_children_programs_are_built_here(command: list[str], monkeypatc
         assert session._programs.counts == (2, 2)
 
 
-def test_an_error_is_told_when_the_program_is_needed(session: OpenCLSession) -> None:
+def test_an_error_is_reported_when_the_program_is_needed(session: OpenCLSession) -> None:
     session.build_ahead([ProgramChoice.of("__kernel void none( {", {})])
     assert computed(session, "first", 1) == 1
     for _ in range(2):

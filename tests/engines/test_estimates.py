@@ -31,7 +31,7 @@ def seconds(*devices: Device, models: Any = MODELS, n_cells: float = CELLS, **op
     return found - START_SECONDS - plan7.MODEL_SECONDS * len(models)
 
 
-def test_a_search_is_told_in_words() -> None:
+def test_a_search_is_reported_in_words() -> None:
     found = plan7.estimate([*MODELS, OLD], CELLS, SearchSpec("a", "b"), [CPU])
     assert found.queries == "3 profiles of 600 nodes"
 

@@ -127,9 +127,9 @@ def test_results_may_be_used_by_any_thread(where: str) -> None:
         return clalign.sw(QUERY, QUERY, device=where)
 
     def use(found: clalign.Results) -> tuple[str, list[str], int, int]:
-        said = repr(found), [hit.name for hit in found], len(found.queries), int(found.scores()[0])
+        shown = repr(found), [hit.name for hit in found], len(found.queries), int(found.scores()[0])
         found.close()
-        return said
+        return shown
 
     with ThreadPoolExecutor(1) as pool:
         here, there = use(pool.submit(make).result(timeout=120)), pool.submit(use, make()).result(timeout=120)
@@ -227,7 +227,7 @@ def test_errors_name_inputs_in_memory_and_not_their_copies() -> None:
     assert caught.value.path == "profiles"
 
 
-def test_a_line_of_a_copy_is_told_as_its_sequence() -> None:
+def test_a_line_of_a_copy_is_reported_as_its_sequence() -> None:
     copy = Taken("/copies/targets", name="targets", starts=[1, 3, 6])
     assert [copy.place(line)[0] for line in (1, 2, 3, 5, 6, 9)] == [
         f"sequence {n} of targets" for n in (1, 1, 2, 2, 3, 3)

@@ -87,9 +87,9 @@ with open_run(Path(sys.argv[1])) as run:
 def test_a_run_has_a_table_of_its_own(counted: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(TOY)}
     command = [sys.executable, "-P", "-c", OWN, str(counted)]
-    said = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout
     found = Counter(expected().values())
-    assert {int(n): int(m) for n, m in (line.split() for line in said.splitlines()) if n != "0"} == found
+    assert {int(n): int(m) for n, m in (line.split() for line in shown.splitlines()) if n != "0"} == found
     with open_run(counted) as run, pytest.raises(OptionError, match="engine motif"):
         run.own("motif_times")
 

@@ -112,7 +112,7 @@ def address_of(cluster: Any) -> str:
 def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_part(
     engine: str, cluster: Any, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hand_out, take = job.ClusterJob._hand_out, worker_clients.RemoteDevice.take
+    submit, take = job.ClusterJob._submit, worker_clients.RemoteDevice.take
     until, before, at_work = time.monotonic() + WAIT, set(cluster.workers()), set[str]()
 
     def kill() -> None:
@@ -122,7 +122,7 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
         """Give nothing from the death of the worker until the one in its place has come."""
         there = {remote.worker.address for remote in self._devices}
         if context.left > 0 or (len(there) == 2 and there != before) or time.monotonic() > until:
-            return hand_out(self)
+            return submit(self)
         return False
 
     def note_and_take(self: worker_clients.RemoteDevice, future: Any) -> Any:
@@ -217,7 +217,7 @@ def test_a_dry_run_asks_workers_for_their_devices(
     assert all(device["memory_bytes"] > 1e7 for device in found["devices"])
 
 
-def test_a_scheduler_lost_in_a_dry_run_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_lost_in_a_dry_run_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gathered = connections.Connection.gathered
 
     def lose(self: connections.Connection, futures: Any) -> Any:
@@ -308,7 +308,7 @@ def test_a_late_worker_with_another_version_is_left_out(
     assert [text for text in context.texts if "it has clalign 9" in text]
 
 
-def test_without_dask_it_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_dask_the_message_names_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(OptionError, match="Dask") as caught:
         run_on("local:2", "sw", tmp_path, tmp_path, monkeypatch)
@@ -316,7 +316,7 @@ def test_without_dask_it_is_told_what_to_install(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "none.json"])
-def test_a_scheduler_that_is_not_there_is_told_of(
+def test_a_scheduler_that_is_not_there_is_reported(
     address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "CONNECT_SECONDS", 0.5)

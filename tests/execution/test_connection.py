@@ -21,7 +21,7 @@ from clalign.values.devices import cluster_of
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "[" * 100_000, '{"workers": {}}', '{"address": "tcp://127.0.0.1:9"'])
-def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) -> None:
+def test_a_file_that_no_scheduler_wrote_is_reported(text: str, tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     path.write_text(text)
     with pytest.raises(DeviceNotFound, match=path.name), connections.Connection(str(path)):
@@ -29,7 +29,7 @@ def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds", "words"),
+    ("shown", "seconds", "words"),
     [
         (b"", 0.5, "says nothing"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", 15.0, "another language"),
@@ -37,7 +37,7 @@ def test_a_file_that_no_scheduler_wrote_is_told_of(text: str, tmp_path: Path) ->
     ],
 )
 def test_what_is_no_scheduler_is_not_waited_for(
-    said: bytes, seconds: float, words: str, monkeypatch: pytest.MonkeyPatch
+    shown: bytes, seconds: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was stopped, or another program behind that port."""
     monkeypatch.setattr(connections, "CONNECT_SECONDS", seconds)
@@ -47,7 +47,7 @@ def test_what_is_no_scheduler_is_not_waited_for(
         with contextlib.suppress(OSError):
             while True:
                 taken.append(server.accept()[0])
-                taken[-1].sendall(said)
+                taken[-1].sendall(shown)
 
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()

@@ -63,7 +63,7 @@ def test_faults_at_random_moments(
 
 
 @pytest.mark.parametrize("engine", ["sw", "align"])
-def test_a_device_that_cannot_be_opened_is_told_of_and_the_others_go_on(
+def test_a_device_that_cannot_be_opened_is_reported_and_the_others_go_on(
     engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devices, context = Devices(monkeypatch), Counting()

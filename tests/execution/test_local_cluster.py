@@ -100,10 +100,10 @@ def visit(cluster: tuple[Any, set[int]], command: list[str], paths: list[str]) -
             [*command, sys.executable, "-c", VISITOR, asked], cwd="/", stdout=subprocess.PIPE, text=True, check=True,
             timeout=PATIENCE,
         )  # fmt: skip
-        told: dict[str, Any] = json.loads(done.stdout)
-        assert ["tcp", port, "Scheduler"] in told["connected"], "the visitor knows how to connect"
-    told["connected"].remove(["tcp", port, "Scheduler"])
-    return told
+        messages: dict[str, Any] = json.loads(done.stdout)
+        assert ["tcp", port, "Scheduler"] in messages["connected"], "the visitor knows how to connect"
+    messages["connected"].remove(["tcp", port, "Scheduler"])
+    return messages
 
 
 @pytest.mark.thorough
@@ -123,11 +123,11 @@ def test_nobody_without_the_keys_is_let_in(cluster: tuple[Any, set[int]]) -> Non
 def test_another_user_gets_nothing(cluster: tuple[Any, set[int]], second_user: list[str]) -> None:
     key = Path(cluster[0].client.security.tls_client_key)
     shared = str(key.parent.parent)
-    told = visit(cluster, second_user, [str(key), str(key.parent), shared])
-    assert told == {"connected": [], "pages": [], "readable": [shared]}
+    messages = visit(cluster, second_user, [str(key), str(key.parent), shared])
+    assert messages == {"connected": [], "pages": [], "readable": [shared]}
 
 
-def test_without_the_package_that_makes_keys_it_is_told_what_to_install(
+def test_without_the_package_that_makes_keys_the_message_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography", None)

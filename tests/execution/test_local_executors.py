@@ -32,7 +32,7 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "messages"),
     [
         (("one", "two"), ""),
         (("one", "two", "reference"), ""),
@@ -44,7 +44,7 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_several_give_what_one_gives(
     words: tuple[str, ...],
-    told: str,
+    messages: str,
     engine: str,
     expected: Expected,
     folder: Path,
@@ -57,7 +57,7 @@ def test_several_give_what_one_gives(
     context = Counting(4, devices.is_released.set)
     path = tmp_path / "run.clalign"
     computed(spec_of(engine, folder), path, devices, words, context)
-    assert any(told in text for text in context.texts) or not told
+    assert any(messages in text for text in context.texts) or not messages
     assert devices.opened.count("failing") == 2 * ("failing" in words), "it is tried once more"
     assert content(path) == expected(engine)[0]
     assert exports(path, tmp_path / "exports") == expected(engine)[1]
@@ -114,7 +114,7 @@ def test_any_order_of_results_gives_the_same(
 @pytest.mark.thorough(engine=["sw"])
 @pytest.mark.parametrize("engine", ["hmmer2", "sw", "pairs"])
 @pytest.mark.parametrize("odd", ["hanging", "stuck"])
-def test_a_stop_is_heard_while_a_device_hangs(
+def test_a_stop_is_noticed_while_a_device_hangs(
     odd: str, engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devices, asked = Devices(monkeypatch, has_odd=True), list[float]()

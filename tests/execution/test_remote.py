@@ -71,7 +71,7 @@ def computed_apart(
         return found
 
 
-def told(path: Path, folder: Path) -> dict[str, str]:
+def messages(path: Path, folder: Path) -> dict[str, str]:
     """Return the exports of a run without the words for its devices."""
     return {name: text.replace("--device real,real ", "") for name, text in exports(path, folder).items()}
 
@@ -129,7 +129,7 @@ def test_two_processes_give_what_one_gives(
     done = computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"))
     assert len(started) == 2
     assert content(path) == expected(engine)[0]
-    assert told(path, tmp_path / "exports") == expected(engine)[1]
+    assert messages(path, tmp_path / "exports") == expected(engine)[1]
     assert done["kernel_seconds"], "they are told of by the processes"
     assert all(one._process.wait(WAIT) is not None for one in started)
 
@@ -177,28 +177,28 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    path, is_told = tmp_path / "run.clalign", threading.Event()
+    path, is_reported = tmp_path / "run.clalign", threading.Event()
     take = client.DeviceProcess._next_unit
 
     def given(self: client.DeviceProcess, *what: Any) -> Any:
         if self in (started[0], *started[2:]):  # the first one, and all that come after two
             self._process.kill()
         else:
-            assert is_told.wait(WAIT)  # the other one has its share only then
+            assert is_reported.wait(WAIT)  # the other one has its share only then
         return take(self, *what)
 
     class Listening(Counting):
         def warn(self, text: str) -> None:
             super().warn(text)
             if "go on with what it had" in text:
-                is_told.set()
+                is_reported.set()
 
     monkeypatch.setattr(client.DeviceProcess, "_next_unit", given)
     context = Listening()
     computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True), (False, True)]
     assert content(path) == expected(engine)[0]
-    assert told(path, tmp_path / "exports") == expected(engine)[1]
+    assert messages(path, tmp_path / "exports") == expected(engine)[1]
 
 
 @pytest.mark.thorough
@@ -238,7 +238,7 @@ def test_a_process_that_is_killed_at_any_moment_changes_nothing(
     assert units, "it had something to compute"
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True)]
     assert content(path) == expected(engine)[0]
-    assert told(path, tmp_path / "exports") == expected(engine)[1]
+    assert messages(path, tmp_path / "exports") == expected(engine)[1]
     assert len(started) == 3, "another one has taken its place"
     assert all(one._process.wait(WAIT) is not None for one in started)
     assert {file.name for file in tmp_path.iterdir()} == {"run.clalign", "exports"}
@@ -287,16 +287,16 @@ def test_a_job_that_is_stopped_leaves_no_process(
 @pytest.mark.thorough(engine=["hmmer2"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "shown"),
     [(("failing", "two"), "go on with what it had"), (("one", "tight"), "smaller batches")],
     ids=["failing", "tight"],
 )
-def test_what_fails_there_is_told_here(
-    engine: str, words: tuple[str, ...], said: str, expected: Expected, folder: Path, tmp_path: Path, threads: Devices
+def test_what_fails_there_is_reported_here(
+    engine: str, words: tuple[str, ...], shown: str, expected: Expected, folder: Path, tmp_path: Path, threads: Devices
 ) -> None:
     context, path = Counting(), tmp_path / "run.clalign"
     computed_apart(engine, folder, path, threads, words, context)
-    assert any(said in text for text in context.texts), context.texts
+    assert any(shown in text for text in context.texts), context.texts
     assert content(path) == expected(engine)[0]
 
 

@@ -179,13 +179,13 @@ def test_letters_that_are_none_are_refused_where_they_would_be_written(tmp_path:
 def test_digits_that_number_residues_are_left_out_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "x.fa"
     path.write_text(">a\n1 ACDE 4\n>b\nACD>c\nWW\n")
-    said: list[str] = []
+    shown: list[str] = []
     context = QuietContext()
-    context.warn = said.append  # type: ignore[method-assign]
+    context.warn = shown.append  # type: ignore[method-assign]
     assert [(row.name, row.text) for row in read_sequences(str(path), context)] == [
         ("a", b"ACDE"), ("b", b"ACD"), ("c", b"WW"),
     ]  # fmt: skip
-    assert [text.split(": ")[0] for text in said] == [f"{path}, line 4", f"{path}, line 2"]
+    assert [text.split(": ")[0] for text in shown] == [f"{path}, line 4", f"{path}, line 2"]
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("aligned fasta", "a3m")])

@@ -123,7 +123,7 @@ def test_damaged_compressed_data_is_refused(load) -> None:
 
 
 @pytest.mark.parametrize("name", ["gzip", "bzip2", "xz", "zstd"])
-def test_it_is_told_how_much_of_a_file_that_was_cut_can_be_read(load, name: str) -> None:
+def test_the_message_says_how_much_of_a_file_that_was_cut_can_be_read(load, name: str) -> None:
     """Of two thirds of the bytes much can be read, and a command that writes it is told."""
     rng = np.random.default_rng(3)
     text = b"".join(b">s%d\n%s\n" % (n, bytes(rng.choice(list(b"ACDEFGHIKL"), 300).tolist())) for n in range(6000))
@@ -289,8 +289,8 @@ def test_a_damaged_entry_is_made_again(load, cache_folder: Path, name: str, dama
         damaged.unlink()
     else:
         damaged.write_bytes(change(content))
-    again, told = load(EXAMPLE)
-    assert (arrays_of(again), told) == (expected, report)
+    again, messages = load(EXAMPLE)
+    assert (arrays_of(again), messages) == (expected, report)
     assert damaged.read_bytes() == content
 
 
@@ -311,7 +311,7 @@ def test_damage_met_in_the_middle_is_repaired(load, cache_folder: Path, monkeypa
     assert first.codes.tolist() == before
 
 
-def test_damage_of_a_file_that_has_changed_since_is_told(
+def test_damage_of_a_file_that_has_changed_since_is_reported(
     load, cache_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(EXAMPLE)
@@ -325,7 +325,7 @@ def test_damage_of_a_file_that_has_changed_since_is_told(
     assert not entry.exists()
 
 
-def test_a_disk_that_damages_all_that_is_written_is_told(
+def test_a_disk_that_damages_all_that_is_written_is_reported(
     load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load(EXAMPLE)
@@ -428,7 +428,7 @@ def test_a_file_that_may_not_be_read_is_refused(load, monkeypatch: pytest.Monkey
         load_database(str(Path(__file__)))
 
 
-def test_a_full_disk_is_told_with_what_to_do(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported_with_what_to_do(load, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_space(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -439,7 +439,7 @@ def test_a_full_disk_is_told_with_what_to_do(load, cache_folder: Path, monkeypat
     assert entries(cache_folder) == []
 
 
-def test_a_cache_that_is_no_folder_is_told(load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_no_folder_is_reported(load, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("x")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "below"))
     with pytest.raises(OutputError, match="below"):

@@ -55,7 +55,7 @@ def test_scores_are_those_of_biopython(name: str) -> None:
     assert ours.is_nucleic == (name in matrix_names(True))
 
 
-def test_names_need_not_be_exact_in_case_and_near_ones_are_told() -> None:
+def test_names_need_not_be_exact_in_case_and_near_ones_are_reported() -> None:
     assert load_matrix("blosum62") is load_matrix("BLOSUM62")
     assert load_matrix("dnafull").name == "NUC.4.4"
     hints = []

@@ -136,8 +136,8 @@ def test_name_and_accession_of_hmmer3_are_one_word_each(load) -> None:
 def test_sums_that_are_a_little_off_are_facts_of_a_model(load, number: str, odd: str) -> None:
     text = hmmer3_text().replace(TRANSITIONS, TRANSITIONS.replace("0.10536", number), 1)
     (hmm,) = load(text)
-    told = f"transitions from the match state of node 1 sum to {odd} instead of 1" if odd else None
-    assert hmm.facts.get(ODD_SUM) == told
+    messages = f"transitions from the match state of node 1 sum to {odd} instead of 1" if odd else None
+    assert hmm.facts.get(ODD_SUM) == messages
     with pytest.raises(InputError) as error:
         load(hmmer3_text().replace(TRANSITIONS, TRANSITIONS.replace("0.10536", "0.3"), 1))
     assert error.value.line is not None

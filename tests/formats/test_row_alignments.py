@@ -91,12 +91,12 @@ def test_stockholm_is_written_back_without_loss(stockholm: Path, tmp_path: Path)
     path.write_text(made)
     again = read_rows(str(path))
     assert written(again, "stockholm") == made
-    said = words(made)
+    shown = words(made)
     for line in words(STOCKHOLM.split("//")[0]):
         if line.startswith(("#=GF", "#=GS", "# ")):
-            assert line in said
-    assert "#=GR one/1-4 SS HH.ECCCC" in said
-    assert said.index("#=GR one/1-4 PP 9*.70000") < said.index("two/2-4 ACG.--GH") < said.index("#=GC own ab.defgh")
+            assert line in shown
+    assert "#=GR one/1-4 SS HH.ECCCC" in shown
+    assert shown.index("#=GR one/1-4 PP 9*.70000") < shown.index("two/2-4 ACG.--GH") < shown.index("#=GC own ab.defgh")
 
 
 def test_names_that_would_begin_another_line_of_stockholm_are_read_back(tmp_path: Path) -> None:
@@ -193,14 +193,14 @@ def test_fasta_in_many_lines_with_comments_and_odd_letters(tmp_path: Path) -> No
     assert found.descriptions[0] == "first"
 
 
-def test_sequences_without_a_name_get_one_and_are_told(tmp_path: Path) -> None:
+def test_sequences_without_a_name_get_one_and_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "x.fa"
     path.write_text(">\nACD\n>b\nACDE\n> \nAC\n")
-    told: list[str] = []
+    messages: list[str] = []
     context = QuietContext()
-    context.warn = told.append  # type: ignore[method-assign]
+    context.warn = messages.append  # type: ignore[method-assign]
     assert [row.name for row in read_sequences(str(path), context)] == ["unnamed_1", "b", "unnamed_3"]
-    assert [text.split(": ")[0] for text in told] == [f"{path}, line 1"]
+    assert [text.split(": ")[0] for text in messages] == [f"{path}, line 1"]
 
 
 def test_msf_has_fifty_columns_in_a_block(tmp_path: Path) -> None:
@@ -278,8 +278,8 @@ def test_the_stockholm_files_of_others_are_written_back_whole(data_folder: Path)
     paths = [path for ending in ("sto", "stk", "seed") for path in data_folder.rglob(f"*.{ending}")]
     n_read = 0
     for path in paths:
-        said = path.read_text("latin-1")
-        if not said.startswith("# STOCKHOLM") or len(said) > 300_000:
+        shown = path.read_text("latin-1")
+        if not shown.startswith("# STOCKHOLM") or len(shown) > 300_000:
             continue
         try:
             given = [read_rows(str(path), number) for number in range(len(list_alignments(str(path))))]
@@ -287,7 +287,7 @@ def test_the_stockholm_files_of_others_are_written_back_whole(data_folder: Path)
         except InputError:
             continue  # of two rows of one name, or no alignment: told where it is read
         n_read += 1
-        assert facts(made) == facts(said), path
+        assert facts(made) == facts(shown), path
     assert n_read > 10
 
 

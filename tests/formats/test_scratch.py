@@ -56,7 +56,7 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_start(temporary: Path
     assert list(temporary.iterdir()) == []
 
 
-def test_a_run_of_which_the_user_was_told_stays(temporary: Path) -> None:
+def test_a_run_that_was_announced_stays(temporary: Path) -> None:
     place = run_place(None)
     place.path.write_text("x")
     assert place.scratch

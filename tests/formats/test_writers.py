@@ -175,7 +175,7 @@ def test_a_link_stays_one(tmp_path: Path, to: str) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-def test_links_in_a_circle_are_told(tmp_path: Path) -> None:
+def test_links_in_a_circle_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
     with pytest.raises(OutputError, match=tmp_path.name), whole_file(str(tmp_path / "a")):

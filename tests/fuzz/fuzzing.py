@@ -301,10 +301,10 @@ def fuzz(seed: int, first: int, cases: int, data: Path | None = None, keep: Path
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
             assert child.stdout is not None
             for line in child.stdout:
-                told = json.loads(line)
-                first = told.get("begins", first)
-                if "ends" in told:
-                    wrong += [f"case {first}: {text}" for text in told["wrong"]]
+                messages = json.loads(line)
+                first = messages.get("begins", first)
+                if "ends" in messages:
+                    wrong += [f"case {first}: {text}" for text in messages["wrong"]]
                     first += 1
             code = child.wait()
         if first < last:

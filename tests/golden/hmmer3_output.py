@@ -161,8 +161,8 @@ def _judge(line: str, own: str, value: dict[int, float], layout: tuple[dict[int,
         return
     changed = [i for i, (a, b) in enumerate(zip(theirs, ours, strict=True)) if a != b]
     near = all(i in numbers and theirs[i] in near_prints(value[i], numbers[i]) for i in changed)
-    told = ", ".join(f"{theirs[i]} / {ours[i]} ({value.get(i)!r})" for i in changed) or "blanks"
-    (found.permitted if near and changed else found.wrong).append(f"{' '.join(theirs[:4])}: {told}")
+    messages = ", ".join(f"{theirs[i]} / {ours[i]} ({value.get(i)!r})" for i in changed) or "blanks"
+    (found.permitted if near and changed else found.wrong).append(f"{' '.join(theirs[:4])}: {messages}")
 
 
 def near_prints(value: float, form: str) -> set[str]:

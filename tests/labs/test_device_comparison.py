@@ -78,8 +78,8 @@ def test_document_of_all_devices(opencl_device: Device) -> None:
     json.dumps(found)
     assert [r["device"]["id"] for r in found["devices"]] == [d.id for d in devices]
     assert all(r["identical"] is True and r["error"] is None for r in found["devices"])
-    told = [event.value["device"] for event in events if event.kind == "partial"]
-    assert list({row["device"]["id"]: row for row in told}.values()) == found["devices"]
+    messages = [event.value["device"] for event in events if event.kind == "partial"]
+    assert list({row["device"]["id"]: row for row in messages}.values()) == found["devices"]
     assert "identical" in comparison_text(found)
     done = [event.value["done"] for event in events if event.kind == "progress"]
     assert done == sorted(done)
@@ -239,11 +239,11 @@ def test_what_limits_a_kernel(shares: dict[str, float], begin: str) -> None:
 
 
 def test_kernels_of_all_engines_are_compared(opencl_device: Device) -> None:
-    told: list[dict[str, Any]] = []
-    job = Job(lambda event: told.append(event.value["device"]) if event.kind == "partial" else None)
+    messages: list[dict[str, Any]] = []
+    job = Job(lambda event: messages.append(event.value["device"]) if event.kind == "partial" else None)
     found = compare_devices([opencl_device], SMALL, job)
     (row,) = found["devices"]
-    assert [len(one["engines"]) for one in told] == [*range(1, len(KERNELS) + 1), len(KERNELS)]
+    assert [len(one["engines"]) for one in messages] == [*range(1, len(KERNELS) + 1), len(KERNELS)]
     for one, kernel in zip(row["engines"], KERNELS, strict=True):
         assert (one["name"], one["error"], one["equal"]) == (kernel.name, None, True)
         assert one["gcups"] > 0

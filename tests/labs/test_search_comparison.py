@@ -38,8 +38,8 @@ def compare(devices: list[str], listener: Any = lambda event: None) -> dict[str,
 
 
 def test_devices_find_the_same(cpu_device: Device) -> None:
-    told: list[Event] = []
-    document = compare([cpu_device.id, REFERENCE.id], told.append)
+    messages: list[Event] = []
+    document = compare([cpu_device.id, REFERENCE.id], messages.append)
     rows = document["devices"]
     assert [row["device"]["id"] for row in rows] == [cpu_device.id, REFERENCE.id]
     assert [row["identical"] for row in rows] == [True, True]
@@ -47,10 +47,10 @@ def test_devices_find_the_same(cpu_device: Device) -> None:
     assert all(row["n_different"] == 0 and row["seconds"] > 0 and row["error"] is None for row in rows)
     assert document["job"]["n_sequences"] == 8
     assert SEARCHES.verdicts(document)[0][0] == "good"
-    live = [event.value["device"] for event in told if event.kind == "partial"]
+    live = [event.value["device"] for event in messages if event.kind == "partial"]
     assert [row["status"] for row in live[:2]] == ["waits", "waits"]
     assert len({TIMES.row_key(row) for row in live}) == 2
-    done = [event.value["done"] for event in told if event.kind == "progress"]
+    done = [event.value["done"] for event in messages if event.kind == "progress"]
     assert done == sorted(done)
     assert done[-1] == 2
 
@@ -78,7 +78,7 @@ def test_one_other_digit_is_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_what_a_device_could_not_do_is_told_and_others_are_compared(tmp_path: Path) -> None:
+def test_what_a_device_could_not_do_is_reported_and_others_are_compared(tmp_path: Path) -> None:
     def compute(device: Device, path: Path, context: JobContext) -> JobResult:
         if device is OTHER:
             raise DeviceError("The cable is loose.", "Fasten it.")

@@ -112,15 +112,15 @@ def test_conclusions_by_hand() -> None:
 def test_the_text_says_all_of_it() -> None:
     made = document()
     made["experiments"]["sets"] = [{"n_groups": 9, "seconds": [3e-3, 2e-3, 1e-3], "best": 3, "root": 3.0}]
-    told = below(made)
-    assert "all 188 results are right" in told
-    assert "LFS of 33 to 60 groups: LFS" in told
-    assert "52 to 60" in told
-    assert "1.83 s" in told
-    assert "9 groups: ILBS is fastest with 3 sets (1 ms); the root of their number is 3.0 (1 ms)." in told
-    assert "33 groups: ULFS has 3 levels" in told
-    assert "+34.0%" in told
-    assert "an addition to a counter" in told
+    messages = below(made)
+    assert "all 188 results are right" in messages
+    assert "LFS of 33 to 60 groups: LFS" in messages
+    assert "52 to 60" in messages
+    assert "1.83 s" in messages
+    assert "9 groups: ILBS is fastest with 3 sets (1 ms); the root of their number is 3.0 (1 ms)." in messages
+    assert "33 groups: ULFS has 3 levels" in messages
+    assert "+34.0%" in messages
+    assert "an addition to a counter" in messages
     assert row_text(None, ["lbs"]).split() == ["Groups", "At", "once", "LBS"]
     assert row_text(made["rows"][0], ["lbs"]).split()[0] == "7"
 
@@ -147,16 +147,16 @@ def test_no_numbers_of_groups(text: str) -> None:
 
 
 def run(device: Device, **changes: Any) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    told: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     request = {"device": device.id, "runs": 1, "group_size": 4, **changes}
-    job = Job(lambda event: told.append(event.value["row"]) if event.kind == "partial" else None)
-    return run_synchronization(SynchronizationSpec.from_dict(request), job), told
+    job = Job(lambda event: messages.append(event.value["row"]) if event.kind == "partial" else None)
+    return run_synchronization(SynchronizationSpec.from_dict(request), job), messages
 
 
 @pytest.mark.parametrize(("program", "size"), [("sort", 700), ("sw", 90), ("relay", 20)])
 def test_every_program_on_a_device(opencl_device: Device, program: str, size: int) -> None:
-    found, told = run(opencl_device, program=program, size=size, groups="1-2", methods=["launch", "lbs", "ulfs"])
-    assert told == found["rows"]
+    found, messages = run(opencl_device, program=program, size=size, groups="1-2", methods=["launch", "lbs", "ulfs"])
+    assert messages == found["rows"]
     for row in found["rows"]:
         for way, cell in row["cells"].items():
             assert (cell["status"], cell["equal"], cell["runs"]) == ("done", True, 1)

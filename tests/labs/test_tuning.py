@@ -256,7 +256,7 @@ def test_the_reference_has_nothing_to_tune() -> None:
         tune(REFERENCE, QuietContext())
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(OutputError, match=re.escape(str(tmp_path / "file" / "cache"))):

@@ -153,13 +153,13 @@ def test_branches_of_a_warp() -> None:
 
 
 def test_progress_of_a_part_is_that_of_the_whole() -> None:
-    told: list[tuple[float, float | None, str]] = []
+    messages: list[tuple[float, float | None, str]] = []
 
     class Context(QuietContext):
         def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
-            told.append((done, total, facts.get("now", "")))
+            messages.append((done, total, facts.get("now", "")))
 
     part = PartOf(PartOf(Context(), "a", 10, 20, 40), "b", 1, 1, 2)
     part.progress("ladder", 1, 4, "rungs", now="c")
     part.progress("build", 1, 2, "programs")
-    assert told == [(10 + 20 * 0.625, 40, "a, b, c"), (1, 2, "")]
+    assert messages == [(10 + 20 * 0.625, 40, "a, b, c"), (1, 2, "")]

@@ -48,15 +48,15 @@ def test_kept_rows_take_no_more_than_directions(monkeypatch: pytest.MonkeyPatch)
     assert kept < 1.2 * pair.n_rows * (len(codes) + 1)
 
 
-def test_long_sequences_are_told_of_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sequences_are_reported_and_can_be_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 1000)
     rng = np.random.default_rng(3)
     query = Sequence("", "", encode("".join(rng.choice(list("ACGT"), 900))))
     pairwise = PairwiseQuery(query, Scoring(DNA, GapCosts(2, 1)))
     target = np.delete(query.codes, slice(300, 320))
-    told: list[int] = []
-    alignment = alignment_by_rows(pairwise, target, told.append)
-    assert 0.99 * cells_by_rows(900, len(target)) < sum(told) <= cells_by_rows(900, len(target))
+    messages: list[int] = []
+    alignment = alignment_by_rows(pairwise, target, messages.append)
+    assert 0.99 * cells_by_rows(900, len(target)) < sum(messages) <= cells_by_rows(900, len(target))
     assert path_score(alignment, query.codes, target, pairwise.scoring) == alignment.score == 880 - 2 - 19
 
     def stop(cells: int) -> None:

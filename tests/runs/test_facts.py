@@ -98,7 +98,7 @@ def test_no_fact_may_be_missing_or_of_another_kind(finished: Callable[[str], Pat
         "UPDATE queries SET id = 7 WHERE id = 0",
     ],
 )
-def test_damage_is_told_by_every_command(
+def test_damage_is_reported_by_every_command(
     finished: Callable[[str], Path], statement: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "run.clalign"

@@ -117,15 +117,15 @@ def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: py
         ("parts", "query_text", b"\xff"), ("queries", "card", "[" * 100_000), ("queries", "card", "{}"),
     ],
 )  # fmt: skip
-def test_values_of_another_kind_are_told(
+def test_values_of_another_kind_are_reported(
     copied: Callable[[str], Path], table: str, column: str, value: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = copied("hmmer2")
     hostile_runs.sql(f"UPDATE {table} SET {column} = ?", value)(path)
     assert main(["export", "--tsv", "-", str(path)]) == ExitCode.UNREADABLE
-    told = capsys.readouterr().err
-    assert told.startswith(f"clalign: {path}: ")
-    assert len(told) < 1000
+    messages = capsys.readouterr().err
+    assert messages.startswith(f"clalign: {path}: ")
+    assert len(messages) < 1000
 
 
 @pytest.mark.parametrize("annotation", ["consensus", "reference", "structure"])

@@ -134,7 +134,7 @@ def test_messages_and_verifications(run: RunFile) -> None:
     assert verdicts == [("equal",), ("differs",)]
 
 
-def test_damage_is_told_plainly(run: RunFile) -> None:
+def test_damage_is_reported_plainly(run: RunFile) -> None:
     for first in range(0, 2000, 100):
         run.add_batch(batch(first, [5000] * 100, tuple(hit(first + i, 5.0, first + i) for i in range(100))))
     run.seal()
@@ -257,7 +257,7 @@ def test_alignments_of_many_rows_come_back(run: RunFile) -> None:
     ["DELETE FROM alignment_rows WHERE number = 0", "UPDATE alignment_rows SET text = 'A' WHERE number = 1",
      "UPDATE alignment_rows SET start = 7", "UPDATE alignment_rows SET name = NULL"],
 )  # fmt: skip
-def test_a_damaged_alignment_of_many_rows_is_told(run: RunFile, damage: str) -> None:
+def test_a_damaged_alignment_of_many_rows_is_reported(run: RunFile, damage: str) -> None:
     number = run.add_alignment("two", {}, [StoredRow("a", 0, 2, "AC"), StoredRow("b", 1, 3, "CA")])
     run.connection.execute(damage)
     with pytest.raises(DamagedRun):

@@ -28,8 +28,8 @@ def validated(run: Path, what: str) -> list[str]:
     path = run.with_suffix(f".{what}.gff3")
     export(run, what, path)
     assert GT is not None
-    told = subprocess.run([GT, "gff3validator", "-typecheck", "so", str(path)], capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
+    messages = subprocess.run([GT, "gff3validator", "-typecheck", "so", str(path)], capture_output=True, text=True)
+    assert messages.returncode == 0, messages.stderr
     return [line for line in path.read_text().splitlines() if not line.startswith("#")]
 
 

@@ -139,13 +139,13 @@ def search_all(
         n_searches += sum(len(load_profiles(str(path))) for path in profiles)
         for name, result in zip(totals, compare(profiles, sequences, options, folder), strict=True):
             totals[name].add(result)
-            said = f"{len(profiles)} files of profiles x {sequences.name}{' '.join(('', *options))}, {name}"
-            say(f"\n{said}: {result.n_lines} lines, {result.n_equal} equal")
+            shown = f"{len(profiles)} files of profiles x {sequences.name}{' '.join(('', *options))}, {name}"
+            say(f"\n{shown}: {result.n_lines} lines, {result.n_equal} equal")
             say("".join(f"\n  permitted: {text}" for text in result.permitted))
             say("".join(f"\n  wrong: {text}" for text in result.wrong))
     for name, total in totals.items():
-        said = f"{total.n_lines} lines, {total.n_equal} equal, {len(total.permitted)} permitted differences"
-        say(f"\nAll {n_searches} searches, {name}: {said}\n")
+        shown = f"{total.n_lines} lines, {total.n_equal} equal, {len(total.permitted)} permitted differences"
+        say(f"\nAll {n_searches} searches, {name}: {shown}\n")
     return totals["hits"], totals["domains"]
 
 

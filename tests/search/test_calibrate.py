@@ -60,7 +60,7 @@ def test_stored_fits_are_of_every_kind() -> None:
     assert any(fit and fit.n_censored < n for fit, n in zip(found, below, strict=True))
 
 
-def test_another_fit_is_told_from_hmmcalibrates() -> None:
+def test_another_fit_is_distinguished_from_hmmcalibrates() -> None:
     """Bins shifted by half a bit, as a wrong middle would do, are not within the tolerance."""
     known = KNOWN["fits"][0]
     fit = fit_right_side(known["low"] + 1, np.array(known["counts"]))

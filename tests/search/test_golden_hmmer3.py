@@ -70,14 +70,14 @@ def is_printed(value: float, text: str, form: str, slack: float = BOUNDARY) -> b
 
 def hit_differences(hit: Hit, row: list[str]) -> list[str]:
     """Return what of a hit is not as in a row of hmmsearch's table of targets."""
-    best, said = hit.best_domain, hit.estimates
+    best, shown = hit.best_domain, hit.estimates
     assert best is not None
-    assert said is not None
-    counts = [said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes, hit.n_domains,
+    assert shown is not None
+    counts = [shown.n_regions, shown.n_clustered, shown.n_overlaps, shown.n_envelopes, hit.n_domains,
               len(hit.reported_domains), sum(d.is_significant for d in hit.domains)]  # fmt: skip
     numbers = [
         (hit.evalue, ".2g"), (hit.score, ".1f"), (hit.bias, ".1f"), (best.evalue, ".2g"), (best.score, ".1f"),
-        (best.bias, ".1f"), (said.expected, ".1f"),
+        (best.bias, ".1f"), (shown.expected, ".1f"),
     ]  # fmt: skip
     wrong = [
         f"{v} is not {text}" for (v, form), text in zip(numbers, row[:7], strict=True) if not is_printed(v, text, form)

@@ -209,13 +209,13 @@ def test_records_that_hmmer3_refuses(tmp_path: Path) -> None:
         assert len(expected) >= 2
 
 
-@pytest.mark.parametrize(("bad", "told"), [(",", '","'), ("\u00e9", '"\u00e9"')])
-def test_what_is_no_letter_is_named(bad: str, told: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("bad", "messages"), [(",", '","'), ("\u00e9", '"\u00e9"')])
+def test_what_is_no_letter_is_named(bad: str, messages: str, tmp_path: Path) -> None:
     targets = tmp_path / "targets.fa"
     targets.write_text(f">fine\nMKVLLA\n>bad\nMKV\nLL{bad}AW\n>other\nMK{bad}LL\n", "utf-8")
     with pytest.raises(InputError) as refused:
         searched(tmp_path / "refused.clalign", SearchSpec(str(RRM), str(targets)))
-    assert re.search(rf'line 5: .*"bad" .*{told}.*\(2 ', str(refused.value))
+    assert re.search(rf'line 5: .*"bad" .*{messages}.*\(2 ', str(refused.value))
 
 
 def test_digits_are_left_out_with_a_warning(tmp_path: Path) -> None:

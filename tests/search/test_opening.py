@@ -57,7 +57,7 @@ def test_an_error_of_the_input_closes_the_device() -> None:
     assert session.closed
 
 
-def test_a_stop_is_heard_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stop_is_noticed_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_WAIT_SECONDS", 0.1)
     released = threading.Event()
 
@@ -75,7 +75,7 @@ def test_a_stop_is_heard_while_a_driver_hangs(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_device_that_fails_is_opened_once_more() -> None:
     opened: list[Noted] = []
-    told: list[str] = []
+    messages: list[str] = []
 
     def open_it() -> Session:
         opened.append(Noted(REFERENCE))
@@ -87,10 +87,10 @@ def test_a_device_that_fails_is_opened_once_more() -> None:
         return 7
 
     with Opening(open_it) as opening:
-        assert opening.work(work, lambda: None, told.append) == 7
+        assert opening.work(work, lambda: None, messages.append) == 7
     assert [session.closed for session in opened] == [True, True]
-    assert len(told) == 1
-    assert "The cable is loose" in told[0]
+    assert len(messages) == 1
+    assert "The cable is loose" in messages[0]
 
 
 @pytest.mark.parametrize(("error", "n_opened"), [(DeviceError, 2), (OutOfDeviceMemory, 1), (DeviceNotFound, 1)])
@@ -126,11 +126,11 @@ def test_what_fails_since_the_job_has_ended_is_not_tried_again() -> None:
         if is_over.is_set():
             raise Cancelled
 
-    told: list[str] = []
+    messages: list[str] = []
     with pytest.raises(Cancelled), Opening(open_it) as opening:
-        opening.work(fail, check, told.append)
+        opening.work(fail, check, messages.append)
     assert len(opened) == 1
-    assert not told
+    assert not messages
 
 
 @pytest.mark.parametrize("kind", ["profile", "pairs"])

@@ -130,30 +130,30 @@ class Progress(QuietContext):
     """Notes how far a job says it is, and stops it after so much."""
 
     def __init__(self, share: float = 2.0) -> None:
-        self.share, self.told, self.texts = share, list[tuple[float, float, float]](), list[str]()
+        self.share, self.messages, self.texts = share, list[tuple[float, float, float]](), list[str]()
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
         if stage == "search":
-            self.told.append((done, total or 0.0, facts["gcups"]))
+            self.messages.append((done, total or 0.0, facts["gcups"]))
 
     def warn(self, text: str) -> None:
         self.texts.append(text)
 
     def check(self) -> None:
-        if self.told and self.told[-1][0] >= self.share * self.told[-1][1]:
+        if self.messages and self.messages[-1][0] >= self.share * self.messages[-1][1]:
             raise Cancelled
 
     @property
     def first(self) -> float:
         """The share that was done when it was told of the first time."""
-        return self.told[0][0] / self.told[0][1]
+        return self.messages[0][0] / self.messages[0][1]
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_progress_is_told_within_a_pair(pairs: Inputs, opencl_device: Device, tmp_path: Path) -> None:
+def test_progress_is_reported_within_a_pair(pairs: Inputs, opencl_device: Device, tmp_path: Path) -> None:
     context = Progress()
     search(pairs, tmp_path / "a.clalign", opencl_device, context, long=True, strand="both").close()
-    done, total, gcups = np.array(context.told).T
+    done, total, gcups = np.array(context.messages).T
     assert (np.diff(done) >= 0).all()
     assert len(set(done)) > 10
     assert (total == total[0]).all()

@@ -148,7 +148,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch, n_residues: int = 300) -> Non
     monkeypatch.setattr(executor, "GATHER_SECONDS", 0.0)  # each is stored for itself
 
 
-def test_both_strands_are_searched_and_told(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:
+def test_both_strands_are_searched_and_reported(bases: tuple[Path, Path], device: Device, tmp_path: Path) -> None:
     options = {"match": 2, "mismatch": -3, "gap_first": 7, "gap_next": 2}
     with search(bases, tmp_path / "both.clalign", device, evalue=1e-3, **options) as run:
         hits = {hit.name: hit for hit in run.hits(0)}
@@ -226,11 +226,11 @@ def test_without_statistics_there_are_no_evalues_and_it_is_said_why(
         assert [hit.name for hit in run.hits(0)] == [hit.name for hit in hits if hit.raw >= hits[1].raw]
 
 
-def test_letters_that_a_matrix_has_no_scores_for_are_told(proteins: tuple[Path, Path], tmp_path: Path) -> None:
+def test_letters_that_a_matrix_has_no_scores_for_are_reported(proteins: tuple[Path, Path], tmp_path: Path) -> None:
     targets = fasta(tmp_path / "odd.fasta", [("a", "MKUVLAUWOR"), ("b", "MKVLAWRUDE")])
     with search((proteins[0], targets), tmp_path / "a.clalign", top=1) as run:
-        told = [text for _, _, text in run.messages()]
-    assert any(text.startswith("1 x O, 3 x U in the targets ") and "BLOSUM62" in text for text in told)
+        reports = [text for _, _, text in run.messages()]
+    assert any(text.startswith("1 x O, 3 x U in the targets ") and "BLOSUM62" in text for text in reports)
 
 
 def test_published_statistics_that_do_not_exist_are_refused(proteins: tuple[Path, Path], tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_verify_finds_equal_and_wrong_numbers(bases: tuple[Path, Path], device: 
         assert [verdict for (verdict,) in verdicts] == ["differs", "differs", "equal"]
 
 
-def test_an_alignment_that_does_not_score_what_it_should_is_told(
+def test_an_alignment_that_does_not_score_what_it_should_is_reported(
     proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Wrong:
@@ -377,7 +377,7 @@ def test_a_guess_from_little_yields_to_the_other_file(
     assert len([text for text in watching.texts if re.match(r".*[qt]\.fa: ", text)]) == 1
 
 
-def test_a_profile_in_place_of_sequences_is_told_with_the_command_for_it(
+def test_a_profile_in_place_of_sequences_is_reported_with_the_command_for_it(
     proteins: tuple[Path, Path], tmp_path: Path
 ) -> None:
     profile = next(example.profiles for example in load_examples() if example.profiles)
@@ -385,7 +385,7 @@ def test_a_profile_in_place_of_sequences_is_told_with_the_command_for_it(
         search((proteins[0], profile), tmp_path / "a.clalign")
 
 
-def test_a_file_of_a_run_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_file_of_a_run_that_is_gone_is_reported(tmp_path: Path) -> None:
     inputs = make_inputs(tmp_path, "dna")
     with search(inputs, tmp_path / "a.clalign") as run:
         inputs[1].rename(tmp_path / "elsewhere.fa")
@@ -410,7 +410,7 @@ def test_each_sequence_keeps_its_letters_on_the_other_strand(tmp_path: Path) -> 
         assert set(found) <= set("ACG") | {other}, what
 
 
-def test_what_does_not_fit_together_is_told(
+def test_what_does_not_fit_together_is_reported(
     proteins: tuple[Path, Path], bases: tuple[Path, Path], tmp_path: Path
 ) -> None:
     context = Watching()
@@ -430,7 +430,7 @@ def test_what_does_not_fit_together_is_told(
     assert f"{odd}, line 5: " in texts
 
 
-def test_a_matrix_that_is_not_symmetric_is_taken_as_given_and_told(tmp_path: Path) -> None:
+def test_a_matrix_that_is_not_symmetric_is_taken_as_given_and_reported(tmp_path: Path) -> None:
     matrix = tmp_path / "own.txt"
     matrix.write_text("A W C\nA 4 -1 -2\nW -3 9 -2\nC -2 -2 8\n")
     query, target = fasta(tmp_path / "q.fa", [("q", "W")]), fasta(tmp_path / "t.fa", [("t", "A")])

@@ -155,22 +155,22 @@ def test_the_text_names_queries_and_matrix_as_phmmer_does(files: dict[str, Path]
         assert ours[1:] == [line for line in theirs if "worker threads" not in line and "::" not in line]
 
 
-def test_progress_is_told_while_queries_get_profiles(files: dict[str, Path]) -> None:
-    told, asked = [], []
+def test_progress_is_reported_while_queries_get_profiles(files: dict[str, Path]) -> None:
+    messages, asked = [], []
 
     class Context(QuietContext):
         def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
-            told.append((stage, done, total, unit))
+            messages.append((stage, done, total, unit))
 
         def check(self) -> None:
-            asked.append(len(told))
-            if ("profiles", 2, 3, "queries") in told:
+            asked.append(len(messages))
+            if ("profiles", 2, 3, "queries") in messages:
                 raise Cancelled
 
     spec = SearchSpec(str(files["queries"]), "", direction="sequence", seed=5, **QUICK)
     with pytest.raises(Cancelled):
         load_queries(spec, lambda words: REFERENCE, Context())
-    assert [one[1:] for one in told if one[0] == "profiles"] == [
+    assert [one[1:] for one in messages if one[0] == "profiles"] == [
         (0, 3, "queries"),
         (1, 3, "queries"),
         (2, 3, "queries"),

@@ -248,7 +248,7 @@ def test_changed_input_is_refused(tmp_path: Path) -> None:
         assert run.facts.error["hint"]
 
 
-def test_sequences_that_changed_since_they_were_opened_are_told_of(tmp_path: Path) -> None:
+def test_sequences_that_changed_since_they_were_opened_are_reported(tmp_path: Path) -> None:
     example = next(example for example in load_examples() if example.id == "motif")
     spec = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
     texts: dict[str, list[str]] = {}

@@ -137,14 +137,14 @@ class Listening(StopAfter):
 
     def __init__(self, n: int) -> None:
         super().__init__(n)
-        self.told: list[float] = []
+        self.messages: list[float] = []
 
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         super().progress(stage, done, total, unit)
-        self.told += [done / total] if stage == "verify" and total else []
+        self.messages += [done / total] if stage == "verify" and total else []
 
 
-def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_long_pair_is_reported_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 10_000)
     text = "ACGGTCATTA" * 30
     for name in ("a.fa", "b.fa"):
@@ -153,8 +153,8 @@ def test_one_long_pair_is_told_of_and_can_be_stopped(tmp_path: Path, monkeypatch
         run = found.run
         listener = Listening(10**9)
         assert verify_pairwise(run, None, 50, REFERENCE, listener)["differing"] == 0
-        assert len(listener.told) > 10
-        assert listener.told == sorted(listener.told)
+        assert len(listener.messages) > 10
+        assert listener.messages == sorted(listener.messages)
         with pytest.raises(Cancelled):
             verify_pairwise(run, None, 50, REFERENCE, StopAfter(50_000))
 

@@ -38,7 +38,7 @@ def inputs(tmp_path: Path) -> tuple[Path, Path]:
     return fasta(queries, [("e1", ""), full[0], ("e2", ""), ("e3", ""), *full[1:], ("e4", "")]), targets
 
 
-def test_queries_without_residues_are_left_out_and_told_once(inputs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_queries_without_residues_are_left_out_and_reported_once(inputs: tuple[Path, Path], tmp_path: Path) -> None:
     full, context = [record for record in records(inputs[0]) if record[1]], Watching()
     with search(inputs, tmp_path / "a.clalign", context=context) as run:
         assert [card["name"] for card in run.cards()] == [name for name, _ in full]

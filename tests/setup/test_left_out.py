@@ -42,7 +42,7 @@ def test_real_files(data_folder):
 
 
 @pytest.mark.parametrize(
-    ("words", "data", "passed", "told"),
+    ("words", "data", "passed", "messages"),
     [
         (("-n", "2"), "", 4, ["11 thorough tests", "1 acceptance tests"]),
         (("--thorough",), "here", 13, ["3 exhaustive tests"]),
@@ -50,8 +50,8 @@ def test_real_files(data_folder):
         (("test_some.py::test_long",), "", 3, []),
     ],
 )
-def test_what_is_left_out_is_told(
-    tmp_path: Path, words: tuple[str, ...], data: str, passed: int, told: list[str]
+def test_what_is_left_out_is_reported(
+    tmp_path: Path, words: tuple[str, ...], data: str, passed: int, messages: list[str]
 ) -> None:
     shutil.copy(TESTS / "conftest.py", tmp_path)
     (tmp_path / "test_some.py").write_text(SOME_TESTS, encoding="utf-8")
@@ -63,5 +63,5 @@ def test_what_is_left_out_is_told(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert f" {passed} passed" in done.stdout
-    assert re.findall(r"^\d+ \w+ tests(?= left out)", done.stdout, re.MULTILINE) == told
+    assert re.findall(r"^\d+ \w+ tests(?= left out)", done.stdout, re.MULTILINE) == messages
     assert "skipped" not in done.stdout

@@ -97,7 +97,7 @@ def test_installation_that_was_cut_off_is_made_again(
     assert machine.done == ["venv", "venv", []]
 
 
-def test_refused_installation_is_told_and_tried_again_in_place(run: ModuleType, machine: Machine):
+def test_refused_installation_is_reported_and_tried_again_in_place(run: ModuleType, machine: Machine):
     machine.pip_code = 1
     with pytest.raises(run.Stop, match=r"Start run\.py again"):
         run.settle_venv("")
@@ -146,7 +146,7 @@ def test_old_python_hands_over_to_a_newer_one_that_runs(run: ModuleType, monkeyp
     assert run.newer_interpreter() == sound
 
 
-def test_old_python_without_a_newer_one_is_told(run: ModuleType, monkeypatch: pytest.MonkeyPatch):
+def test_old_python_without_a_newer_one_is_reported(run: ModuleType, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run.shutil, "which", lambda name: None)
     with pytest.raises(run.Stop, match=r"needs Python 3\.11"):
         run.newer_interpreter()
@@ -189,7 +189,7 @@ def test_no_other_file_is_replaced_by_the_run_of_a_start(run: ModuleType, ending
     assert {file.name: file.read_bytes() for file in run.RUNS.iterdir()} == before
 
 
-def test_unknown_word_is_told_without_installing():
+def test_unknown_word_is_reported_without_installing():
     child = subprocess.run([sys.executable, ROOT / "run.py", "tset"], capture_output=True, text=True)
     assert child.returncode == 1
     assert "run.py knows" in child.stderr

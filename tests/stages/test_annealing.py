@@ -111,17 +111,17 @@ def test_posteriors_may_lie_in_files(session: Session, tmp_path: Path) -> None:
 
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(annealing, "EDGES_PER_LAUNCH", 7)
-    posteriors, told, watched = random_posteriors(4, [12] * 6), [], []
+    posteriors, messages, watched = random_posteriors(4, [12] * 6), [], []
 
     def listen(made: int, left: int, merges: Callable[[], ColumnMerges]) -> None:
-        told.append((made, left))
+        messages.append((made, left))
         watched.append(merges())
 
-    found = session.run(ANNEALING, posteriors, AnnealingChoice(told=listen))
+    found = session.run(ANNEALING, posteriors, AnnealingChoice(report=listen))
     assert same(found, ANNEALING.reference(posteriors, AnnealingChoice()))
-    assert len(told) > 10
-    assert told[-1][0] == len(found)
-    for (made, _), merges in zip(told, watched, strict=True):
+    assert len(messages) > 10
+    assert messages[-1][0] == len(found)
+    for (made, _), merges in zip(messages, watched, strict=True):
         assert merges.victims.tolist() == found.victims[:made].tolist()
         assert is_alignment(merges.alignment_after())
 

@@ -97,7 +97,7 @@ def test_planted_fault_is_noticed(session: Session, how: GroupBarrier | None) ->
     assert not np.array_equal(session.run(wrong, given, how), wrong.reference(given, how))
 
 
-def test_wrong_keys_are_told_of(session: Session) -> None:
+def test_wrong_keys_are_reported(session: Session) -> None:
     with pytest.raises(OptionError, match="int16"):
         session.run(BITONIC_SORT, np.zeros(3, np.int16), None)
 

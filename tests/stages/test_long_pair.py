@@ -128,11 +128,11 @@ def test_scores_beyond_the_numbers_of_a_device_are_refused(session: Session) -> 
 def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair_regions, "CPU_CELLS", 1000)
     monkeypatch.setattr(long_pair_regions, "GPU_CELLS", 1000)
-    told: list[int] = []
+    messages: list[int] = []
     x, y = related(np.random.default_rng(3), 500, "ACGT")
-    session.run(LONG_PAIR, pair(x, y), LongPairChoice(Scoring(DNA, GAPS[0]), told.append))
-    assert len(told) > 1
-    assert sum(told) >= len(x) * len(y)
+    session.run(LONG_PAIR, pair(x, y), LongPairChoice(Scoring(DNA, GAPS[0]), messages.append))
+    assert len(messages) > 1
+    assert sum(messages) >= len(x) * len(y)
 
 
 @pytest.mark.parametrize("block", [8, 24, 128])
@@ -199,11 +199,11 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
     cells: list[int] = []
     finish = Rounds.finish
 
-    def told(rounds: Rounds) -> int:
+    def messages(rounds: Rounds) -> int:
         methods.append(rounds.how.method)
         return finish(rounds)
 
-    monkeypatch.setattr(Rounds, "finish", told)
+    monkeypatch.setattr(Rounds, "finish", messages)
     monkeypatch.setattr(long_pair_regions, "METHOD_ON_CPU", long_pair_regions.METHOD)
     monkeypatch.setattr(long_pair_regions, "max_concurrent_groups", lambda *given: 2)
     monkeypatch.setattr(
@@ -217,7 +217,7 @@ def test_groups_that_do_not_run_at_once(session: Session, monkeypatch: pytest.Mo
     assert found == session.run(SMITH_WATERMAN_TRACE, batch, scoring)[0]
 
 
-def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_that_came_late_are_reported_once(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Groups that give up in the middle of the first pass, and again of each other one, are not left to wait again."""
     methods: list[str] = []
     n_cells = {}
@@ -236,10 +236,10 @@ def test_groups_that_came_late_are_told_of_once(session: Session, monkeypatch: p
         monkeypatch.setattr(long_pair_regions, name, value)
     found = {}
     for which in ("all come", "some come late"):
-        told: list[int] = []
-        found[which] = session.run(LONG_PAIR, batch, LongPairChoice(Scoring(DNA, GAPS[0]), told.append))
-        n_cells[which] = sum(told)
-        assert min(told) >= 0
+        messages: list[int] = []
+        found[which] = session.run(LONG_PAIR, batch, LongPairChoice(Scoring(DNA, GAPS[0]), messages.append))
+        n_cells[which] = sum(messages)
+        assert min(messages) >= 0
         monkeypatch.setattr(Rounds, "finish", sometimes)
     assert n_cells["some come late"] == n_cells["all come"]
     assert found["some come late"] == found["all come"]
@@ -313,9 +313,9 @@ def test_plan_of_millions(m: int, n: int, way: str) -> None:
     portions = list(long_pair_regions._portions(top, 0, top.strip * top.columns, pace))
     assert [first for first, _, _ in portions] == [0, *(last for _, last, _ in portions[:-1])]
     assert portions[-1][1] == top.n_diagonals
-    told = sum(cells for *_, cells in portions)
-    assert m * n <= told <= (m + top.strip) * (n + top.columns)
-    assert told > 2**32 or m * n < 2**32
+    messages = sum(cells for *_, cells in portions)
+    assert m * n <= messages <= (m + top.strip) * (n + top.columns)
+    assert messages > 2**32 or m * n < 2**32
     again, deepest = 0, 0
 
     def back(filled: Filled, i: int, j: int, depth: int) -> None:

@@ -121,7 +121,7 @@ def test_all_pairs_at_once(session: Session) -> None:
     assert laps == ["preparing", "posteriors", "counts"]
 
 
-def test_each_part_is_told_of(session: Session) -> None:
+def test_each_part_is_reported(session: Session) -> None:
     batch = random_pairs(np.random.default_rng(2), [5], AMINO_LETTERS)
     for make in (SequentialStage, lambda lap: PairHmmLadderStage(PairHmmLadderChoices(group=GROUP), lap)):
         laps: list[str] = []

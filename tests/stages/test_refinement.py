@@ -43,12 +43,12 @@ def test_kept_sequences_stay(session: Session, n_kept: int) -> None:
 def test_launches_follow_each_other(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(refinement, "COLUMNS_PER_LAUNCH", 3)
     monkeypatch.setattr(refinement, "WISHES_PER_LAUNCH", 2)
-    lengths, told = [20, 22, 19, 24], []
-    choice = RefinementChoice(random_alignment(3, lengths), told=lambda *facts: told.append(facts))
+    lengths, messages = [20, 22, 19, 24], []
+    choice = RefinementChoice(random_alignment(3, lengths), report=lambda *facts: messages.append(facts))
     posteriors = random_posteriors(3, lengths)
     found = session.run(REFINEMENT, posteriors, choice)
     assert same(found, REFINEMENT.reference(posteriors, choice))
-    assert [sweep for sweep, _ in told] == list(range(1, len(found.ends) + 1))
+    assert [sweep for sweep, _ in messages] == list(range(1, len(found.ends) + 1))
 
 
 def test_an_alignment_of_other_sequences_is_refused(session: Session) -> None:

@@ -107,16 +107,16 @@ def test_a_thousand_times_without_a_hang(session: Session, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", WAYS)
-def test_more_than_run_at_once_leave_and_are_told_of(session: Session, method: str) -> None:
+def test_more_than_run_at_once_leave_and_are_reported(session: Session, method: str) -> None:
     size = 64 if method == "lfs" else 32
     n = most(session, size, method) + 1
     how = possible(n, size, method)
     if how is None:  # LFS watches no more than run at once
         return
     assert count_concurrent_groups(session, how, kernel(session, how)) < n
-    with pytest.raises(GroupsNotConcurrent, match=f"did not run {n:,} groups of {size} work-items at once") as told:
+    with pytest.raises(GroupsNotConcurrent, match=f"did not run {n:,} groups of {size} work-items at once") as messages:
         check(session, how)
-    assert "launch" in told.value.hint
+    assert "launch" in messages.value.hint
     assert check(session, GroupBarrier(n, size)) == n  # nothing of it is left
 
 
@@ -157,10 +157,10 @@ def test_groups_that_do_not_wait_are_noticed(session: Session) -> None:
         ("several launches", {"discovered": True}),
     ],
 )
-def test_what_cannot_be_is_told(words: str, changes: dict) -> None:
-    with pytest.raises(OptionError, match=words) as told:
+def test_what_cannot_be_is_reported(words: str, changes: dict) -> None:
+    with pytest.raises(OptionError, match=words) as messages:
         GroupBarrier(**{"n_groups": 4, "size": 8, **changes})
-    assert told.value.hint
+    assert messages.value.hint
 
 
 def test_levels_and_sets() -> None:

@@ -106,7 +106,7 @@ def test_odd_models(shaped_session: Session, shape: str, defines: dict[str, int]
     assert n_differing(VITERBI_FILTER, shaped_session, batch, profile) == 0
 
 
-def test_odd_models_are_told_apart() -> None:
+def test_odd_models_are_distinguished() -> None:
     """Of the odd models some, but not all, suit the forms that merge steps or pack two scores in a word."""
     rng = np.random.default_rng(4)
     profiles = [odd_profile(rng, 20) for _ in range(40)]

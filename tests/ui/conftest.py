@@ -278,7 +278,7 @@ def unwatched_window(
     gone: list[bool] = []
     made.destroyed.connect(lambda: gone.append(True))
     yield made
-    made.leaving.asks_first = False
+    made.leaving.confirms = False
     made.close()
     assert made.controller.queue.worker is None
     assert made.controller.inspector.is_idle
@@ -389,7 +389,7 @@ def real_window(qtbot: Any, tmp_path: Path) -> Iterator[MainWindow]:
     window.resize(1280, 800)
     window.show()
     yield window
-    window.leaving.asks_first = False
+    window.leaving.confirms = False
     window.close()
     destroy(window)
 

@@ -150,9 +150,9 @@ def make_many(path: Path, n: int) -> Path:
             for table, key, value in (("hits", "id", hit_id), ("parts", "hit", hit_id), ("plan7_hits", "hit", hit_id),
                                       ("plan7_domains", "hit", hit_id), ("targets", "row", row)):  # fmt: skip
                 names = [column[1] for column in database.execute(f"PRAGMA table_info({table})")]
-                told = {**own, "name": f"'MANY_' || ({10 * ROWS} + n / 2)"} if table == "targets" else own
-                said = ", ".join(told.get(name, name) for name in names)
+                values = {**own, "name": f"'MANY_' || ({10 * ROWS} + n / 2)"} if table == "targets" else own
+                used = ", ".join(values.get(name, name) for name in names)
                 every = " AND n % 2 = 0" if table == "targets" else ""
-                database.execute(f"{first} INSERT INTO {table} SELECT {said} FROM made, {table} WHERE {key} = ?{every}",
+                database.execute(f"{first} INSERT INTO {table} SELECT {used} FROM made, {table} WHERE {key} = ?{every}",
                                  (value,))  # fmt: skip
     return path

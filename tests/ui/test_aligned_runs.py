@@ -17,7 +17,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QScrollArea, QWidget
 
 import clalign
-from clalign.engines.msa.annealing_progress import MergesTold, told_alignment
+from clalign.engines.msa.annealing_progress import MergeReports, reported_alignment
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
 from clalign.engines.msa.reliability import MEASURES
 from clalign.jobs import Job
@@ -345,10 +345,10 @@ def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     QTest.keyClick(window, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     sheet = controller.align.sheet
     qtbot.waitUntil(lambda: sheet.cautions.count() == 1)
-    said = sheet.cautions.itemAt(0).widget()
-    assert "memory are needed, but this computer has" in " ".join(found.text() for found in said.findChildren(QLabel))
+    line = sheet.cautions.itemAt(0).widget()
+    assert "memory are needed, but this computer has" in " ".join(found.text() for found in line.findChildren(QLabel))
     scrolled = sheet.findChild(QScrollArea)
-    assert not scrolled.isAncestorOf(said)
+    assert not scrolled.isAncestorOf(line)
     assert sheet.run_button.isEnabled()
 
 
@@ -414,21 +414,21 @@ def test_the_annealing_is_watched_while_it_goes_on(
     begun.execute("UPDATE facts SET value = '\"running\"' WHERE name = 'state'")
     begun.commit()
     begun.close()
-    told: list[dict[str, Any]] = []
-    context = Job(lambda event: told.append(event.value))
+    reports: list[dict[str, Any]] = []
+    context = Job(lambda event: reports.append(event.value))
     half = ColumnMerges(
         merges.lengths, merges.survivors[: len(merges) // 2], merges.victims[: len(merges) // 2],
         merges.weights[: len(merges) // 2], _order_after(merges, len(merges) // 2),
     )  # fmt: skip
-    MergesTold(context, given.n_residues)(lambda: half)
-    assert MultipleAlignment.rows(told_alignment(told[0], given.lengths), given.letters) == half.alignment_after().rows(
-        given.letters
-    )
+    MergeReports(context, given.n_residues)(lambda: half)
+    assert MultipleAlignment.rows(
+        reported_alignment(reports[0], given.lengths), given.letters
+    ) == half.alignment_after().rows(given.letters)
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     assert isinstance(page, AlignedPage)
     qtbot.waitUntil(lambda: bool(page.run.cards))
-    window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), told[0])
+    window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), reports[0])
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
     assert page.rows_panel.view.scheme == "safe"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())

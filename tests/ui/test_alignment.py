@@ -103,7 +103,7 @@ def lab(color: str, kind: str) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", sorted(MISSING))
 @pytest.mark.parametrize("nucleic", [False, True])
-def test_the_safe_scheme_can_be_told_apart(kind: str, nucleic: bool) -> None:
+def test_the_safe_scheme_can_be_distinguished(kind: str, nucleic: bool) -> None:
     letters = "ACGT" if nucleic else "AFKDSG"
     colors = [background_of(letter, "safe", nucleic) for letter in letters]
     for place, one in enumerate(colors):

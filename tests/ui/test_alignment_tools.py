@@ -85,7 +85,7 @@ def pick(panel: RowsPanel, text: str) -> None:
     assert clicks
 
 
-def said(window: MainWindow, text: str) -> bool:
+def shown(window: MainWindow, text: str) -> bool:
     return any(text in message.text for message in window.messages.messages)
 
 
@@ -114,7 +114,7 @@ def test_sequences_are_added(
     assert list(made.names) == [*ROWS, "five"]
     kept = (made.cells[:4] != ord("-")).any(axis=0)
     assert [row.tobytes() for row in made.cells[:4, kept]] == before
-    assert said(real_window, "1 sequence added: now 5 sequences in")
+    assert shown(real_window, "1 sequence added: now 5 sequences in")
 
 
 @pytest.mark.thorough
@@ -127,10 +127,10 @@ def test_what_cannot_be_added_is_said(
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(new), ""))
     pick(panel, "Add sequences…")
     qtbot.waitUntil(lambda: any(m.severity == "stop" for m in real_window.messages.messages))
-    assert said(real_window, "one")
+    assert shown(real_window, "one")
     new.write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
     pick(panel, "Add sequences…")
-    qtbot.waitUntil(lambda: said(real_window, "again.fasta"))
+    qtbot.waitUntil(lambda: shown(real_window, "again.fasta"))
     assert not list((real_window.settings.data / "alignments").iterdir())
 
 
@@ -153,7 +153,7 @@ def test_selected_columns_are_aligned_anew(qtbot: Any, real_window: MainWindow, 
     width = made.view.n_columns
     qtbot.waitUntil(lambda: made.view.selection is not None)
     assert made.view.selection == Selection(range(4), range(3, width - 15))
-    assert said(real_window, "Columns 4 to 10 realigned")
+    assert shown(real_window, "Columns 4 to 10 realigned")
 
 
 def test_a_tree_stands_beside_its_rows(
@@ -234,7 +234,7 @@ def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window:
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     pane.kinds.setCurrentIndex(2)
     pane.kinds.activated.emit(2)
-    assert said(real_window, "Go to its last step first")
+    assert shown(real_window, "Go to its last step first")
     assert pane.kinds.currentData() == "kimura"
     assert real_window.controller.queue.current is None
     assert real_window.controller.files.is_idle

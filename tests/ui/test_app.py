@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from clalign.ui.settings import Settings
-from clalign.ui.shell.single_instance import Instance, hand_over, server_name
+from clalign.ui.shell.single_instance import Instance, open_in_first, server_name
 
 pytestmark = pytest.mark.thorough
 
@@ -54,7 +54,7 @@ sys.exit(0 if hand_over(sys.argv[1], sys.argv[2:]) else 5)
 def test_nothing_waits_for_a_pipe_in_the_place_of_the_key(qtbot: Any, settings: Settings) -> None:
     name = server_name(settings)
     os.mkfifo(f"{name}.key")
-    assert not hand_over(name, ["a"])
+    assert not open_in_first(name, ["a"])
     instance = Instance(name)
     assert instance.place
     instance.close()
@@ -62,7 +62,7 @@ def test_nothing_waits_for_a_pipe_in_the_place_of_the_key(qtbot: Any, settings: 
 
 def test_a_second_start_hands_its_files_over(qtbot: Any, settings: Settings) -> None:
     name = server_name(settings)
-    assert not hand_over(name, ["a"])
+    assert not open_in_first(name, ["a"])
     instance = Instance(name)
     with qtbot.waitSignal(instance.files_received) as received:
         other = subprocess.Popen([sys.executable, "-c", HAND_OVER, name, "/a b.hmm", "/c.fasta"])
@@ -118,7 +118,7 @@ def test_who_only_listens_gets_no_paths_and_swallows_no_start(qtbot: Any, settin
     other = subprocess.Popen([sys.executable, "-c", EAVESDROPPER, place], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout.readline() == "listens\n"
-        assert not hand_over(name, ["/secret/path.fasta"])
+        assert not open_in_first(name, ["/secret/path.fasta"])
     finally:
         other.kill()
         heard = other.communicate()[0]
@@ -170,7 +170,7 @@ def test_a_folder_of_somebody_else_is_no_meeting_point(tmp_path: Path, monkeypat
     assert server_name(settings).startswith(str(tmp_path / "none"))
     monkeypatch.setattr("tempfile.tempdir", "/dev/null")
     assert server_name(settings) == ""
-    assert not hand_over("", ["/a.hmm"])
+    assert not open_in_first("", ["/a.hmm"])
 
 
 def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any) -> None:
@@ -182,7 +182,7 @@ def test_the_whole_program_opens_hands_over_and_ends(tmp_path: Path, qtbot: Any)
         end = time.monotonic() + 200
         code = None
         name = server_name(Settings(tmp_path, tmp_path))
-        while time.monotonic() < end and not hand_over(name, []):
+        while time.monotonic() < end and not open_in_first(name, []):
             time.sleep(0.2)
         code = subprocess.run(
             [sys.executable, "-c", program, "/no/such.fasta"], env=environment, timeout=200

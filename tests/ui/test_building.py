@@ -84,7 +84,7 @@ def test_sequences_are_aligned_to_a_profile(qtbot: Any, window: MainWindow, file
     assert nothing_to_align(controller)
 
 
-def test_a_build_that_fails_is_told(
+def test_a_build_that_fails_is_reported(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Drop, press: Press, manners: Callable[..., None]
 ) -> None:
     opened(qtbot, window, drop, files["made.sto"])

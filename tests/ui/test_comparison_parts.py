@@ -44,15 +44,17 @@ def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opene
     page.show_tab("domains")
     view: Any = page.places["domains"].content
     qtbot.waitUntil(lambda: bool(view.canvas.shown))
-    said = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
+    line = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
     QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
-    said += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
-    assert not [text for text in said if any(word in text.lower() for word in ("domain", "famil", "clan"))]
-    assert "Sequence or query" in said
+    line += [view.words.text(), *(found.text() for found in view.findChildren(IconButton) if found.isVisible())]
+    assert not [text for text in line if any(word in text.lower() for word in ("domain", "famil", "clan"))]
+    assert "Sequence or query" in line
 
 
 @pytest.mark.thorough
-def test_the_query_is_told_from_its_hits_where_all_are_aligned(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+def test_the_query_is_distinguished_from_its_hits_where_all_are_aligned(
+    qtbot: Any, opened: Callable[[str], PairPage]
+) -> None:
     page = opened("proteins")
     page.show_tab("aligned")
     view: Any = page.places["aligned"].content

@@ -65,10 +65,10 @@ def test_card_and_form_say_the_same_of_missing_calibrations(n_bare: int, n_all: 
     cards = [{"name": str(i), "origin": "hmmer2", **(known if i >= n_bare else {})} for i in range(n_all)]
     source = Source("/x.hmm", kind="profiles", state="ready", cards=cards)
     (notice,) = notices(source, None, None)
-    (said,) = [offer.said[1] for offer in source_offers(source) if offer.said[0]]
-    assert notice.text == said
-    assert said.startswith(f"{who} no calibration, so ")
-    assert "E\u2011values" in said, "not broken after the E"
+    (line,) = [offer.notice[1] for offer in source_offers(source) if offer.notice[0]]
+    assert notice.text == line
+    assert line.startswith(f"{who} no calibration, so ")
+    assert "E\u2011values" in line, "not broken after the E"
 
 
 def test_scripts_say_what_differs_from_the_defaults() -> None:
@@ -287,13 +287,13 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
     assert space.sequences is not None
     models = [(card["origin"], card["length"]) for card in space.profiles.cards]
     cells = sum(length for _, length in models) * space.sequences.report["n_residues"]
-    told = []
+    messages = []
     for values in ({"without_filters": False}, {"without_filters": True}):
         sheet.form.set_values(values)
         sheet.show_spec()
-        told.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
-        assert told[-1] == formatting.about(estimate(models, cells, sheet.spec, [device]).seconds or 0)
-    assert told[0].startswith("about ")
+        messages.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
+        assert messages[-1] == formatting.about(estimate(models, cells, sheet.spec, [device]).seconds or 0)
+    assert messages[0].startswith("about ")
 
 
 @pytest.mark.thorough(how=["run"])
@@ -327,7 +327,7 @@ def test_what_a_run_would_take_is_asked_no_longer_than_it_matters(
 
 
 @pytest.mark.thorough
-def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
+def test_what_goes_wrong_while_nothing_was_ordered_is_not_reported(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
 ) -> None:
     sheet: Any = loaded.controller.search.sheet
@@ -336,18 +336,18 @@ def test_what_goes_wrong_while_nothing_was_ordered_is_not_told(
     qtbot.waitUntil(lambda: inspector.is_idle)
     before = sheet.estimate.text().partition(", ")[0]
     manners(fault=True)
-    told: list[str] = []
-    inspector.fault_found.connect(lambda message, *_: told.append(message))
+    messages: list[str] = []
+    inspector.fault_found.connect(lambda message, *_: messages.append(message))
     sheet.request_forecast()
     assert not inspector.is_idle
     qtbot.waitUntil(lambda: inspector.is_idle)
-    assert not told
+    assert not messages
     assert sheet.estimate.text() == before
     sheet.request_forecast()
     assert inspector.is_idle, "it is not asked again"
 
 
-def test_files_of_one_name_are_told_apart_and_stand_where_their_names_say() -> None:
+def test_files_of_one_name_are_distinguished_and_stand_where_their_names_say() -> None:
     sources = [
         Source("/a/globins.fa", "sequences"), Source("/b/globins.fa", "sequences"),
         *(Source(f"/r/{n}.clalign", "run", report={"title": "x x y"}) for n in (1, 2)),

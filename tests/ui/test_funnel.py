@@ -238,8 +238,8 @@ def test_a_name_is_asked_for_and_a_wrong_one_is_said(qtbot: Any, funnel: FunnelV
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     shown = window.sheets.sheet
     assert isinstance(shown, ExplainSheet)
-    said = [child.text() for child in shown.findChildren(QWidget) if hasattr(child, "text")]
-    assert any('no sequence is named "nobody"' in text for text in said)
+    line = [child.text() for child in shown.findChildren(QWidget) if hasattr(child, "text")]
+    assert any('no sequence is named "nobody"' in text for text in line)
 
 
 def test_without_hits_the_best_sequence_can_be_explained(

@@ -111,7 +111,7 @@ def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
     assert "This was written." in [shown.text() for shown in sheet.findChildren(QLabel)]
 
 
-def test_a_session_that_was_closed_is_told_from_one_that_crashed(tmp_path: Path) -> None:
+def test_a_session_that_was_closed_is_distinguished_from_one_that_crashed(tmp_path: Path) -> None:
     file, kept = tmp_path / "session.json", tmp_path / "kept.fasta"
     kept.write_text(">a\nMK\n")
     assert not Session(file).last.has_crashed
@@ -227,9 +227,9 @@ def test_every_number_is_explained_where_it_stands(qtbot: Any, where: str) -> No
         assert explanation(name), f"{name} is not in the glossary"
     grid = facts_grid([(name, "1") for name in NUMBERS[where]])
     qtbot.addWidget(grid)
-    for told in grid.findChildren(QLabel):
-        assert told.whatsThis()
-        assert " ".join(told.toolTip().split()) == " ".join(told.whatsThis().split())
+    for reports in grid.findChildren(QLabel):
+        assert reports.whatsThis()
+        assert " ".join(reports.toolTip().split()) == " ".join(reports.whatsThis().split())
 
 
 def test_what_the_window_calls_otherwise_is_in_the_glossary() -> None:

@@ -289,7 +289,7 @@ def test_what_is_wrong_with_a_filter_stands_below_it_and_leaves_it_its_room(qtbo
     qtbot.waitUntil(panel.none.isVisible)
 
 
-def test_a_slow_order_is_told_and_can_be_given_up(
+def test_a_slow_order_is_reported_and_can_be_given_up(
     qtbot: Any, made_run: Callable[..., Path], reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While hits are put in order, a sign and a way back appear; the table stays as it is until then."""

@@ -75,8 +75,10 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     assert all(line.isVisible() for line in view.plot.lines.values())
     QTest.keyClick(view.kinds, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: page.run.histogram.kind == "msv")
-    said = view.sentence.text()
-    assert said.startswith("MSV filter scores of all 1,000 sequences; the curve is the model's calibration, not fitted")
+    shown = view.sentence.text()
+    assert shown.startswith(
+        "MSV filter scores of all 1,000 sequences; the curve is the model's calibration, not fitted"
+    )
     assert not any(line.isVisible() for line in view.plot.lines.values()), "no threshold is about these scores"
     QTest.keyClick(view.kinds, Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: page.run.histogram.kind == "forward")

@@ -198,9 +198,9 @@ def test_a_worker_that_waits_no_more_is_replaced(
 
 def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:
     worker = WorkerProcess([str(tmp_path / "nothing-here")], {"job": "devices"})
-    with qtbot.waitSignal(worker.job_failed) as told:
+    with qtbot.waitSignal(worker.job_failed) as messages:
         worker.start()
-    assert "could not be started" in told.args[0]["message"]
+    assert "could not be started" in messages.args[0]["message"]
     worker.leave()
 
 
@@ -214,17 +214,17 @@ def test_the_worker_runs_nothing_of_the_current_folder(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     worker = WorkerProcess(default_worker(), {"job": "inspect", "path": "seqs.fa", "alphabet": "amino"})
-    with qtbot.waitSignal(worker.job_finished) as told:
+    with qtbot.waitSignal(worker.job_finished) as messages:
         worker.start()
-    assert told.args[0]["report"]["n_sequences"] == 1
+    assert messages.args[0]["report"]["n_sequences"] == 1
     worker.leave()
 
 
 def test_what_a_driver_prints_is_no_event(qtbot: Any) -> None:
     worker = WorkerProcess(["sh", "-c", 'echo \'driver: hello\'; echo \'{"kind":"finished","value":{"n":1}}\''], {})
-    with qtbot.waitSignal(worker.job_finished) as told:
+    with qtbot.waitSignal(worker.job_finished) as messages:
         worker.start()
-    assert told.args[0] == {"n": 1}
+    assert messages.args[0] == {"n": 1}
     worker.leave()
 
 
@@ -245,7 +245,7 @@ def test_the_line_tells_rate_and_time_left_of_kernels_at_work() -> None:
     assert formatting.percent(item.course.fraction) in item.line()
 
 
-def test_a_stage_without_words_of_its_own_is_told_as_it_is_called() -> None:
+def test_a_stage_without_words_of_its_own_is_reported_as_it_is_called() -> None:
     item = JobItem("Align", {"job": "align"}, "running")
     item.take_progress({"stage": "training round 2 of at most 3", "done": 1.0, "total": 4.0}, 0.0)
     assert item.line().startswith("Training round 2 of at most 3")

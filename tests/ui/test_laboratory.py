@@ -222,7 +222,7 @@ def test_all_rungs_without_experiments_are_named(window: MainWindow, ladder_page
 
 
 @EACH
-def test_a_rung_that_differs_is_told(
+def test_a_rung_that_differs_is_reported(
     qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press, ladder: Ladder
 ) -> None:
     page = opened(window, ladder)
@@ -406,7 +406,7 @@ def test_a_comparison_of_another_machine_is_added(
     assert "do not have the same scores" in texts(comparison_page)
 
 
-def test_a_file_that_is_no_result_is_told(window: MainWindow, tmp_path: Path) -> None:
+def test_a_file_that_is_no_result_is_reported(window: MainWindow, tmp_path: Path) -> None:
     for name, text, why in (
         ("a.json", "{", "not readable as JSON"),
         ("b.json", "[1]", "neither a ladder nor"),
@@ -489,13 +489,13 @@ def test_a_calibration_that_ends_early_can_be_tried_again(
 def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None:
     window.chip.click()
     press(window.devices, "Details")
-    sheet, told = window.sheets.sheet, list[str]()
+    sheet, reports = window.sheets.sheet, list[str]()
     # One trial takes the place of another, and a busy machine may see none of them for long.
-    sheet.resized.connect(lambda: told.extend(shown.text() for shown in sheet.findChildren(QLabel)))
+    sheet.resized.connect(lambda: reports.extend(shown.text() for shown in sheet.findChildren(QLabel)))
     press(sheet, "Tune")
     assert window.controller.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
     wait_for_end(qtbot, window)
-    assert any("Nodes a strip: 8 (item)" in words for words in told)
+    assert any("Nodes a strip: 8 (item)" in words for words in reports)
     assert window.messages.messages[0].text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
     assert "its scores differ" in texts(sheet)
     press(window.messages, "Forget it")
@@ -567,7 +567,7 @@ def test_a_ladder_grows_and_keeps_its_ticks(qtbot: Any, fake: ModuleType) -> Non
     assert ladder.tables["rows"].tsv().count("\n") == len(LADDER.known) + 2
 
 
-def test_devices_of_another_machine_are_told_apart(fake: ModuleType, tmp_path: Path) -> None:
+def test_devices_of_another_machine_are_distinguished(fake: ModuleType, tmp_path: Path) -> None:
     here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.GPU)
     write_document(there, tmp_path / "there.json")
     view = LabView(COMPARISON)

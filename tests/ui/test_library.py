@@ -75,13 +75,13 @@ def test_recent_runs_are_called_as_in_the_library(
         return [part.accessibleName() for part in window.start.findChildren(QPushButton) if part.isVisible()]
 
     qtbot.waitUntil(lambda: "globins, at last" in named())
-    said = [part.text() for part in window.start.findChildren(ElidedLabel) if part.isVisible()]
+    shown = [part.text() for part in window.start.findChildren(ElidedLabel) if part.isVisible()]
     listed = set(named())
     QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     page = window.center.currentWidget()
     qtbot.waitUntil(lambda: len(page.model.rows) == 2)
     assert {found["name"] for found in page.model.rows} <= listed
-    assert [words.partition(" · ")[0] for words in said if "partial" in words] == ["stopped, partial"]
+    assert [words.partition(" · ")[0] for words in shown if "partial" in words] == ["stopped, partial"]
     assert "stopped, partial" in [page.model.index(place, 2).data() for place in range(2)]
 
 

@@ -54,8 +54,8 @@ def test_a_part_says_so_and_alone_is_not_merged(
     controller.sources.open_paths(parts[:1])
     qtbot.waitUntil(lambda: controller.page is not None and bool(controller.page.run.cards))
     assert controller.page.run.title == "few x few, part 1 of 2"
-    told = []
-    monkeypatch.setattr(controller, "notify", lambda kind, text, *more, **facts: told.append((kind, text)))
+    messages = []
+    monkeypatch.setattr(controller, "notify", lambda kind, text, *more, **facts: messages.append((kind, text)))
     merge(real_window, parts[:1], monkeypatch)
-    qtbot.waitUntil(lambda: any("missing: 2/2" in text for _, text in told))
+    qtbot.waitUntil(lambda: any("missing: 2/2" in text for _, text in messages))
     assert not list(Path(controller.settings.runs).glob("*merged*"))

@@ -27,7 +27,9 @@ pytestmark = pytest.mark.thorough
 Press = Callable[[QWidget, str], None]
 
 
-def test_a_run_that_is_damaged_inside_is_told(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+def test_a_run_that_is_damaged_inside_is_reported(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
     path = made_run()
     size = path.stat().st_size
     with path.open("r+b") as file:
@@ -78,7 +80,7 @@ def test_a_damaged_run_that_is_mended_opens_again(
     assert not window.controller.page.waiting.isVisible()
 
 
-def test_a_run_that_is_moved_while_it_is_shown_is_told(qtbot: Any, page: ResultsPage) -> None:
+def test_a_run_that_is_moved_while_it_is_shown_is_reported(qtbot: Any, page: ResultsPage) -> None:
     window = page.window()
     page.run.path.rename(page.run.path.with_suffix(".moved"))
     page.hits.filter_box.setText("kinase")
@@ -122,7 +124,7 @@ def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, mon
     assert [item.state for item in controller.queue.items] == ["done", "done"]
 
 
-def test_a_folder_for_runs_that_cannot_be_made_is_told(loaded: MainWindow, press: Press) -> None:
+def test_a_folder_for_runs_that_cannot_be_made_is_reported(loaded: MainWindow, press: Press) -> None:
     loaded.settings.data = loaded.settings.config / "preferences.json"
     press(loaded, "Run search")
     assert loaded.messages.messages
@@ -139,7 +141,7 @@ def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
     assert loaded.controller.search.sheet is None
 
 
-def test_many_refused_files_are_told_in_one_message(
+def test_many_refused_files_are_reported_in_one_message(
     qtbot: Any, window: MainWindow, tmp_path: Path, drop: Callable[[MainWindow, list[str]], None]
 ) -> None:
     paths = [tmp_path / f"picture{number}.fasta" for number in range(6)]
@@ -154,7 +156,7 @@ def test_many_refused_files_are_told_in_one_message(
     assert "this is a picture" in refused[0]
 
 
-def test_what_was_refused_is_no_longer_told_beside_other_files(
+def test_what_was_refused_is_no_longer_reported_beside_other_files(
     qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]
 ) -> None:
     messages, sources = window.messages, window.controller.sources

@@ -85,14 +85,14 @@ def test_a_moved_file_of_a_run_is_located(
     item = JobItem("Verify", job, "failed", message=caught.value.message, hint=caught.value.hint)
     window.controller.jobs._end_badly(item)
     texts = lambda: [message.text for message in window.messages.messages]  # noqa: E731
-    told = texts()[0]
-    assert LOCATE not in told
+    reports = texts()[0]
+    assert LOCATE not in reports
     press(window.messages, "Locate file…")
-    assert texts() == [told], "nothing was chosen, so the way stays open"
+    assert texts() == [reports], "nothing was chosen, so the way stays open"
     chosen[:] = [str(other)]
     press(window.messages, "Locate file…")
     qtbot.waitUntil(lambda: any("none of the files" in text for text in texts()))
-    assert told in texts()
+    assert reports in texts()
     press(window.messages, "1 more")
     chosen[:] = [str(new)]
     press(window.messages, "Locate file…")

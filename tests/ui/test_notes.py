@@ -50,7 +50,7 @@ def cell(table: HitsTable, row: int) -> Any:
     return table.hits.index(row, table.kind.place("note"))
 
 
-def said(table: HitsTable, row: int, role: Any = Qt.ItemDataRole.DisplayRole) -> Any:
+def words(table: HitsTable, row: int, role: Any = Qt.ItemDataRole.DisplayRole) -> Any:
     return table.hits.data(cell(table, row), role)
 
 
@@ -105,7 +105,7 @@ def test_a_key_writes_beside_the_selected_hit(qtbot: Any, window: MainWindow, sh
     finish(qtbot, table)
     hit = page.run.hits.row_at(2)
     assert notes_of(page) == {(hit.profile, hit.row): "no lipid here, Pseudo"}
-    assert said(table, 2) == "no lipid here, Pseudo"
+    assert words(table, 2) == "no lipid here, Pseudo"
     assert page.tab == "hits"
     assert table.chosen_rows() == [2]
     assert filtered(qtbot, page, "note:LIPID") == [hit.name]
@@ -126,7 +126,7 @@ def test_a_double_click_edits_and_escape_drops(qtbot: Any, shown: Shown) -> None
     assert field.text() == "before"
     QTest.keyClicks(field, "not this")
     finish(qtbot, table, Qt.Key.Key_Escape)
-    assert said(table, 1) == "before"
+    assert words(table, 1) == "before"
     assert list(notes_of(page).values()) == ["before"]
     double_click(table, table.hits.index(1, 1))
     assert page.hit.alignment.hasFocus()
@@ -163,19 +163,19 @@ def test_leaving_the_cell_keeps_the_note_and_empty_text_removes_it(qtbot: Any, s
     QTest.keyClicks(editor(qtbot, table), "  kept ")
     page.hits.filter_box.setFocus()
     assert list(notes_of(page).values()) == ["kept"]
-    assert said(table, 0) == "kept"
+    assert words(table, 0) == "kept"
     table.edit_note()
     QTest.keyClick(editor(qtbot, table), Qt.Key.Key_Delete)
     finish(qtbot, table)
     assert notes_of(page) == {}
-    assert said(table, 0) == ""
+    assert words(table, 0) == ""
 
 
-def test_a_long_note_is_told_whole_and_never_as_markup(shown: Shown) -> None:
+def test_a_long_note_is_reported_whole_and_never_as_markup(shown: Shown) -> None:
     table = shown("profile").hits.table
-    assert said(table, 0, Qt.ItemDataRole.ToolTipRole) is None
+    assert words(table, 0, Qt.ItemDataRole.ToolTipRole) is None
     table.hits.setData(cell(table, 0), "<b>x</b> & " + "word " * 60)
-    tip = said(table, 0, Qt.ItemDataRole.ToolTipRole)
+    tip = words(table, 0, Qt.ItemDataRole.ToolTipRole)
     assert " ".join(tip.split("\n")) == f"<b>x</b> & {'word ' * 60}".rstrip()
     assert max(map(len, tip.split("\n"))) <= 100
 
@@ -205,7 +205,7 @@ def test_notes_are_sorted_and_copied(qtbot: Any, shown: Shown) -> None:
     for expected in (["Alpha", "beta", ""], ["beta", "Alpha", ""]):
         table.sort_column(table.kind.place("note"))
         qtbot.waitUntil(lambda: not page.run.hits.is_busy)
-        assert [said(table, row) for row in range(3)] == expected
+        assert [words(table, row) for row in range(3)] == expected
     table.show_set("all")
     table.choose_row(0)
     QTest.keyClick(table, Qt.Key.Key_C, CTRL)
@@ -226,20 +226,20 @@ def test_a_note_that_cannot_be_saved_stays_and_is_tried_again(
         QTest.keyClick(window, Qt.Key.Key_F2)
         QTest.keyClicks(editor(qtbot, table), "precious")
         finish(qtbot, table)
-    told = messages(window)
-    assert "The note is not saved." in told
-    assert "could not be written" in told
+    reports = messages(window)
+    assert "The note is not saved." in reports
+    assert "could not be written" in reports
     assert list(notes_of(page).values()) == ["old"]
     page.run.refresh()
     qtbot.waitUntil(lambda: not page.run.hits.is_busy)
-    assert said(table, 1) == "precious"
-    assert said(table, 1, Qt.ItemDataRole.ToolTipRole) == "Not saved: precious"
-    assert said(table, 1, Qt.ItemDataRole.ForegroundRole) == theme.QColor(theme.current().stop)
+    assert words(table, 1) == "precious"
+    assert words(table, 1, Qt.ItemDataRole.ToolTipRole) == "Not saved: precious"
+    assert words(table, 1, Qt.ItemDataRole.ForegroundRole) == theme.QColor(theme.current().stop)
     QTest.keyClick(window, Qt.Key.Key_F2)
     assert editor(qtbot, table).text() == "precious"
     finish(qtbot, table)
     assert list(notes_of(page).values()) == ["precious"]
-    assert said(table, 1, Qt.ItemDataRole.ToolTipRole) == "precious"
+    assert words(table, 1, Qt.ItemDataRole.ToolTipRole) == "precious"
 
 
 def test_a_note_that_is_too_long_can_be_shortened(qtbot: Any, window: MainWindow, shown: Shown) -> None:
@@ -282,7 +282,7 @@ def test_new_hits_do_not_take_the_field_away(qtbot: Any, window: MainWindow, sho
     QTest.keyClicks(editor(qtbot, table), "rd")
     finish(qtbot, table)
     qtbot.waitUntil(lambda: len(resets) == 1 and not page.run.hits.is_busy)
-    assert said(table, 0) == "half a word"
+    assert words(table, 0) == "half a word"
     assert list(notes_of(page).values()) == ["half a word"]
 
 

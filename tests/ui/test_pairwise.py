@@ -229,7 +229,7 @@ def test_lines_hold_the_alignment_as_the_query_runs(hits_of: HitsOf, pair_runs: 
                 assert [line.begin for line in own] == list(range(0, len(text), 25))
 
 
-def test_both_strands_are_told_apart(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
+def test_both_strands_are_distinguished(hits_of: HitsOf, pair_runs: dict[str, Path]) -> None:
     card, hits = hits_of(pair_runs["dna"])
     by_name = {hit.name: hit for hit in hits}
     assert by_name["minus"].domains[0].pair.strand == -1

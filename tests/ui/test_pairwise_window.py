@@ -97,7 +97,7 @@ def test_facts_are_left_out_as_a_whole(qtbot: Any) -> None:
     assert not any(text.endswith(("5…", "0…", "1…")) for text in texts)
 
 
-def test_a_column_that_was_chosen_stays_and_all_queries_are_told_apart(
+def test_a_column_that_was_chosen_stays_and_all_queries_are_distinguished(
     qtbot: Any, opened: Callable[[str], PairPage]
 ) -> None:
     page = opened("proteins")
@@ -144,7 +144,7 @@ def test_a_click_on_a_bar_selects_its_hits(qtbot: Any, window: MainWindow, opene
     assert len(page.hits.table.chosen_rows()) == len(rows), "what was selected stays"
 
 
-def test_relatives_out_of_view_are_told_and_shown(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+def test_relatives_out_of_view_are_reported_and_shown(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("histogram")
     view, data = page.histogram, page.run.histogram
@@ -307,12 +307,12 @@ def test_keys_zoom_and_move_the_dot_plot(qtbot: Any, opened: Callable[[str], Pai
     assert canvas.shown.left() > left
     QTest.keyClick(canvas, Qt.Key.Key_0)
     assert canvas.shown == whole
-    said: list[str] = []
-    canvas.hovered.connect(said.append)
+    words: list[str] = []
+    canvas.hovered.connect(words.append)
     QTest.mouseMove(canvas, QPoint(1, 1))  # or nothing moves, if the mouse is there already
     QTest.mouseMove(canvas, canvas.frame.center().toPoint())
-    qtbot.waitUntil(lambda: bool(said))
-    assert said[-1].startswith("query ")
+    qtbot.waitUntil(lambda: bool(words))
+    assert words[-1].startswith("query ")
 
 
 @pytest.mark.parametrize("ending", FORMATS)

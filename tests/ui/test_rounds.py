@@ -161,7 +161,7 @@ def test_a_list_of_rounds_grows(made: Path) -> None:
     assert [row["short"] for row in model.rows] == ["globin1_cut", "Round 1", "Round 2", "Round 3"], "still narrowed"
 
 
-def test_lost_names_are_told(made: Path) -> None:
+def test_lost_names_are_reported(made: Path) -> None:
     found = found_by_round(made)[0]
     assert lost_words(found) == ""
     assert lost_words(found._replace(lost=("a", "b"))) == "Lost: a, b"

@@ -77,7 +77,7 @@ def shown(qtbot: Any, window: MainWindow) -> RowsPanel:
     return alignments.panel
 
 
-def said(window: MainWindow, text: str) -> bool:
+def line(window: MainWindow, text: str) -> bool:
     return any(text in message.text for message in window.messages.messages)
 
 
@@ -180,7 +180,7 @@ def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: Row
     assert canvas.shown_rows() == range(N_ROWS)
 
 
-def test_residues_are_told_from_gaps_however_small_they_are(panel: RowsPanel) -> None:
+def test_residues_are_distinguished_from_gaps_however_small_they_are(panel: RowsPanel) -> None:
     canvas, view = panel.canvas, panel.view
     panel.choose_scheme("none")
     gap = np.argwhere(view.alignment.cells == ord("-"))[0].tolist()
@@ -225,7 +225,7 @@ def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, dropped:
     dropped.modes.setCurrentIndex(dropped.modes.findData("regex"))
     QTest.keyClicks(dropped.field, "A(")
     QTest.keyClick(dropped.field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: said(window, "Invalid regular expression"))
+    qtbot.waitUntil(lambda: line(window, "Invalid regular expression"))
     assert dropped.found.text() == "Nothing found"
 
 
@@ -316,7 +316,7 @@ def test_an_alignment_is_saved(qtbot: Any, window: MainWindow, dropped: RowsPane
     controller, path = window.controller, tmp_path / "saved.sto"
     dropped.view.select(Selection(range(2, 4), range(0, 20)))
     controller.alignments.write(dropped.view.alignment, dropped.chosen_part(), str(path), "stockholm")
-    qtbot.waitUntil(lambda: said(window, "written to"))
+    qtbot.waitUntil(lambda: line(window, "written to"))
     found = read_rows(str(path))
     assert list(found.names) == ["row2", "row3"]
     assert (found.cells == dropped.view.alignment.cells[2:4, :20]).all()
@@ -336,7 +336,7 @@ def test_a_picture_is_exported_in_millimeters(
         sheet.path.setText(str(path))
         sheet.wide.setValue(150)
         press(sheet, "Export")
-        qtbot.waitUntil(lambda path=path: said(window, path.name))
+        qtbot.waitUntil(lambda path=path: line(window, path.name))
     text = (tmp_path / "picture.svg").read_text()
     for words in ('width="150mm"', "row11", "Consensus", "SS_cons", "hydrophobic", "made.sto"):
         assert words in text

@@ -90,9 +90,9 @@ def test_what_differs_is_counted_as_on_the_command_line(
     assert np.isnan(shown[:10]).all()
     assert np.nanmin(shown[10:, :100]) == 1
     assert np.nanmin(shown[10:, 100:110]) < 1
-    text, said = panel.view.column_notes()[AGREEMENT]
+    text, line = panel.view.column_notes()[AGREEMENT]
     assert text[:100] == b"9" * 100
-    assert "partners" in said
+    assert "partners" in line
 
 
 @pytest.mark.thorough

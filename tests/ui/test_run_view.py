@@ -100,19 +100,19 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("profiles", "told"),
+    ("profiles", "messages"),
     [
         (1, "900 of 1,500 sequences searched so far on"),
         (3, "for profile 1 of 3 · 900 of 1,500 sequences searched with it"),
     ],
 )
 def test_what_is_said_of_one_profile_is_not_taken_for_the_whole_search(
-    qtbot: Any, made_run: Callable[..., Path], reader: Reader, profiles: int, told: str
+    qtbot: Any, made_run: Callable[..., Path], reader: Reader, profiles: int, messages: str
 ) -> None:
     view = ProfileRunView(made_run(complete=False, profiles=profiles), reader)
     view.refresh()
     qtbot.waitUntil(lambda: view.histogram is not None and reader.is_idle)
-    assert told in view.summary().replace("\u202f", "")
+    assert messages in view.summary().replace("\u202f", "")
     assert ("so far" in view.summary()) == (profiles == 1)
     view.close()
 

@@ -70,7 +70,7 @@ def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -
     assert "2 of 3 profiles so far · 1 of 3 searched" in page.summary.text()
 
 
-def test_a_profile_that_was_not_searched_is_told_to_be_so(qtbot: Any, page: SearchPage) -> None:
+def test_a_profile_that_was_not_searched_is_marked(qtbot: Any, page: SearchPage) -> None:
     page.run.set_profile(2)
     for tab in ("hits", "pictures", "aligned", "funnel"):
         page.show_tab(tab)

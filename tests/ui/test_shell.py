@@ -78,7 +78,7 @@ def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow,
     assert dock.isVisible()
 
 
-def test_a_file_that_is_opened_while_the_dock_is_folded_is_told(
+def test_a_file_that_is_opened_while_the_dock_is_folded_is_reported(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
 ) -> None:
     window.resize(1000, 700)
@@ -250,8 +250,8 @@ def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, 
     space.devices_changed.emit()
     sheet = loaded.controller.search.sheet
     assert "looking for devices" in sheet.devices.itemText(0)
-    said = [words.text() for words in sheet.findChildren(QLabel) if words.isVisible()]
-    assert not [text for text in said if "Reference" in text or "slow" in text]
+    line = [words.text() for words in sheet.findChildren(QLabel) if words.isVisible()]
+    assert not [text for text in line if "Reference" in text or "slow" in text]
 
 
 @pytest.mark.thorough

@@ -50,7 +50,7 @@ def safe_window(qtbot: Any, settings: Settings, worker: list[str], files: dict[s
     window = app.open_window(settings, worker, named, safe_mode=True)
     qtbot.waitUntil(lambda: window.controller.search.sheet is not None)
     yield window
-    window.leaving.asks_first = False
+    window.leaving.confirms = False
     window.close()
     window.deleteLater()
 
@@ -205,7 +205,7 @@ def test_one_click_on_an_alignment_shows_it_everywhere(
         assert window.data.tree.currentIndex() == window.data.tree_model.index_of(path).index()
 
 
-def test_sequences_of_another_kind_are_told_once_with_a_way_out(
+def test_sequences_of_another_kind_are_reported_once_with_a_way_out(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller = window.controller
@@ -214,8 +214,8 @@ def test_sequences_of_another_kind_are_told_once_with_a_way_out(
     qtbot.waitUntil(lambda: len(controller.workspace.sources) == 2 and controller.inspector.is_idle)
     QTest.keyClick(window, Qt.Key.Key_R, CTRL)
     sheet: Any = controller.search.sheet
-    said = [text for text in texts(sheet) if "is for protein" in text]
-    assert len(said) == 1
+    line = [text for text in texts(sheet) if "is for protein" in text]
+    assert len(line) == 1
     assert not sheet.run_button.isEnabled()
     assert sheet.form.presets.currentData() == "default", "HMMER2 profiles have no filters"
     assert sheet.form.more.isHidden()

@@ -83,7 +83,7 @@ def test_groups_are_measured_and_rows_arrive_live(
     assert "8 groups" in texts(window.details)
 
 
-def test_numbers_that_make_no_sense_are_told(page: SynchronizationPage) -> None:
+def test_numbers_that_make_no_sense_are_reported(page: SynchronizationPage) -> None:
     type_into(page.groups, "60-7")
     type_into(page.groups, "")
     type_into(page.group_size, "none")
@@ -95,7 +95,7 @@ def test_numbers_that_make_no_sense_are_told(page: SynchronizationPage) -> None:
         tick.setChecked(False)
 
 
-def test_a_wrong_result_is_told(
+def test_a_wrong_result_is_reported(
     qtbot: Any, window: MainWindow, page: SynchronizationPage, manners: Callable[..., None], press: Press
 ) -> None:
     manners(wrong_rung=True)
@@ -150,11 +150,11 @@ def test_the_charts_of_a_document(shown: LabView, tmp_path: Path, window: MainWi
 
 
 def test_verdicts_of_a_document(shown: LabView) -> None:
-    told = [text for _, text in shown.verdicts()]
-    assert any("33 groups: ULFS has 3 levels" in text for text in told)
-    assert any("36 groups: ILBS is fastest with 6 sets" in text for text in told)
-    assert any("the device ran 48 of them at once" in text for text in told)
-    assert any("a barrier within a group" in text for text in told)
+    messages = [text for _, text in shown.verdicts()]
+    assert any("33 groups: ULFS has 3 levels" in text for text in messages)
+    assert any("36 groups: ILBS is fastest with 6 sets" in text for text in messages)
+    assert any("the device ran 48 of them at once" in text for text in messages)
+    assert any("a barrier within a group" in text for text in messages)
     empty = LabView(SYNCHRONIZATION)
     assert empty.verdicts() == []
     assert empty.chart("rows") is None

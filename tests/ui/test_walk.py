@@ -309,17 +309,17 @@ class Language:
                 before.append((show_text, widget.text, widget.text()))
             elif isinstance(widget, QTabBar):
                 for place in range(widget.count()):
-                    show_text, said = partial(widget.setTabText, place), partial(widget.tabText, place)
-                    before.append((show_text, said, said()))
+                    show_text, words = partial(widget.setTabText, place), partial(widget.tabText, place)
+                    before.append((show_text, words, words()))
             elif isinstance(widget, QHeaderView) and widget.model() is not None and widget.count():
                 widget.headerDataChanged(widget.orientation(), 0, widget.count() - 1)
-        before = [(show_text, said, text, of_length(text, share)) for show_text, said, text in before if text]
+        before = [(show_text, words, text, of_length(text, share)) for show_text, words, text in before if text]
         for show_text, _, _, other in before:
             show_text(other)
         yield
         self.share = 1.0
-        for show_text, said, text, other in before:
-            if said() == other:
+        for show_text, words, text, other in before:
+            if words() == other:
                 show_text(text)
 
 

@@ -48,7 +48,7 @@ def test_dropped_files_sort_themselves_and_one_key_searches(qtbot: Any, loaded: 
     assert loaded.focusWidget() is page.hits.table, "the arrow keys go through the hits"
 
 
-def test_a_refused_file_is_told_and_listed(
+def test_a_refused_file_is_reported_and_listed(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Press, drop: Drop
 ) -> None:
     drop(window, [files["picture.fasta"]])
@@ -60,7 +60,7 @@ def test_a_refused_file_is_told_and_listed(
 
 
 @pytest.mark.thorough
-def test_a_missing_file_is_told(window: MainWindow, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(window: MainWindow, tmp_path: Path) -> None:
     window.controller.sources.open_paths([str(tmp_path / "gone.fasta")])
     assert "does not exist" in window.messages.messages[0].text
 
@@ -360,8 +360,8 @@ def test_an_export_writes_a_file_and_says_so(qtbot: Any, page: ResultsPage, tmp_
         path.parent.mkdir()
         sheet.path.setText(str(path) + " ")
         press(sheet, "Export")
-        told = f"written to {path}"
-        qtbot.waitUntil(lambda told=told: any(told in m.text for m in window.messages.messages))
+        reports = f"written to {path}"
+        qtbot.waitUntil(lambda reports=reports: any(reports in m.text for m in window.messages.messages))
         assert path.read_text() == f"{form.name} {1 if which == 'selected' else 200}\n"
 
 

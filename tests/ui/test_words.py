@@ -25,8 +25,10 @@ def test_counts_are_grouped() -> None:
 
 
 def test_options_have_the_names_of_the_window() -> None:
-    told = formatting.in_window("No composition in a-b-c: filters nothing. To have it computed: --compute_compo.")
-    assert told == "No composition in a-b-c: filters nothing. To have it computed: \u201cCompute compositions\u201d."
+    messages = formatting.in_window("No composition in a-b-c: filters nothing. To have it computed: --compute_compo.")
+    assert (
+        messages == "No composition in a-b-c: filters nothing. To have it computed: \u201cCompute compositions\u201d."
+    )
     assert formatting.in_window("Leave out --cut_ga, or use -T.") == (
         "Leave out \u201cThreshold\u201d, or use \u201cScore at least\u201d."
     )
@@ -38,9 +40,9 @@ def test_options_have_the_names_of_the_window() -> None:
 def test_commands_stay_as_they_are_typed() -> None:
     for command in ("`clalign hmmsearch -E 10 --max`", "clalign hmmsearch -E 10 --max a.hmm b.fa", "`-E 10`"):
         for after in (", or leave out -T.", "; -T is refused.", ". -T counts."):
-            told = formatting.in_window(f"-E is too low. See {command}{after}")
+            messages = formatting.in_window(f"-E is too low. See {command}{after}")
             known = after.replace("-T", formatting.in_window("-T"))
-            assert told == f"{formatting.in_window('-E')} is too low. See {command}{known}"
+            assert messages == f"{formatting.in_window('-E')} is too low. See {command}{known}"
     assert formatting.in_window("-E") != "-E"
 
 
@@ -112,5 +114,5 @@ def test_names_of_a_narrow_column_are_all_short(qtbot: Any) -> None:
     [(0.2, "about 1_s"), (59.5, "about 1_min"), (150.0, "about 2_min 30_s"), (300.0, "about 5_min"),
      (7200.0, "about 2_h 0_min"), (1_817_000.0, "about 21 days")],
 )  # fmt: skip
-def test_estimates_are_told_roughly(seconds: float, text: str) -> None:
+def test_estimates_are_reported_roughly(seconds: float, text: str) -> None:
     assert formatting.about(seconds) == text.replace("_", formatting.THIN)

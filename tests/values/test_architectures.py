@@ -67,7 +67,7 @@ def test_domains_that_touch_do_not_overlap() -> None:
     assert len(resolve([placed(1, 0, 11, 1e-9), placed(1, 10, 20, 1e-3)], "best", Clans())) == 1
 
 
-def test_equal_evalues_are_told_apart_by_the_score() -> None:
+def test_equal_evalues_are_distinguished_by_the_score() -> None:
     (kept,) = resolve([placed(1, 0, 20, 0.0, 900.0), placed(2, 5, 30, 0.0, 1900.0)], "best", Clans())
     assert kept.family == "F2"
 

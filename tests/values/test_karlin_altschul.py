@@ -253,7 +253,7 @@ def test_the_expected_histogram_is_that_of_the_sequences(simulated: Simulated) -
     assert 0.5 * np.abs(expected - observed).sum() < 0.08 * len(scores)
 
 
-def test_scores_that_published_statistics_do_not_fit_are_told() -> None:
+def test_scores_that_published_statistics_do_not_fit_are_reported() -> None:
     known = Statistics("published", Parameters(0.267, 0.041), 0, 300, 3e8, "")
 
     def fitted(k: float, n: int = 5000) -> Statistics:

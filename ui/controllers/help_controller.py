@@ -65,8 +65,8 @@ class HelpController(Controller):
         """Show all messages since the window was opened."""
         from ..views.widgets.small_sheets import TextSheet
 
-        said = reversed(self._app.window.messages.history)
-        rows = [(formatting.moment(when), text) for when, _, text in said]
+        history = reversed(self._app.window.messages.history)
+        rows = [(formatting.moment(when), text) for when, _, text in history]
         self._app.window.sheets.open_sheet(TextSheet("Messages", [("", rows or [("", "There are no messages yet.")])]))
 
     # --- a report ---
@@ -102,14 +102,14 @@ class HelpController(Controller):
 
     def report(self, doctor: str) -> str:
         """Return versions, the state of the installation, past messages, and the end of the log."""
-        said = [
+        lines = [
             f"{time.strftime('%H:%M:%S', time.localtime(when))} {severity}: {text}"
             for when, severity, text in self._app.window.messages.history
         ]
         parts = (
             ("Versions", log.versions()),
             ("clalign doctor", doctor),
-            ("Messages of this session", "\n".join(said) or "none"),
+            ("Messages of this session", "\n".join(lines) or "none"),
             (f"End of the log, {self.log_file}", log.log_tail(self.log_file)),
         )
         return "\n\n".join(f"== {title} ==\n{text}" for title, text in parts) + "\n"

@@ -24,7 +24,7 @@ PROGRESS_MS = 50
 """Interval of progress; a worker may report two hundred times a second."""
 
 TICK_MS = 200
-"""Interval at which the bar of a job goes on that tells nothing (ms)."""
+"""Interval at which the bar of a job without events goes on (ms)."""
 
 DEVICE_LINES = 4
 """Largest number of lines for the devices of a job."""
@@ -245,7 +245,7 @@ class JobQueue(QObject):
     job_added = Signal(object)
     job_changed = Signal(object)
     job_ticked = Signal(object)
-    """Time has passed for a job that has told nothing new."""
+    """Time has passed for a job without an event."""
 
     job_ended = Signal(object)
     job_removed = Signal(object)

@@ -135,7 +135,7 @@ class Offer:
         Without the file's path, which is the first one.
     place : str
         ``head``, ``foot``, or ``each`` for a button for each profile, whose number is the last argument.
-    said : tuple of str
+    notice : tuple of str
         Severity and text of a remark before the button; without a severity it is plain text.
     """
 
@@ -144,7 +144,7 @@ class Offer:
     arguments: tuple[object, ...] = ()
     tip: str = ""
     place: Literal["head", "each", "foot"] = "head"
-    said: tuple[str, str] = ("", "")
+    notice: tuple[str, str] = ("", "")
     is_primary: bool = False
 
 

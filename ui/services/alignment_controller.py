@@ -161,7 +161,7 @@ class AlignmentController(Controller):
         """Connect an alignment in view."""
         shown.save_requested.connect(self.save)
         shown.export_requested.connect(self.export_picture)
-        shown.said.connect(self._app.notify)
+        shown.noticed.connect(self._app.notify)
         shown.ways_requested.connect(self.ways_requested)
 
     def _show_large_early(self, path: str) -> None:

@@ -32,7 +32,7 @@ from .. import log, theme
 from ..settings import Settings
 from ..worker_process import default_worker
 from .main_window import MainWindow
-from .single_instance import Instance, hand_over, server_name
+from .single_instance import Instance, open_in_first, server_name
 
 REPORT = "Please report it with the text below."
 
@@ -164,7 +164,7 @@ class Endings(QObject):
     def _end(self) -> None:
         number = self._reader.recv(1)[0]
         if self.window is not None:
-            self.window.leaving.asks_first = False
+            self.window.leaving.confirms = False
             self.window.close()
         QCoreApplication.exit(128 + number)
 
@@ -208,7 +208,7 @@ def main(files: list[str] | None = None, new_window: bool = False, safe_mode: bo
     endings = Endings(app)
     settings = Settings()
     name = server_name(settings)
-    if not new_window and hand_over(name, files):
+    if not new_window and open_in_first(name, files):
         return 0
     instance = Instance(name) if not new_window else None
     log.start_log(log.log_folder())

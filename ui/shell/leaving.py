@@ -65,7 +65,7 @@ class Leaving(QObject):
     def __init__(self, window: Workbench, queue: JobQueue) -> None:
         super().__init__(window)
         self._window, self._queue = window, queue
-        self.asks_first = True
+        self.confirms = True
         self._sheet: LeaveSheet | None = None
         self._closes_when_idle = False
         self.is_hidden = False
@@ -80,7 +80,7 @@ class Leaving(QObject):
         """Return whether the window can close now; ask the user if jobs run."""
         application = QGuiApplication.instance()
         ends = isinstance(application, QGuiApplication) and application.isSavingSession()
-        if ends or not self.asks_first or not self._active:
+        if ends or not self.confirms or not self._active:
             return True
         if self.is_hidden:
             self.come_back()

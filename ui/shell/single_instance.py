@@ -1,7 +1,7 @@
 """One window for each user: a second start hands its files over to the first and ends.
 
 They meet at a socket in a folder that is this user's alone, and each proves to the other that it can read the key
-file beside it, before a path is told. Where that fails the second start opens a window of its own. Each window has a
+file beside it, before a path is sent. Where that fails the second start opens a window of its own. Each window has a
 socket of its own, whose name is in the key file: one that hung takes only its own away when it ends at last.
 """
 
@@ -90,7 +90,7 @@ def _known(name: str) -> tuple[bytes, str]:
     return (key.encode(), _place(name, mark)) if key and is_sound else (b"", "")
 
 
-def hand_over(name: str, files: list[str]) -> bool:
+def open_in_first(name: str, files: list[str]) -> bool:
     """Hand files over to the running window; return whether one proved its identity and took them."""
     key, place = _known(name)
     if not key:

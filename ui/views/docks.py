@@ -409,8 +409,8 @@ class DeviceChip(QPushButton):
         self.setIcon(theme.mark(severity))
         automatic = ", chosen automatically" if space.device_id == "auto" else ""
         rate = f", {formatting.rate(space.device.gcups)}" if space.device.gcups else ""
-        said = f"Device of the next run: {words}{automatic}. {health}{rate}"
-        self.setToolTip(f"{said}\nClick to choose another one (D)")
+        text = f"Device of the next run: {words}{automatic}. {health}{rate}"
+        self.setToolTip(f"{text}\nClick to choose another one (D)")
         self.setAccessibleName(f"Device: {words}")
         self.resized.emit()
 

@@ -74,13 +74,13 @@ class SourceCard(ScrolledCard):
     def _add_offers(self, source: Source) -> None:
         """Add the actions for a file, above its facts."""
         for offer in self._offers(source, "head"):
-            severity, said = offer.said
+            severity, notice = offer.notice
             ways = [self._button(source, offer)] if offer.text else []
             if severity:
-                self.box.addWidget(notice_row(severity, said, *ways))
+                self.box.addWidget(notice_row(severity, notice, *ways))
                 continue
-            if said:
-                self.box.addWidget(label(said, wrap=True))
+            if notice:
+                self.box.addWidget(label(notice, wrap=True))
             for way in ways:
                 self.box.addLayout(row(way, None))
 

@@ -190,5 +190,5 @@ class Workbench(QMainWindow):
         names = distinct_names(entry.path for entry in self.settings.recent)
         runs = {path: name for path, (name, _) in self.run_words.items() if path in names}
         counts = Counter(runs.values())
-        told_apart = {path: f"{name} ({Path(path).stem})" for path, name in runs.items() if counts[name] > 1}
-        return names | runs | told_apart
+        with_folders = {path: f"{name} ({Path(path).stem})" for path, name in runs.items() if counts[name] > 1}
+        return names | runs | with_folders

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def say_nothing(text: str) -> None:
-    """Tell nobody."""
+def ignore(text: str) -> None:
+    """Do nothing."""
 
 
-def all_devices(refresh: bool = False, tell: Callable[[str], None] = say_nothing) -> list[Device]:
+def all_devices(refresh: bool = False, notify: Callable[[str], None] = ignore) -> list[Device]:
     """Return every device, each judged, the reference last; only that one if pyopencl is missing.
 
-    `tell` is told in words of a driver whose test takes long.
+    `notify` gets a message for a driver whose test takes long.
     """
     try:
         from clalign.compute.opencl.discover import discover_devices
     except ImportError:
         return [REFERENCE]
-    return discover_devices(refresh, tell)
+    return discover_devices(refresh, notify)
 
 
 def familiar_devices() -> list[Device]:
@@ -53,44 +53,44 @@ def familiar_devices() -> list[Device]:
 
 
 def pick_device(
-    wish: str, tell: Callable[[str], None] = say_nothing, familiar: Callable[[], list[Device]] | None = None
+    words: str, notify: Callable[[str], None] = ignore, familiar: Callable[[], list[Device]] | None = None
 ) -> Device:
     """Return the device that a user's words mean (see `clalign.values.devices.choose_device`).
 
     Parameters
     ----------
-    wish : str
-    tell : callable
+    words : str
+    notify : callable
         Called with what the user should know.
     familiar : callable, optional
         Returns the devices in place of `familiar_devices`; where there are none, a child process lists them.
     """
-    if not needs_drivers(wish):
+    if not needs_drivers(words):
         return REFERENCE
-    listed = (familiar or familiar_devices)() or all_devices(tell=tell)
-    device = choose_device(wish, listed)
+    listed = (familiar or familiar_devices)() or all_devices(notify=notify)
+    device = choose_device(words, listed)
     if device.kind == "reference":
-        tell(_why_none(listed))
+        notify(_why_none(listed))
     return device
 
 
 def _why_none(devices: list[Device]) -> str:
     """Return why the reference is taken."""
     problems = [f"{device.name} ({device.id}): {device.problem}" for device in devices if device.kind != "reference"]
-    return f"No OpenCL device can be used. {' '.join(problems) or 'No driver shows one; clalign doctor tells more.'}"
+    return f"No OpenCL device can be used. {' '.join(problems) or 'No driver shows one; clalign doctor shows more.'}"
 
 
 def pick_devices(
-    wish: str, tell: Callable[[str], None] = say_nothing, familiar: Callable[[], list[Device]] | None = None
+    words: str, notify: Callable[[str], None] = ignore, familiar: Callable[[], list[Device]] | None = None
 ) -> tuple[list[Device], list[str]]:
     """Return the devices that a user's words mean, and what is to be said of others.
 
     See `pick_device` and `clalign.values.devices.choose_devices`.
     """
-    if not needs_drivers(wish):
+    if not needs_drivers(words):
         return [REFERENCE], []
-    listed = (familiar or familiar_devices)() or all_devices(tell=tell)
-    devices, remarks = choose_devices(wish, listed)
+    listed = (familiar or familiar_devices)() or all_devices(notify=notify)
+    devices, remarks = choose_devices(words, listed)
     if all(device.kind == "reference" for device in devices):
         remarks = [*remarks, _why_none(listed)]
     return devices, remarks
@@ -121,7 +121,7 @@ class Devices:
         self._ends: list[Callable[[], None]] = []  # each ends the children that build for a device that was left
         self._changing = threading.Lock()
 
-    def look_ahead(self, wish: str) -> None:
+    def look_ahead(self, words: str) -> None:
         """List the devices in the background, and make a context of the one that the user's words mean."""
         self._ahead = found = Future[list[Device]]()
         before = self._looking
@@ -132,7 +132,7 @@ class Devices:
             try:
                 with tracing.span("look for devices", "start"):
                     devices = familiar_devices()
-                device = _one_of(devices, wish)
+                device = _one_of(devices, words)
             except BaseException as error:  # raised where a device is picked
                 found.set_exception(error)
                 return
@@ -165,13 +165,13 @@ class Devices:
         """Return what `look_ahead` has found; else list the devices now."""
         return familiar_devices() if self._ahead is None else self._ahead.result()
 
-    def pick(self, wish: str, tell: Callable[[str], None] = say_nothing) -> Device:
+    def pick(self, words: str, notify: Callable[[str], None] = ignore) -> Device:
         """Return the device that a user's words mean; see `pick_device`."""
-        return pick_device(wish, tell, self.familiar)
+        return pick_device(words, notify, self.familiar)
 
-    def pick_several(self, wish: str, tell: Callable[[str], None] = say_nothing) -> tuple[list[Device], list[str]]:
+    def pick_several(self, words: str, notify: Callable[[str], None] = ignore) -> tuple[list[Device], list[str]]:
         """Return the devices that a user's words mean, and what is to be said of others; see `pick_devices`."""
-        return pick_devices(wish, tell, self.familiar)
+        return pick_devices(words, notify, self.familiar)
 
     def open(self, device: Device, check: Check, building: Building) -> Session:
         """Open a device as an earlier session has left it; see `clalign.compute.opening.open_session`."""
@@ -220,12 +220,12 @@ class Devices:
             self._open = {key: (left, n + 1) for key, (left, n) in self._open.items() if n < MAX_JOBS_UNUSED}
 
 
-def _one_of(devices: list[Device], wish: str) -> Device | None:
+def _one_of(devices: list[Device], words: str) -> Device | None:
     """Return the device that words mean, if they mean one that is usable and has a driver."""
-    if not devices or not wish or names_several(wish):
+    if not devices or not words or names_several(words):
         return None
     try:
-        device = choose_device(wish, devices)
-    except ClalignError:  # told when it is picked
+        device = choose_device(words, devices)
+    except ClalignError:  # reported when it is picked
         return None
     return None if device.kind == "reference" else device

@@ -1,4 +1,4 @@
-"""What a driver tells of a device beyond what every user needs."""
+"""What a driver reports of a device beyond what every user needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def device_facts(device: Device) -> dict[str, int]:
     Raises
     ------
     DeviceError
-        If the device is gone, or its driver does not tell.
+        If the device is gone, or its driver does not report it.
     """
     handle = driver_device(device)
     facts = {"cache": int(handle.global_mem_cache_size)}

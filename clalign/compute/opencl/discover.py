@@ -40,8 +40,8 @@ TEST_SECONDS = 120
 NEXT_SECONDS = 1.0
 """Time for which the test of a device has the machine to itself (s); most of a longer test is its driver's compiler."""
 
-TELL_SECONDS = 5.0
-"""A driver whose test takes longer is told of."""
+SLOW_TEST_SECONDS = 5.0
+"""Time after which the test of a driver is reported as slow (s)."""
 
 LINKER_HINT = (
     "This CPU driver needs a linker. Install one with: sudo apt-get install -y gcc libc6-dev"
@@ -116,7 +116,7 @@ def driver_device(device: Device) -> cl.Device:
     DeviceNotFound
         If it is gone, or another one has its place now.
     DeviceError
-        If its driver does not tell.
+        If its driver does not report it.
     """
     try:
         for number, handle in driver_devices():
@@ -124,7 +124,7 @@ def driver_device(device: Device) -> cl.Device:
                 return handle
     except cl.Error as error:
         raise DeviceError(
-            f"The driver of {device.name} does not tell its name ({error}).",
+            f"The driver of {device.name} does not report its name ({error}).",
             "Continue on another device, or update this driver.",
         ) from error
     raise DeviceNotFound(f"The device {device.name} ({device.id}) is not there any more.", "See: clalign devices")
@@ -176,7 +176,7 @@ def product_name(handle: cl.Device) -> str:
 
 @cache
 def _processor_name() -> str:
-    """Return the name of this machine's processor; empty where the system does not tell it."""
+    """Return the name of this machine's processor; empty where the system does not provide it."""
     with contextlib.suppress(OSError):
         found = re.search(
             r"^model name\s*:\s*(.+?)\s*$", Path("/proc/cpuinfo").read_text("utf-8", "replace"), re.MULTILINE
@@ -206,7 +206,7 @@ def verdicts_path() -> Path:
     return cache_root() / "devices.json"
 
 
-def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda text: None) -> list[Device]:
+def discover_devices(refresh: bool = False, notify: Callable[[str], None] = lambda text: None) -> list[Device]:
     """Return every device, each judged, the reference last.
 
     Devices are listed in one child process and tested in a child of their own with a time limit.
@@ -216,17 +216,17 @@ def discover_devices(refresh: bool = False, tell: Callable[[str], None] = lambda
     ----------
     refresh : bool
         Test again, whatever is known.
-    tell : callable
-        Told in words of a driver whose test takes long, and of drivers that could not be asked.
+    notify : callable
+        Called with a message for a driver whose test takes long, or that could not be queried.
     """
     listed, problem = _list_in_child()
     known = {} if refresh else _read_verdicts()
-    judged = _judged(listed, known, tell)
+    judged = _judged(listed, known, notify)
     if judged:
         _write_verdicts({**known, **{device_key(device): _verdict(device) for device in judged if _is_final(device)}})
     if problem:
         log.warning("%s", problem)
-        tell(problem)
+        notify(problem)
     else:
         driver_marks.forget_all(verdicts_path().parent)
     return [*_tuned(judged), REFERENCE]
@@ -273,11 +273,11 @@ def _list_in_child() -> tuple[list[Device], str]:
         return [], f"The OpenCL drivers could not be listed (code {done.returncode}). {done.stderr[-500:]}"
 
 
-def _judged(devices: list[Device], known: dict[str, Verdict], tell: Callable[[str], None]) -> list[Device]:
+def _judged(devices: list[Device], known: dict[str, Verdict], notify: Callable[[str], None]) -> list[Device]:
     """Judge devices, one after the other but for those that take long: a driver that hangs keeps no other waiting."""
     answers: list[tuple[Future[Device], float]] = []
     for device in devices:
-        answers.append((Future(), time.monotonic() + TELL_SECONDS))
+        answers.append((Future(), time.monotonic() + SLOW_TEST_SECONDS))
         # A test must not keep the process from ending.
         threading.Thread(target=_answer, args=(answers[-1][0], device, known), daemon=True).start()
         with contextlib.suppress(TimeoutError):
@@ -286,7 +286,7 @@ def _judged(devices: list[Device], known: dict[str, Verdict], tell: Callable[[st
         try:
             answer.exception(max(0.0, until - time.monotonic()))
         except TimeoutError:
-            tell(f"Testing {device.name} ({device.platform}): only once, for up to {TEST_SECONDS} s.")
+            notify(f"Testing {device.name} ({device.platform}): only once, for up to {TEST_SECONDS} s.")
     return [answer.result() for answer, _ in answers]
 
 

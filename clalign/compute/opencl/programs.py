@@ -29,8 +29,8 @@ from clalign.compute.sessions import (
 )
 from clalign.errors import KernelBuildError
 
-TELL_SECONDS = 0.5
-"""A compiler that is at work for longer than this is told of, and again as often."""
+SLOW_BUILD_SECONDS = 0.5
+"""Time after which a compilation is reported, and again as often (s)."""
 
 IDLE_SECONDS = 2
 """A child that has had nothing to do for so long ends: each holds a context, and with it memory of the card."""
@@ -209,30 +209,30 @@ class Programs:
         return not future.done() or future.exception() is not None
 
     @contextlib.contextmanager
-    def told_of(self, choice: ProgramChoice, building: Building) -> Iterator[None]:
-        """Tell that a program is being compiled, if it takes long, and when it is over: some drivers need minutes."""
+    def reported(self, choice: ProgramChoice, building: Building) -> Iterator[None]:
+        """Report that a program is being compiled, if it takes long, and when it is over: some drivers need minutes."""
         is_done = threading.Event()
 
-        def tell() -> None:
-            is_told = False
-            while not is_done.wait(TELL_SECONDS):
+        def report() -> None:
+            is_reported = False
+            while not is_done.wait(SLOW_BUILD_SECONDS):
                 with self._changed:
                     self._foreseen[choice] = None  # also one of the cache that takes long
                 building(*self.counts, True)
-                is_told = True
-            if is_told:
+                is_reported = True
+            if is_reported:
                 building(*self.counts, False)
 
         if building is no_build_report or self.is_built(choice):
             yield
             return
-        teller = threading.Thread(target=tell, daemon=True)
-        teller.start()
+        reporter = threading.Thread(target=report, daemon=True)
+        reporter.start()
         try:
             yield
         finally:
             is_done.set()
-            teller.join()  # whoever asks now is to hear that the compiler is done
+            reporter.join()  # a report from now on says that the compiler is done
 
     def foresee(self, choices: Iterable[ProgramChoice]) -> None:
         """Count programs among those that have to be compiled, if they do."""

@@ -120,7 +120,7 @@ class OpenCLSession:
         self._cache = DeviceCache(int(device.memory_bytes * CACHE_SHARE), self._size_of)
         self._launched: list[tuple[cl.Event, str, str]] = []  # whose time is not counted yet
         self._seconds_of: dict[str, float] = {}
-        self._spans: deque[Span] = deque(maxlen=MAX_STRETCHES)  # of kernels that a second queue still has to tell
+        self._spans: deque[Span] = deque(maxlen=MAX_STRETCHES)  # of kernels that a second queue still has to report
         self._busy = BusyTime()
         self._is_owner = True
         self._busy_queues: set[Queue] = set()
@@ -362,7 +362,7 @@ class OpenCLSession:
         if kernel is None:
             with (
                 self._translated(),
-                self._programs.told_of(choice, self._building),
+                self._programs.reported(choice, self._building),
                 tracing.span(f"need {source}", "building", **defines),
             ):
                 kernel = self._kernels[choice, entry] = cl.Kernel(self._programs.get(choice), entry)

@@ -69,7 +69,7 @@ def aligned(
     most_sweeps : int
         Of the refinement; negative for as many as it takes.
     context : JobContext, optional
-        Told of the progress.
+        Receives progress.
     watcher : callable, optional
         Called now and then with what returns the merges made until then.
     begin : MultipleAlignment, optional

@@ -18,11 +18,11 @@ SECONDS = 0.5
 """Between two tellings."""
 
 MAX_RESIDUES = 200_000
-"""Alignments of more are not told: there is too much to be sent, and to be seen."""
+"""Larger alignments are not reported: there is too much to be sent, and to be seen."""
 
 
-class MergesTold:
-    """Tells a job what columns were merged until now, as `told_alignment` understands it.
+class MergeReports:
+    """Reports to a job what columns were merged until now; `reported_alignment` reads it.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ class MergesTold:
     """
 
     def __init__(self, context: JobContext, n_residues: int) -> None:
-        self._context, self._is_told = context, n_residues <= MAX_RESIDUES
+        self._context, self._is_small = context, n_residues <= MAX_RESIDUES
         self._last = 0.0
 
     def __call__(self, merges: Callable[[], ColumnMerges]) -> None:
-        """Tell the merges, unless others were told just now."""
+        """Report the merges, unless others were reported just now."""
         now = time.monotonic()
-        if not self._is_told or now - self._last < SECONDS:
+        if not self._is_small or now - self._last < SECONDS:
             return
         found = merges()
         alignment = found.alignment_after()
@@ -47,8 +47,8 @@ class MergesTold:
         self._last = time.monotonic()
 
 
-def told_alignment(value: JobResult, lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
-    """Return the alignment that was told.
+def reported_alignment(value: JobResult, lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
+    """Return the alignment that was reported.
 
     Parameters
     ----------

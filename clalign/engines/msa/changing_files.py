@@ -42,7 +42,7 @@ def add_sequences(
     choice : ChangeChoice
     device : Device
     context : JobContext
-        Told of the progress, and asked whether to stop.
+        Receives progress; stops the work.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def with_notes(changed: ChangedRows, old: RowAlignment) -> RowAlignment:
         )
         for tag, texts in notes.residues.items()
     }
-    said = [(tag, text) for tag, text in notes.file if tag not in OUTDATED]
+    file_notes = [(tag, text) for tag, text in notes.file if tag not in OUTDATED]
     return RowAlignment(
-        made.cells, made.names, [row.description for row in rows], RowNotes(said, notes.rows, residues, columns)
+        made.cells, made.names, [row.description for row in rows], RowNotes(file_notes, notes.rows, residues, columns)
     )

@@ -6,7 +6,7 @@ import numpy as np
 
 from clalign.compute.sessions import Session
 from clalign.engines.msa.aligning import AlignedSequences, aligned
-from clalign.engines.msa.annealing_progress import MergesTold
+from clalign.engines.msa.annealing_progress import MergeReports
 from clalign.engines.msa.estimate import caution_before_merging
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.packing import pack_array, unpack_some
@@ -45,7 +45,7 @@ def align_run(
     if spec.tree_weights is not None:
         worth = weighted(posteriors, read_weights(spec.tree_weights, given.names))
     is_dynamic = not spec.without_dynamic_weights
-    watcher = MergesTold(task.context, given.n_residues)
+    watcher = MergeReports(task.context, given.n_residues)
     found = aligned(session, worth, spec.used_gap_factor, is_dynamic, spec.refinement, task.context, watcher)
     alignment = found.alignment_after()
     columns, whole = expected_accuracy(posteriors, alignment, session.check)

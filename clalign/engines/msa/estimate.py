@@ -101,7 +101,7 @@ def estimate(
     left : float
         The share of the comparisons that is still to be done.
     is_most : bool
-        Whether to tell what is needed at most, and not what is to be expected.
+        Whether to return what is needed at most, and not what is to be expected.
     """
     from clalign.engines.msa.parameters import choice_of
 
@@ -195,7 +195,7 @@ def _too_much(what: str, needed: float, spec: AlignmentSpec) -> Iterator[str]:
 
 
 def physical_memory() -> float | None:
-    """Return the memory of this computer; None if the system does not tell."""
+    """Return the memory of this computer; None if the system does not provide it."""
     try:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -31,7 +31,7 @@ def inferred(
     spec : AlignmentSpec
         What models are trained.
     context : JobContext, optional
-        Told of the progress, and asked whether to stop.
+        Receives progress; stops the work.
     """
     context = context or QuietContext()
     batch, found = batch_of(given, pairs), []

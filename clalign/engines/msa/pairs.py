@@ -1,4 +1,4 @@
-"""Which pairs of sequences are compared: all of them, or some that tell enough."""
+"""Which pairs of sequences are compared: all of them, or some that suffice."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def names_of(run: RunFile) -> list[tuple[str, str]]:
 def explain_pair(
     run: RunFile, number: int, target: int | str, pick_device: Callable[[str], Device], context: JobContext
 ) -> Explanation:
-    """Compare two sequences of a run again, and tell how they fare with each other.
+    """Compare two sequences of a run again, and return how they fare with each other.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ class AlignmentWork:
         )  # fmt: skip
 
     def _is_needed(self, run: RunFile, number: int) -> bool:
-        """Tell whether the round before wants another one; pairs are compared in any case."""
+        """Return whether the round before asks for another one; pairs are compared in any case."""
         rounds = rounds_of(run, self.given)
         return number >= self.n_rounds or not rounds or rounds[-1].goes_on
 
@@ -257,7 +257,7 @@ class AlignmentWork:
         return lambda run: run.set_card(number, {**card, "outcome": outcome})
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window tells before an alignment, too; see `clalign.engines.msa.estimate`."""
+        """Return what the window also shows before an alignment; see `clalign.engines.msa.estimate`."""
         planned = self.plan().n_cells  # of rounds of the training that may not be needed, too
         left = n_cells / planned if planned else 1.0
         found = estimate(self.given.lengths, self.task.spec, devices, len(self.batch), left)

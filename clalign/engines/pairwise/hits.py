@@ -52,7 +52,10 @@ def most_cells(device_kind: str) -> float:
 
 
 def aligned_alone(
-    session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8], tell: Callable[[int], None] = no_build_report
+    session: Session,
+    query: PairwiseQuery,
+    target: npt.NDArray[np.uint8],
+    report: Callable[[int], None] = no_build_report,
 ) -> PairAlignment:
     """Align a query with one target in the way that suits their lengths; either way finds the same.
 
@@ -62,12 +65,12 @@ def aligned_alone(
     query : PairwiseQuery
     target : uint8[n]
         Letter codes.
-    tell : callable
-        Told of cells, if there are many.
+    report : callable
+        Called with the cells that are done, if there are many.
     """
     batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
     if batch.n_cells > most_cells(session.device.kind):
-        return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell))
+        return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, report))
     return session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
 
 
@@ -193,7 +196,7 @@ def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Seque
 def _started(
     session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]
 ) -> tuple[Callable[[], list[PairAlignment]], Callable[[], bool]]:
-    """Start tracing some alignments; return what waits for them, and what tells whether they are there."""
+    """Start tracing some alignments; return what waits for them, and what returns whether they are there."""
     queries = list({id(one.query): one.query for one in wanted}.values())
     places = {id(query): place for place, query in enumerate(queries)}
     rows, target_rows = np.unique(np.array([one.row for one in wanted], np.int64), return_inverse=True)

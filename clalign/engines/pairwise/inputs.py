@@ -189,7 +189,7 @@ def has_several(spec: PairwiseSpec) -> bool:
 
 
 def _left_out(report: InputReport, n: int) -> InputReport:
-    """Return the report on a file of queries in which those without residues are told to be left out."""
+    """Return the report on a file of queries which says that those without residues are left out."""
     text = f"Queries without residues were left out: {n:,}."
     issues = (replace(issue, text=text) if issue.kind == "empty" else issue for issue in report.issues)
     return replace(report, issues=tuple(issues))

@@ -1,4 +1,4 @@
-"""Long pairs: each has all of a device, tells how far it is, and goes on from what an earlier worker kept of it."""
+"""Long pairs: each has all of a device, reports its progress, and goes on from what an earlier worker kept of it."""
 
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ def align_long(
     cells = len(queries[0].sequence.codes) * len(target)
     more = WAY_BACK.get(session.device.kind, USUAL_WAY_BACK)
     for number in range(len(kept.found), len(queries)):
-        query, told = queries[number], 0
+        query, n_done = queries[number], 0
 
-        def tell(some: int, number: int = number) -> None:
-            nonlocal told
-            told += some
-            progress.report(cells * number + min(cells, int(told / more)))
+        def report(some: int, number: int = number) -> None:
+            nonlocal n_done
+            n_done += some
+            progress.report(cells * number + min(cells, int(n_done / more)))
 
         batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
-        kept.found.append(session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, tell, kept)))
+        kept.found.append(session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, report, kept)))
     return kept.found
 
 
 def _key(queries: Sequence[PairwiseQuery], target: npt.NDArray[np.uint8]) -> str:
-    """Return what tells a pair, and how it is scored, from all others."""
+    """Return a digest of a pair and of how it is scored."""
     scoring = queries[0].scoring
-    said = [scoring.mode, scoring.gaps.first, scoring.gaps.next, len(target), *(query.length for query in queries)]
-    digest = hashlib.sha256(json.dumps(said).encode("ascii"))
+    content = [scoring.mode, scoring.gaps.first, scoring.gaps.next, len(target), *(query.length for query in queries)]
+    digest = hashlib.sha256(json.dumps(content).encode("ascii"))
     for codes in (target, *(query.sequence.codes for query in queries)):
         digest.update(codes.tobytes())
     digest.update(scoring.matrix.scores.tobytes())
@@ -164,7 +164,7 @@ class Checkpoint:
         return state
 
     def refuse(self, why: str) -> None:
-        """Tell that the pair is computed from its beginning."""
+        """Warn that the pair is computed from its beginning."""
         self._progress.warn(
             f"What was kept of {self._names} cannot be used ({why}); this pair is computed from its beginning."
         )

@@ -17,10 +17,10 @@ def methods(run: RunFile) -> str:
     gaps = f", a gap of k residues costing {scoring['gap_first']} + (k - 1) * {scoring['gap_next']}"
     if scoring["mode"] == "ungapped":
         gaps = ""
-    said = f"{words} by exact dynamic programming ({scoring['mode']} alignments) with the matrix {scoring['matrix']}"
+    text = f"{words} by exact dynamic programming ({scoring['mode']} alignments) with the matrix {scoring['matrix']}"
     card = run.card(0)
     statistics = str(card.get("statistics_words") or "").rstrip(".")
-    parts = [f"{said}{gaps}.", f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
+    parts = [f"{text}{gaps}.", f"{statistics[:1].upper()}{statistics[1:]}." if statistics else ""]
     if card.get("alphabet") != "amino":
         parts.append(f"The strand{'s' * (len(strands) > 1)} {' and '.join(strands)} of the queries counted.")
     return " ".join(part for part in (*parts, _reported(spec, card)) if part)

@@ -18,7 +18,7 @@ HITS_LATER = "Hits are found when all parts are merged."
 """Text of a part whose hits need the scores of the other parts."""
 
 MIN_EVALUE = 1e-300
-"""Smaller E-values are not told apart; in tables they are numbers still."""
+"""Smaller E-values are shown as less than this; in tables they are numbers still."""
 
 MODES = {
     "local": "local alignments",

@@ -65,7 +65,7 @@ class Names:
             return ""
         n, example = len(self.repeated), self.repeated[0]
         return (
-            f"SAM tells {what} apart by their names: {n:,} whose name occurs before, such as {example}, got a number."
+            f"SAM distinguishes {what} by their names: {n:,} whose name occurs before, such as {example}, got a number."
         )
 
 

@@ -153,7 +153,7 @@ class PairwiseWork(Struct):
         return store
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window tells before a search, too; see `clalign.engines.pairwise.estimate`."""
+        """Return what the window also shows before a search; see `clalign.engines.pairwise.estimate`."""
         from clalign.engines.pairwise.estimate import estimate
 
         return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)

@@ -39,7 +39,7 @@ class PairwiseSpec(Spec):
     device : str
         What to run on: an id, part of a name, ``gpu``, ``cpu``, ``auto`` or ``reference``.
     direction : str
-        ``pairwise``, by which such a run is told from one of profiles.
+        ``pairwise``, which distinguishes such a run from one of profiles.
     matrix : str or None
         A name or a file; None for `match` and `mismatch`, or for what BLAST takes for the kind of sequences.
     match, mismatch : int or None

@@ -279,7 +279,7 @@ def _difference(run: RunFile, number: int, hit: Hit, inputs: PairwiseInputs, ses
 def _again(
     session: Session, query: PairwiseQuery, target: Residues, strand: int, statistics: Statistics | None, count: Count
 ) -> Domain:
-    if session.device.kind == "reference":  # it takes long enough for one pair to be told of its progress
+    if session.device.kind == "reference":  # it takes long enough for one pair that its progress is reported
         alignment = alignment_by_rows(query, target, count)
     else:
         alignment = aligned_alone(session, query, target)

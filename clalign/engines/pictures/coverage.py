@@ -128,9 +128,9 @@ class Coverage(HitPicture):
         most = max(1, int(self.depth.max(initial=0)))
         shapes.append(depth_curve(self.depth, scale, y + DEPTH, y, most))
         shapes.append(Line(((scale.start, y + DEPTH), (scale.end, y + DEPTH)), "muted"))
-        told = f"up to {plural(most, 'part')}"
+        caption = f"up to {plural(most, 'part')}"
         room = width - EDGE - scale.end - 6
-        shapes.append(Words(scale.end + 6, y + 8, told, color="muted", room=room, size=NAME_SIZE))
+        shapes.append(Words(scale.end + 6, y + 8, caption, color="muted", room=room, size=NAME_SIZE))
         y += DEPTH + 8
         shapes[0] = Box(0, 0, width, y, "surface")
         return shapes, y
@@ -216,10 +216,10 @@ def _drawn(numbers: HitNumbers, bounds: Sequence[float]) -> list[_Drawn]:
 def hit_words(numbers: HitNumbers, place: int) -> str:
     """Return score, E-value, coverage and identity of a hit in a line."""
     hits = numbers.hits
-    said = [f"{numbers.scores[place]:.1f} {numbers.unit}"]
+    facts = [f"{numbers.scores[place]:.1f} {numbers.unit}"]
     if not math.isnan(hits.evalues[place]):
-        said.append(f"E {hits.evalues[place]:.2g}")
-    said.append(f"{hits.query_coverage[place]:.0f} % of the {numbers.noun}")
+        facts.append(f"E {hits.evalues[place]:.2g}")
+    facts.append(f"{hits.query_coverage[place]:.0f} % of the {numbers.noun}")
     if not math.isnan(hits.identity[place]):
-        said.append(f"{hits.identity[place]:.0f} % identical")
-    return " · ".join(said)
+        facts.append(f"{hits.identity[place]:.0f} % identical")
+    return " · ".join(facts)

@@ -129,8 +129,8 @@ def _join(all_of: SpeciesCount, one: SpeciesCount) -> None:
 
 
 def _words(one: SpeciesCount, calls_significant: bool) -> str:
-    said = f"{one.name}\n{plural(len(one.targets), 'sequence')}, {plural(len(one.hits), 'hit')}"
-    return f"{said}; significant: {plural(len(one.significant), 'sequence')}" if calls_significant else said
+    text = f"{one.name}\n{plural(len(one.targets), 'sequence')}, {plural(len(one.hits), 'hit')}"
+    return f"{text}; significant: {plural(len(one.significant), 'sequence')}" if calls_significant else text
 
 
 def counted(numbers: HitNumbers, taxonomy: Taxonomy, column: int) -> list[SpeciesCount]:

@@ -75,8 +75,8 @@ class Stages(HitPicture):
                 x = scale(max(expected, 0.7))
                 shapes.append(Line(((x, y - 13), (x, y + 13)), "caution", 2.5))
                 left = max(end, x) + 8
-                told = f"expected {number_text(expected)}"
-                shapes.append(Words(min(left, width - text_width(told) - EDGE), y + 8, told, color="muted"))
+                caption = f"expected {number_text(expected)}"
+                shapes.append(Words(min(left, width - text_width(caption) - EDGE), y + 8, caption, color="muted"))
         return Drawing(self.title, width, max(top + len(self.stages) * ROW + EDGE, 120.0), shapes)
 
 

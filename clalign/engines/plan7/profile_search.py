@@ -149,7 +149,7 @@ class ProfileWork(Struct):
         return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task.spec)
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window tells before a search, too; see `clalign.engines.plan7.estimate`."""
+        """Return what the window also shows before a search; see `clalign.engines.plan7.estimate`."""
         from clalign.engines.plan7.estimate import estimate
 
         spec = self.task.spec

@@ -77,7 +77,7 @@ class Heartbeats:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._looked = clock, clock()
-        self._heard: dict[str, tuple[float, float]] = {}
+        self._last_seen: dict[str, tuple[float, float]] = {}
 
     def hanging(self, seen: Mapping[str, float]) -> set[str]:
         """Return the workers that hang, given the time of the last message of each by the clock of the scheduler."""
@@ -86,11 +86,11 @@ class Heartbeats:
             min(now - self._looked, most),
             now,
         )  # a scheduler that did not answer got no messages either
-        before, self._heard = self._heard, {}
+        before, self._last_seen = self._last_seen, {}
         for address, last in seen.items():
             known, silent = before.get(address, (last, -passed))
-            self._heard[address] = last, silent + passed if last == known else 0.0
-        return {address for address, (_, silent) in self._heard.items() if silent > SILENT_SECONDS}
+            self._last_seen[address] = last, silent + passed if last == known else 0.0
+        return {address for address, (_, silent) in self._last_seen.items() if silent > SILENT_SECONDS}
 
 
 def loaded() -> ModuleType:
@@ -176,7 +176,7 @@ class Connection(ExitStack):
         DeviceError
             If the scheduler cannot be reached.
         """
-        found = self._asked_of_scheduler("identity", n_workers=-1)["workers"]
+        found = self._call_scheduler("identity", n_workers=-1)["workers"]
         now = time.monotonic()
         self.hanging = self._heartbeats.hanging({one: facts.get("last_seen", now) for one, facts in found.items()})
         return {str(one): str(facts.get("name", one)) for one, facts in found.items() if one not in self.hanging}
@@ -198,19 +198,19 @@ class Connection(ExitStack):
             If the scheduler cannot be reached while it is waited for; else what the call raises.
         """
 
-        since, is_told = time.monotonic(), False
+        since, is_reported = time.monotonic(), False
         with self._begun(begin) as answering:
             while not wait([answering], CHECK_SECONDS).done:
                 waited = time.monotonic() - since
                 self.is_silent = waited > STUCK_SECONDS
                 self._look()
-                if waited > SILENT_SECONDS and not is_told:
-                    is_told = True
+                if waited > SILENT_SECONDS and not is_reported:
+                    is_reported = True
                     self._warn(
                         f"The cluster ({self.address}) does not answer: its scheduler may hang. It is waited for."
                     )
         self.is_silent = False
-        if is_told:
+        if is_reported:
             self._warn(f"The cluster ({self.address}) answers again.")
         return answering.result()
 
@@ -245,12 +245,12 @@ class Connection(ExitStack):
         finally:
             answering.cancel()
 
-    def _asked_of_scheduler(self, what: str, **given: object) -> Any:
+    def _call_scheduler(self, what: str, **given: object) -> Any:
         """Return the answer of the scheduler; raise `DeviceError` if it cannot be reached."""
         with self._reaching():
             return self.awaited(lambda: getattr(self._scheduler, what)(**given))
 
-    def _asked_of_workers(self, asked: Iterable[str], what: str, /, **given: object) -> Any:
+    def _call_workers(self, asked: Iterable[str], what: str, /, **given: object) -> Any:
         """Return the answer of the scheduler, which asks some workers; raise also `WorkersGone`."""
         with self._reaching():
             return self.awaited_of(asked, lambda: getattr(self._scheduler, what)(**given))
@@ -307,7 +307,7 @@ class Connection(ExitStack):
         left = {future.key: future for future in futures}
         while left:
             try:
-                answer = self._asked_of_workers(map(futures.__getitem__, left.values()), "gather", keys=list(left))
+                answer = self._call_workers(map(futures.__getitem__, left.values()), "gather", keys=list(left))
             except WorkersGone:
                 workers = self.workers()
                 left = {key: future for key, future in left.items() if futures[future] in workers}
@@ -346,7 +346,7 @@ class Connection(ExitStack):
         versions: Mapping[str, Versions] | None = None
         while versions is None:
             try:
-                versions = self._asked_of_workers(asked, "broadcast", msg=given, workers=asked, on_error="ignore")
+                versions = self._call_workers(asked, "broadcast", msg=given, workers=asked, on_error="ignore")
             except WorkersGone:
                 there = self.workers()
                 asked = [worker for worker in asked if worker in there]

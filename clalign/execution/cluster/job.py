@@ -105,7 +105,7 @@ class ClusterJob:
             self._context.check()
             self._look_around()
             self._receive()
-            if self._hand_out() and self._writer.planner.is_over:
+            if self._submit() and self._writer.planner.is_over:
                 return
 
     def end(self) -> tuple[list[str], dict[str, float]]:
@@ -252,7 +252,7 @@ class ClusterJob:
                     self._take_back(remote)
         if address in self._connection.hanging:
             self._context.warn(
-                f"The worker {worker.name} hangs: nothing is heard of it. What it had goes to others until it answers."
+                f"The worker {worker.name} hangs: it does not answer. What it had goes to others until it answers."
             )
         else:
             self._context.warn(f"The worker {worker.name} has gone; what it had goes to others.")
@@ -267,7 +267,7 @@ class ClusterJob:
         self._writer.planner.give_back(units, remote.cutter)
         self._writer.forget(units)
 
-    def _hand_out(self) -> bool:
+    def _submit(self) -> bool:
         """Send units to all devices that want some; return whether there were none."""
         is_given, is_busy = False, True
         while is_busy:

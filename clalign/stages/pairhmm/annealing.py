@@ -39,7 +39,7 @@ class AnnealingChoice(Struct, frozen=True):
         What merges must be worth: 0 for as many as can be, more than 1 for few that are certain.
     is_dynamic : bool
         Whether what a merge is worth is found again for columns that have grown.
-    told : callable
+    report : callable
         Called now and then with the number of merges made, that of the candidates left, and what returns those merges.
     begin : MultipleAlignment, optional
         What the columns are in the beginning; by default each is a residue. Those that share a sequence stay apart, so
@@ -48,7 +48,7 @@ class AnnealingChoice(Struct, frozen=True):
 
     gap_factor: float = 1.0
     is_dynamic: bool = True
-    told: Callable[[int, int, Callable[[], ColumnMerges]], None] = lambda made, left, merges: None
+    report: Callable[[int, int, Callable[[], ColumnMerges]], None] = lambda made, left, merges: None
     begin: MultipleAlignment | None = None
 
 
@@ -121,7 +121,7 @@ class AnnealingStage(Stage[SparsePosteriors, AnnealingChoice, ColumnMerges]):
             session.demand(status in (RUNNING, IS_DONE, IS_FULL) and 0 <= facts[N_MERGES] < n, "merges without end")
             session.check()
             made = partial(_merges, session, batch, residues, merges, weights, int(facts[N_MERGES]))
-            model.told(int(facts[N_MERGES]), int(facts[HEAP_SIZE]), made)
+            model.report(int(facts[N_MERGES]), int(facts[HEAP_SIZE]), made)
         return made()
 
     def _enlarged(

@@ -99,7 +99,7 @@ class PairHmmLadderBase(Stage[PairBatch, PairHmms, BothWays]):
     Parameters
     ----------
     lap : callable
-        Told of each part that is done.
+        Called with each part that is done.
     """
 
     name = "pair_hmm_ladder"

@@ -38,7 +38,7 @@ class RefinementChoice(Struct, frozen=True):
         Of the gap posteriors in the score.
     most_sweeps : int
         The last sweep that is made; negative for as many as it takes.
-    told : callable
+    report : callable
         Called after each sweep with the number of sweeps and of moves.
     n_kept : int
         The first sequences, whose residues are not moved.
@@ -47,7 +47,7 @@ class RefinementChoice(Struct, frozen=True):
     alignment: MultipleAlignment
     gap_factor: float = 1.0
     most_sweeps: int = -1
-    told: Callable[[int, int], None] = lambda sweeps, moves: None
+    report: Callable[[int, int], None] = lambda sweeps, moves: None
     n_kept: int = 0
 
 
@@ -96,7 +96,7 @@ class RefinementStage(Stage[SparsePosteriors, RefinementChoice, ResidueMoves]):
             sequences, positions, _, targets = parts[-1].T
             columns[current.offsets[sequences] + positions] = targets
             current = without_empty_columns(current.offsets, columns)
-            model.told(len(parts) - 1, len(parts[-1]))
+            model.report(len(parts) - 1, len(parts[-1]))
         sequences, positions, sources, targets = np.concatenate(parts).T
         ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.int64)
         return ResidueMoves(sequences, positions, sources, targets, ends, np.array(scores, np.float32))

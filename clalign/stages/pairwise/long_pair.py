@@ -38,7 +38,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 SCORE_BITS = 28
 """Bits of scores besides the sign, so that gaps which never open stay below all of them."""
 
-Tell = Callable[[int], None]
+ReportCells = Callable[[int], None]
 """Called with the number of cells computed since the last call."""
 
 
@@ -52,14 +52,14 @@ class LongPairChoice(Struct, frozen=True):
     Attributes
     ----------
     scoring : Scoring
-    tell : callable
-        Told of the cells that are done, of ``m * n`` in the first pass and what is filled again.
+    report : callable
+        Called with the cells that are done, of ``m * n`` in the first pass and what is filled again.
     keeper : Keeper
         Keeps how far the first pass is; the reference goes on from nothing.
     """
 
     scoring: Scoring
-    tell: Tell = no_build_report
+    report: ReportCells = no_build_report
     keeper: Keeper = field(default_factory=NothingKept)
 
 
@@ -71,12 +71,12 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
     def reference(self, batch: PairBatch, model: LongPairChoice, check: Check = no_check) -> PairAlignment:
         from clalign.reference.long_pair import alignment_by_rows
 
-        def tell(cells: int) -> None:
+        def report(cells: int) -> None:
             check()
-            model.tell(cells)
+            model.report(cells)
 
         query, target = _residues(batch)
-        return alignment_by_rows(PairwiseQuery(Sequence("", "", query), model.scoring), target, tell)
+        return alignment_by_rows(PairwiseQuery(Sequence("", "", query), model.scoring), target, report)
 
     def start(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> Callable[[], PairAlignment]:
         """Return what aligns the pair.
@@ -150,12 +150,12 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         region = self.matrix(session, query, target, scoring)
         watch = Watch(model.keeper)
         try:
-            filled = fill(region, model.tell, watch)
+            filled = fill(region, model.report, watch)
             score, i, j = filled.end()
             if scoring.is_local and score <= 0:
                 return PairAlignment(0, (0, 0), (0, 0), "")
             session.demand(0 < i <= m and 0 < j <= n, "an alignment beyond the ends of its sequences")
-            path = follow(filled, Path(i, j), model.tell)
+            path = follow(filled, Path(i, j), model.report)
         except Cancelled:
             watch.stop()
             raise

@@ -52,7 +52,7 @@ AHEAD = 8
 """Columns at a time, at most: kept edges are further apart than the lanes and these."""
 
 BLOCK = 32
-"""Columns after which a strip tells the one below it how far it is, a multiple of `AHEAD`."""
+"""Columns after which a strip signals its progress to the one below it, a multiple of `AHEAD`."""
 
 PROGRESS_BYTES = 32
 """Bytes of the progress of a strip, so that each has its own part of a cache line."""
@@ -87,7 +87,7 @@ METHOD_ON_CPU = "launch"
 """A launch is over sooner than threads have waited for each other, above all where others keep the processor busy."""
 
 Cells = npt.NDArray[np.int32]
-Tell = Callable[[int], None]
+ReportCells = Callable[[int], None]
 
 
 class Edge(Struct, frozen=True):
@@ -373,14 +373,14 @@ class Watch:
                 self._keeper.keep(filled.state(n_diagonals))
 
 
-def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | None = None) -> Filled:
-    """Fill a region, and keep edges; each cell is told of once, also if groups did not come and it is filled again."""
-    told = 0
+def fill(region: Region, report: ReportCells, watch: Watch | None = None, method: str | None = None) -> Filled:
+    """Fill a region, and keep edges; each cell is reported once, also if groups did not come and it is filled again."""
+    n_reported = 0
 
     def advance(done: int) -> None:
-        nonlocal told
-        tell(max(0, done - told))
-        told = max(told, done)
+        nonlocal n_reported
+        report(max(0, done - n_reported))
+        n_reported = max(n_reported, done)
 
     watch = watch or Watch(NothingKept())
     usual = METHOD_ON_CPU if region.pair.is_vector else METHOD
@@ -391,7 +391,7 @@ def fill(region: Region, tell: Tell, watch: Watch | None = None, method: str | N
     return filled
 
 
-def _filled(region: Region, watch: Watch, advance: Tell, method: str) -> tuple[Filled, bool]:
+def _filled(region: Region, watch: Watch, advance: ReportCells, method: str) -> tuple[Filled, bool]:
     """Fill a region; return it, and whether all groups came: of those that did not some have gone on, and some not."""
     pair, (filled, begin) = region.pair, watch.begin(replace(Filled.begun(region), method=method))
     session, tile_cells = pair.session, filled.strip * filled.columns
@@ -478,13 +478,13 @@ def _portions(
         first, before = last, int(up_to[last - 1])
 
 
-def follow(filled: Filled, path: Path, tell: Tell) -> Path:
+def follow(filled: Filled, path: Path, report: ReportCells) -> Path:
     """Follow a path back through a filled region, until it leaves it or begins."""
     if filled.region.is_small:
         return _traced(filled, path)
     while path.i and path.j and not path.ends:
         part = filled.part(path.i, path.j)
-        inner = follow(fill(part, tell, method=filled.method), Path(part.m, part.n, path.gap), tell)
+        inner = follow(fill(part, report, method=filled.method), Path(part.m, part.n, path.gap), report)
         row, column = path.i - part.m, path.j - part.n
         path = Path(row + inner.i, column + inner.j, inner.gap, inner.ends, inner.letters + path.letters)
     return path

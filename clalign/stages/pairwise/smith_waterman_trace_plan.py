@@ -193,7 +193,7 @@ def scores_fit(pairs: Pairs, scoring: Scoring, bits: int) -> None:
         m, n = (int(lengths[worst]) for lengths in pairs.lengths)
         raise OptionError(
             f"The score of {m:,} residues aligned with {n:,} may lie between {lowest[worst]:,} and {highest[worst]:,};"
-            f" only {2**bits:,} can be told apart.",
+            f" only {2**bits:,} can be distinguished.",
             "Scale the matrix and the gap costs down, or cut the sequences.",
         )
 

@@ -165,7 +165,7 @@ def start_vector(
         best = pieces.best(found.scores.values)
         return PairScores(
             Scores(batch.targets, best),
-            # What was computed again is known of pieces, and is to be told of targets.
+            # What was computed again is known of pieces, and is to be reported of targets.
             int((best > limit_of(8, model)).sum()) if found.n_in_16_bits else 0,
             int((best > limit_of(16, model)).sum()) if found.n_in_32_bits else 0,
         )

@@ -274,9 +274,9 @@ def test_what_cannot_be_aligned_is_refused(
 ) -> None:
     (tmp_path / "x.fa").write_text(text)
     assert align(REFERENCE, str(tmp_path / "x.fa")) == ExitCode.UNREADABLE
-    told = capsys.readouterr().err
-    assert message in told
-    assert "x.fa" in told
+    messages = capsys.readouterr().err
+    assert message in messages
+    assert "x.fa" in messages
 
 
 def test_bases_are_dna_unless_they_are_said_to_be_residues(fast_device: Device, tmp_path: Path) -> None:

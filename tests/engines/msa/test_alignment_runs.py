@@ -146,10 +146,10 @@ def test_a_stopped_command_says_how_to_go_on(
 ) -> None:
     from clalign.jobs import Job
 
-    told: Callable[..., None] = Job.progress
+    messages: Callable[..., None] = Job.progress
 
     def stops(self: Job, stage: str, *values: Any, **facts: Any) -> None:
-        told(self, stage, *values, **facts)
+        messages(self, stage, *values, **facts)
         if stage == "pairs":
             self.cancel()
 
@@ -157,10 +157,10 @@ def test_a_stopped_command_says_how_to_go_on(
     with monkeypatch.context() as patched:
         patched.setattr(Job, "progress", stops)
         code = main(["align", "--device", "cpu", "--progress", "none", "--run", str(path), str(kin)])
-    said = capsys.readouterr()
+    shown = capsys.readouterr()
     assert code == ExitCode.INTERRUPTED
-    assert said.out == ""
-    assert f"Continue with: clalign resume --fasta - {path}" in said.err
+    assert shown.out == ""
+    assert f"Continue with: clalign resume --fasta - {path}" in shown.err
     assert main(["export", str(path)]) == ExitCode.UNREADABLE
     assert str(path) in capsys.readouterr().err
     assert main(["resume", "-q", str(path), "-o", str(tmp_path / "x.afa")]) == ExitCode.DONE
@@ -200,10 +200,10 @@ def test_what_was_changed_is_noticed(kin: Path, tmp_path: Path, capsys: pytest.C
     changed(path, "UPDATE alignment_rows SET text = substr(text, 2) || '-' WHERE number = 0 AND text LIKE '-%'")
     changed(path, "UPDATE queries SET card = json_set(card, '$.outcome.opens[0]', 0.02) WHERE id = 1")
     assert main(["verify", "-q", "--sample", "2", "--device", "cpu", str(path)]) == ExitCode.DIFFERENT
-    told = capsys.readouterr().out
-    assert "k0 and k1: " in told, "whose likelihood is another"
-    assert "posteriors" in told, "those of the two pairs that are computed again"
-    assert "Round 2 " in told
+    messages = capsys.readouterr().out
+    assert "k0 and k1: " in messages, "whose likelihood is another"
+    assert "posteriors" in messages, "those of the two pairs that are computed again"
+    assert "Round 2 " in messages
 
 
 DAMAGES = {

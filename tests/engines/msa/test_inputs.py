@@ -88,7 +88,7 @@ def test_ambiguous_residues_are_drawn_from_what_they_may_be() -> None:
     assert again.tolist() != other.tolist()
 
 
-def test_bases_among_proteins_are_told_of() -> None:
+def test_bases_among_proteins_are_reported() -> None:
     given = checked_input("x.fa", rows("acgtn" * 8, "MKVLAAGIVGLLSAW" * 3, "ACG"))
     assert not given.alphabet.is_nucleic
     assert given.of_bases == [given.names[0]], "what is short may be a peptide"

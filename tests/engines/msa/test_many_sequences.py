@@ -102,12 +102,12 @@ def stopped_at(number: int, work: Callable[[Callable[[], None]], object]) -> int
     [PairChoice(), PairChoice(number=0), PairChoice(number=0, nearest_trees=0, farthest_trees=1),
      PairChoice(number=0, nearest_trees=0, stars=1), PairChoice(number=0, nearest_trees=0, degree=1)],
 )  # fmt: skip
-def test_a_stop_is_heard_at_every_sequence(choice: PairChoice) -> None:
+def test_a_stop_is_noticed_at_every_sequence(choice: PairChoice) -> None:
     similar = WordSimilarities(some_sequences(60), 20)
     assert stopped_at(50, lambda check: chosen_pairs(similar, choice, 0, check)) == 50
 
 
-def test_a_stop_is_heard_while_words_are_counted() -> None:
+def test_a_stop_is_noticed_while_words_are_counted() -> None:
     assert stopped_at(50, lambda check: WordSimilarities(some_sequences(60), 20, check=check)) == 50
 
 

@@ -109,8 +109,8 @@ class AlignController(FormController):
         if run.aligned is None or run.rows is None:
             return
         pictures = AnnealingPictures(run.aligned, run.rows.scheme, run.rows.ramp, run.title)
-        said = "The pictures of the annealing are being drawn."
-        self._app.notify("note", said)
+        text = "The pictures of the annealing are being drawn."
+        self._app.notify("note", text)
 
         def write(context: JobContext) -> int:
             if as_series:
@@ -125,7 +125,7 @@ class AlignController(FormController):
                 page.rows_panel.status.setText(f"Picture {done + 1} of {total} of the annealing")
 
         def finish(answer: int | Exception) -> None:
-            self._app.window.messages.withdraw(said)
+            self._app.window.messages.withdraw(text)
             if isinstance(answer, Exception):
                 self._app.notify("stop", error_text(answer, f"{path} could not be written"))
                 return

@@ -79,7 +79,7 @@ class AnnealingBar(QWidget):
     def _slide(self, step: int) -> None:
         if step != self._run.step:
             self._run.go_to(step)
-            self._say()
+            self._show_step()
 
     def _take_factor(self) -> None:
         run, text = self._run.aligned, self.factor.text().strip().replace(",", ".")
@@ -147,7 +147,7 @@ class AnnealingBar(QWidget):
             shown = least if self._run.step >= run.n_merges else now
             self.factor.setText("" if shown is None else f"{shown:.4g}" if shown < 1000 else f"{shown:.0f}")
         self._show_range()
-        self._say()
+        self._show_step()
         self.show_measures()
 
     @property
@@ -169,7 +169,7 @@ class AnnealingBar(QWidget):
             words = f"{factor:.3g}" if factor else "0, the most sensitive"
             self._lower_menu.addAction(f"Gap factor {words}", partial(self.lower_requested.emit, factor))
 
-    def _say(self) -> None:
+    def _show_step(self) -> None:
         run, step = self._run.aligned, self._run.step
         if run is None:
             return

@@ -52,11 +52,11 @@ class PairCanvas(QWidget):
         x = min(int((place.y() - area.top()) / area.height() * len(one)), len(one) - 1)
         y = min(int((place.x() - area.left()) / area.width() * len(other)), len(other) - 1)
         value = float(shown.found.at(np.array([x]), np.array([y]))[0])
-        said = "aligned" if bool(((shown.path == (x, y)).all(axis=1)).any()) else "not aligned"
+        state = "aligned" if bool(((shown.path == (x, y)).all(axis=1)).any()) else "not aligned"
         named = zip(shown.names, shown.letters, (x, y), strict=True)
         lines = [f"{name} {chr(text[k])} {k + 1}" for name, text, k in named]
         probability = f"{value:.3f}" if value else "too small to be stored"
-        return "\n".join([*lines, f"probability {probability}; {said}"])
+        return "\n".join([*lines, f"probability {probability}; {state}"])
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.engines.msa.aligning import AlignedSequences
-from clalign.engines.msa.annealing_progress import told_alignment
+from clalign.engines.msa.annealing_progress import reported_alignment
 from clalign.engines.msa.column_order import with_few_gaps
 from clalign.engines.msa.inputs import AlignmentInput
 from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
@@ -47,7 +47,7 @@ def live_rows(path: Path, event: JobResult) -> RowAlignment:
     """Return the columns of a running alignment as rows."""
     with open_run(path) as run:
         given = given_of(run)
-    return rows_of(given, told_alignment(event, given.lengths))
+    return rows_of(given, reported_alignment(event, given.lengths))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

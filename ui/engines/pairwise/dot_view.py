@@ -253,7 +253,7 @@ class DotPlotView(QWidget):
         self.problem.hide()
         self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
-        self.canvas.hovered.connect(self._say)
+        self.canvas.hovered.connect(self._show_place)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 2, 8, 6)
         box.setSpacing(4)
@@ -300,12 +300,12 @@ class DotPlotView(QWidget):
         self.problem.setText(without_ways(problem))
         self.problem.setVisible(bool(problem))
         self.locate_button.setVisible(can_be_located(problem))
-        self._say("")
+        self._show_place("")
 
     def show_part(self, part: DotPlot) -> None:
         """Show smaller dots of the view."""
         self.canvas.show_part(part)
-        self._say("")
+        self._show_place("")
 
     def _words(self) -> str:
         """Return the meaning of the dots."""
@@ -319,5 +319,5 @@ class DotPlotView(QWidget):
             return f"No windows of {size} are more similar than expected by chance."
         return f"Windows of {size}, scored with the matrix. A click goes to the column."
 
-    def _say(self, text: str) -> None:
+    def _show_place(self, text: str) -> None:
         self.place.setText(text or self._words())

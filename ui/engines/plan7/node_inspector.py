@@ -36,8 +36,8 @@ class EmissionBars(QWidget):
     def show_rows(self, rows: list[tuple[str, float, float, float]], nucleic: bool) -> None:
         """Show other residues."""
         self._rows, self._nucleic = rows, nucleic
-        said = sorted(rows, key=lambda row: -row[1])[:3]
-        self.setAccessibleDescription(", ".join(f"{letter} {100 * share:.0f} %" for letter, share, _, _ in said))
+        likeliest = sorted(rows, key=lambda row: -row[1])[:3]
+        self.setAccessibleDescription(", ".join(f"{letter} {100 * share:.0f} %" for letter, share, _, _ in likeliest))
         self.update()
 
     def _column(self, place: int) -> QRectF:

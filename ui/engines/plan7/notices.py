@@ -91,9 +91,9 @@ _BUILD = "Build a HMMER3 profile from it and"
 def source_offers(source: Source) -> list[Offer]:
     """Return the actions of profiles for an opened file."""
     if source.is_alignment:
-        said = ("", "This is an alignment: a profile can be built from it.")
+        notice = ("", "This is an alignment: a profile can be built from it.")
         tip = f"{_BUILD} open the search sheet"
-        search = Offer("Build and search…", "search.building.build", (True,), tip, said=said, is_primary=True)
+        search = Offer("Build and search…", "search.building.build", (True,), tip, notice=notice, is_primary=True)
         return [search, Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")]
     if source.kind == "sequences" and source.alphabet_found not in ("dna", "rna"):
         tip = "A profile is made of each of them, and searched with (phmmer)"
@@ -102,8 +102,8 @@ def source_offers(source: Source) -> list[Offer]:
         return []
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
     if _without_statistics(source):
-        offers.append(Offer(said=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
+        offers.append(Offer(notice=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
     if rough := _not_calibrated(source):
-        said = ("caution", _rough_words(source, len(rough)))
-        offers.append(Offer("Calibrate…", "search.calibrating.calibrate", said=said))
+        notice = ("caution", _rough_words(source, len(rough)))
+        offers.append(Offer("Calibrate…", "search.calibrating.calibrate", notice=notice))
     return offers

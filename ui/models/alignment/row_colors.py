@@ -222,7 +222,7 @@ def _empty(n: int) -> Bytes:
 
 def _clustal_x() -> Coloring:
     palette = tuple(dict.fromkeys(color for _, color, _, _ in CLUSTAL_X))
-    said = {color: words for _, color, words, _ in CLUSTAL_X}
+    legend = {color: words for _, color, words, _ in CLUSTAL_X}
 
     def table(known: Composition) -> Bytes:
         made = _empty(len(known.counts))
@@ -239,7 +239,7 @@ def _clustal_x() -> Coloring:
                 made[holds, code_of(letter)] = FIRST_COLOR + palette.index(color)
         return made
 
-    return Coloring(SCHEMES["clustalx"], palette, tuple(said.items()), table)
+    return Coloring(SCHEMES["clustalx"], palette, tuple(legend.items()), table)
 
 
 def _commonest(known: Composition) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:

@@ -163,10 +163,10 @@ def find_rows(alignment: RowAlignment, text: str, mode: str, context: JobContext
 
 def _find_names(alignment: RowAlignment, text: str, context: JobContext) -> Found:
     wanted, found = text.casefold().strip(), list[tuple[int, int, int]]()
-    for row, (name, said) in enumerate(zip(alignment.names, alignment.descriptions, strict=True)):
+    for row, (name, description) in enumerate(zip(alignment.names, alignment.descriptions, strict=True)):
         if row % 4096 == 0:
             context.check()
-        if wanted in name.casefold() or wanted in said.casefold():
+        if wanted in name.casefold() or wanted in description.casefold():
             found.append((row, 0, 0))
             if len(found) >= MAX_FOUND:
                 return _as_found(found, False)

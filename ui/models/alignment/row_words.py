@@ -59,8 +59,8 @@ def describe(view: AlignmentState, place: int, column: int) -> list[str]:
     before = view.alignment.position(row, column)
     where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"
     parts = [f"{name}: {where}", column_words(view, column, letter if is_here else "")]
-    said = _color_words(view, row, column, byte)
-    return [*parts, said] if said else parts
+    color = _color_words(view, row, column, byte)
+    return [*parts, color] if color else parts
 
 
 def column_words(view: AlignmentState, column: int, letter: str = "") -> str:
@@ -91,8 +91,8 @@ def _color_words(view: AlignmentState, row: int, column: int, byte: int) -> str:
     if place < 0:
         return ""
     color = chosen.palette[place]
-    said = next((words for swatch, words in chosen.legend if swatch == color), "")
-    return f"{chosen.name}: {said}" if said else ""
+    meaning = next((words for swatch, words in chosen.legend if swatch == color), "")
+    return f"{chosen.name}: {meaning}" if meaning else ""
 
 
 def summary(view: AlignmentState) -> str:

@@ -195,8 +195,8 @@ class RowsView(QObject):
         def answer(value: Answer | Exception) -> None:
             if isinstance(value, Exception):
                 self.is_finding = False
-                said = self.input_rejected if isinstance(value, OptionError) else self.problem_found
-                said.emit(formatting.error_text(value, "This could not be done"))
+                signal = self.input_rejected if isinstance(value, OptionError) else self.problem_found
+                signal.emit(formatting.error_text(value, "This could not be done"))
                 self.found_changed.emit()
             else:
                 take(value)

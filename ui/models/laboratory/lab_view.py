@@ -87,7 +87,7 @@ class LabView(QObject):
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
     def take(self, document: Document, kept: bool) -> None:
-        """Show a whole document; `kept` tells whether the user already has it in a file."""
+        """Show a whole document; `kept` is whether the user already has it in a file."""
         self.document, self.is_live, self.is_kept = document, False, kept
         rows = {self.main.row_key(row): row for row in document[self.main.key]}
         known = {self.main.row_key(row): row for row in self.of.known}

@@ -240,7 +240,7 @@ class RunView(QObject):
         was_elsewhere = self._is_elsewhere
         self._is_elsewhere = facts["state"] in ("new", "running") and not self.is_live and is_owned(self.path)
         if self._is_elsewhere:
-            self._watch.start()  # its writer tells this window nothing
+            self._watch.start()  # its writer sends this window no events
         # Whether it is live decides what the state means, and changes without a change of the file.
         now = facts, cards, self.is_live, self._is_elsewhere
         if now != (self.facts, self.cards, self._was_live, was_elsewhere):

@@ -168,9 +168,9 @@ class RowsCanvas(RowsArea):
             return "\n".join(view.describe(place.row, place.column))
         if place.part == "names":
             row = view.row_at(place.row)
-            said = view.alignment.descriptions[row]
+            description = view.alignment.descriptions[row]
             length = formatting.plural(int(view.measures.lengths[row]), "residue") if view.is_measured else ""
-            return "\n".join(part for part in (view.shown_name(row), said, length) if part)
+            return "\n".join(part for part in (view.shown_name(row), description, length) if part)
         if place.part == "ruler":
             return view.column_words(place.column)
         return track_words(view, place.track, place.column) if place.track is not None else ""

@@ -62,7 +62,7 @@ class ComparisonPane(QWidget):
     def _show_found(self) -> None:
         self.words.setText(self.model.words())
         self.words.setToolTip(
-            "\n".join([self.model.words(), *(f"{name}: {said}" for name, said in self.model.more_words().items())])
+            "\n".join([self.model.words(), *(f"{name}: {words}" for name, words in self.model.more_words().items())])
         )
         self._follow_first()
         self._link_first()

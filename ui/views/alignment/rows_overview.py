@@ -135,8 +135,8 @@ def paint_legend(painter: QPainter, area: QRectF, legend: tuple[Swatch, ...], co
         box = QRectF(area.left() + x, area.top() + y + (line - SWATCH) / 2, SWATCH, SWATCH)
         painter.fillRect(box, QColor(color))
         painter.setPen(QColor(colors.muted))
-        said = QRectF(box.right() + 5, area.top() + y, area.width(), line)
-        painter.drawText(said, int(Qt.AlignmentFlag.AlignVCenter), words)
+        place = QRectF(box.right() + 5, area.top() + y, area.width(), line)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), words)
 
 
 class RowsLegend(QWidget):

@@ -76,7 +76,7 @@ class RowsPanel(QWidget):
 
     save_requested = Signal()
     export_requested = Signal()
-    said = Signal(str, str)
+    noticed = Signal(str, str)
     ways_requested = Signal(object)
     """A menu to be filled with actions on the alignment."""
 
@@ -99,7 +99,7 @@ class RowsPanel(QWidget):
         self._tracks_chosen = False
         self.head = self._tools()
         self.setLayout(stacked(self.head, self.finder, (self.panes, 1), foot, spacing=0))
-        self.panes.failed.connect(partial(self.said.emit, "stop"))
+        self.panes.failed.connect(partial(self.noticed.emit, "stop"))
         self.panes.compared.connect(self._show_agreement)
         self.panes.described.connect(self.status.setText)
         self.canvas.described.connect(self.status.setText)
@@ -109,8 +109,8 @@ class RowsPanel(QWidget):
         view.measured.connect(self._show_measured)
         view.found_changed.connect(self._show_found)
         view.order_changed.connect(self._show_order)
-        view.problem_found.connect(partial(self.said.emit, "stop"))
-        view.input_rejected.connect(partial(self.said.emit, "caution"))
+        view.problem_found.connect(partial(self.noticed.emit, "stop"))
+        view.input_rejected.connect(partial(self.noticed.emit, "caution"))
         view.changed.connect(self._describe)
         self.setFocusProxy(self.canvas)
         self._describe()
@@ -263,7 +263,7 @@ class RowsPanel(QWidget):
         """Wrap the columns, or show why this is not possible."""
         reason = self.canvas.wrapping_obstacle() if wrapped else ""
         if reason:
-            self.said.emit("note", reason)
+            self.noticed.emit("note", reason)
             self.wrap.setChecked(False)
         else:
             self.canvas.set_wrapped(wrapped)
@@ -294,7 +294,7 @@ class RowsPanel(QWidget):
     def compare_with(self, number: int) -> None:
         """Compare the rows with one of them, or with the consensus."""
         self.view.set_reference(number)
-        self.said.emit("note", f"Rows are now compared with {self.view.reference_name}.")
+        self.noticed.emit("note", f"Rows are now compared with {self.view.reference_name}.")
 
     def _show_order(self) -> None:
         if self.orders.count() != len(self.view.orders()):
@@ -365,7 +365,7 @@ class RowsPanel(QWidget):
             view.select(Selection(range(view.cursor[0], view.cursor[0] + 1), range(view.n_columns)))
         part = self.chosen_part()
         if len(part.rows) * len(part.columns) > MAX_COPIED:
-            self.said.emit("note", "This is too much for the clipboard. Save the alignment to a file instead.")
+            self.noticed.emit("note", "This is too much for the clipboard. Save the alignment to a file instead.")
             return
         QGuiApplication.clipboard().setText("".join(fasta_lines(view.alignment, part)))
         rows, columns = formatting.plural(len(part.rows), "row"), formatting.plural(len(part.columns), "column")
@@ -405,7 +405,7 @@ class RowsPage(QWidget):
     stop_requested = Signal()
     save_requested = Signal()
     export_requested = Signal()
-    said = Signal(str, str)
+    noticed = Signal(str, str)
     ways_requested = Signal(object)
 
     def __init__(self, title: str) -> None:
@@ -446,7 +446,7 @@ class RowsPage(QWidget):
         for signal, own in (
             (panel.save_requested, self.save_requested),
             (panel.export_requested, self.export_requested),
-            (panel.said, self.said),
+            (panel.noticed, self.noticed),
             (panel.ways_requested, self.ways_requested),
         ):
             signal.connect(own)

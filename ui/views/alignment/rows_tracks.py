@@ -242,7 +242,7 @@ def track_words(view: RowsView, track: Track, column: int) -> str:
     known = column < view.n_known
     if track.key in TRACKS and not known:
         return f"{track.name}: not known yet"
-    said = {
+    values = {
         "consensus": lambda: (
             f"{chr(tracks.consensus[column])}, {100 * float(tracks.share[column]):.0f} % of its residues"
         ),
@@ -250,6 +250,6 @@ def track_words(view: RowsView, track: Track, column: int) -> str:
         "occupancy": lambda: f"{100 * float(tracks.occupancy[column]):.1f} %",
         "logo": lambda: f"{tracks.information[column]:.2f} of {max_information(view.nucleic):.2f} bits",
     }
-    if track.key in said:
-        return f"{track.name} of column {column + 1}: {said[track.key]()}\n{track.tip}"
+    if track.key in values:
+        return f"{track.name} of column {column + 1}: {values[track.key]()}\n{track.tip}"
     return f"{track.name} of column {column + 1}: {chr(view.column_notes()[track.key][0][column])}\n{track.tip}"

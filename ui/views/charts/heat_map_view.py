@@ -312,11 +312,11 @@ class HeatMapView(QWidget):
             return ""
         matrix = self.heat.matrix
         row, column = cell if found is None else matrix.places[found].tolist()
-        said = "no hit"
+        text = "no hit"
         if found is not None:
-            said, evalue = formatting.score(float(matrix.scores[found])), float(matrix.evalues[found])
-            said += " raw" if math.isnan(evalue) else f" bits · E {formatting.evalue(evalue)}"
-        return f"{matrix.names[row]}\n{self.names[column]}\n{said}"
+            text, evalue = formatting.score(float(matrix.scores[found])), float(matrix.evalues[found])
+            text += " raw" if math.isnan(evalue) else f" bits · E {formatting.evalue(evalue)}"
+        return f"{matrix.names[row]}\n{self.names[column]}\n{text}"
 
 
 class HeatMapPicture:

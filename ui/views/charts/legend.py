@@ -58,10 +58,10 @@ class Legend(QWidget):
             self._grid.addWidget(swatch, len(self._lines), 0)
             self._grid.addWidget(words, len(self._lines), 1)
             self._lines.append((swatch, words))
-        for place, (piece, said) in enumerate(self._lines):
+        for place, (piece, words) in enumerate(self._lines):
             shown = place < len(entries)
             piece.setVisible(shown)
-            said.setVisible(shown)
+            words.setVisible(shown)
             if shown:
                 piece.show_kind(entries[place][0])
-                said.setText(entries[place][1])
+                words.setText(entries[place][1])

@@ -214,7 +214,7 @@ class ExportSheet(Sheet):
         self._flank_line.setLayout(row(label("Extra residues on either side", "muted"), self.flank, None))
         self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("Add a column of species")
-        self.with_origin = QCheckBox("Also write a file that tells its origin")
+        self.with_origin = QCheckBox("Also write a file with its origin")
         safe_tip = "Puts ' before names that begin with =, +, - or @"
         species_tip = "The last column: OS= or OX= of descriptions, or the table of taxonomy chosen on Pictures"
         self._tips: dict[QWidget, str] = {

@@ -54,7 +54,7 @@ def report(message: Message) -> str:
 
 
 class ReportBox(QPlainTextEdit):
-    """The text to report, scrolled to its last lines, which tell what went wrong."""
+    """The text to report, scrolled to its last lines, which say what went wrong."""
 
     def __init__(self, text: str) -> None:
         super().__init__(escaped(text.rstrip()), readOnly=True, lineWrapMode=QPlainTextEdit.LineWrapMode.NoWrap)

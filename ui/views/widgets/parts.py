@@ -266,7 +266,7 @@ class ElidedLabel(QWidget):
 
 
 def title_label(text: str = "", middle: bool = False) -> ElidedLabel:
-    """Return the heading of a page; with `middle` its middle is omitted if necessary, as both ends tell runs apart."""
+    """Return the heading of a page; with `middle` its middle is omitted if necessary, as both ends distinguish runs."""
     made = ElidedLabel(text, middle=middle)
     font = made.font()
     font.setPointSize(font.pointSize() + 3)

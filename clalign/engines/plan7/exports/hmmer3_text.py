@@ -288,7 +288,7 @@ def statistics_lines(funnel: Funnel, is_scan: bool) -> Iterator[str]:
 
 
 def speed_lines(device: str, cells: float, seconds: float) -> Iterator[str]:
-    """Yield what the search took, where HMMER tells of its processor."""
+    """Yield what the search took, where HMMER reports its processor."""
     yield f"# Time: {seconds:.2f} s on {device}"
     yield f"# Mc/sec: {cells / seconds / 1e6 if seconds else 0.0:.2f}"
 
@@ -348,9 +348,9 @@ _FACTS: Facts = (
 """What is said of options that are not at their defaults."""
 
 
-def _options(told: Facts, spec: SearchSpec, default: SearchSpec) -> Iterator[str]:
+def _options(facts: Facts, spec: SearchSpec, default: SearchSpec) -> Iterator[str]:
     """Yield a line for each option that is not at its default."""
-    for field, words, shown in told:
+    for field, words, shown in facts:
         if getattr(spec, field) != getattr(default, field):
             yield f"# {f'{words}:':<33s}{shown(getattr(spec, field))}"
 
@@ -390,7 +390,7 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
 
 
 def alignment_saved(n_rows: int, path: str) -> str:
-    """Return the line after a query that tells where its alignment is."""
+    """Return the line after a query that names the file of its alignment."""
     if not n_rows:
         return "# No hits satisfy inclusion thresholds; no alignment saved"
     return f"# Alignment of {n_rows} hits satisfying inclusion thresholds saved to: {path}"

@@ -54,7 +54,7 @@ TRACE_CELLS = {"gpu": 2e9, "accelerator": 2e9, "cpu": 2e7, "reference": 2e5}
 class Thresholds(Struct, frozen=True):
     """What is reported and what is significant; scores in bits, `NO_LIMIT` for no E-value limit.
 
-    `domains` tells which domains are significant; `n_targets` and `n_domain_targets` are the numbers of targets that
+    `domains` is the rule for significant domains; `n_targets` and `n_domain_targets` are the numbers of targets that
     E-values count with.
     """
 
@@ -444,7 +444,7 @@ class _Part(Struct, frozen=True):
     wait : callable
         Returns their paths.
     is_ready : callable
-        Tells whether they are there.
+        Returns whether they are there.
     """
 
     number: int
