@@ -13,7 +13,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import AnyStage, KernelSession
 from clalign.jobs import JobContext
 from clalign.labs.ladder import measurable_device
-from clalign.labs.repeating import Asked, Found, Table
+from clalign.labs.repeating import Found, Request, Table
 from clalign.labs.smith_waterman_ladder import random_pairs
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIR_RUNGS, PAIRS, SCORING
 
@@ -83,10 +83,10 @@ class WatchedSession:
         return timed
 
 
-def calls_found(asked: Asked, context: JobContext) -> Found:
+def calls_found(request: Request, context: JobContext) -> Found:
     """Return the calls of each traced version, one by one and summed up; a run before has built the kernels."""
-    device = measurable_device(asked.device)
-    batch = random_pairs(*(3, 16) if asked.is_small else (PAIRS, LENGTH), asked.seed)
+    device = measurable_device(request.device)
+    batch = random_pairs(*(3, 16) if request.is_small else (PAIRS, LENGTH), request.seed)
     tables: dict[str, Table] = {}
     alignments = []
     for place, rung in enumerate(rung for rung in PAIR_RUNGS if rung.name in TRACED):

@@ -12,7 +12,7 @@ from clalign.jobs import JobContext
 from clalign.labs.ladder_data import divergence_sets
 from clalign.labs.occupancy import occupancy
 from clalign.labs.published_synchronization import SIZE
-from clalign.labs.repeating import Asked, Found, Table, values_of
+from clalign.labs.repeating import Found, Request, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.reference.viterbi import viterbi_rows
 from clalign.stages.plan7.viterbi_ladder import arranged
@@ -61,7 +61,7 @@ def example_model() -> IntegerProfile:
     )  # fmt: skip
 
 
-def example_found(asked: Asked, context: JobContext) -> Found:
+def example_found(request: Request, context: JobContext) -> Found:
     """Return 004's worked example as the reference computes it, cell by cell; every cell must be the published one."""
     model = example_model()
     rows = list(viterbi_rows(encode(EXAMPLE), model, context.check))
@@ -86,7 +86,7 @@ def example_found(asked: Asked, context: JobContext) -> Found:
         "emissions": emissions | {"I1": dict(zip("APQY", EXAMPLE_INSERT, strict=True))},
         "matrices": matrices, "specials": specials, "transitions": transitions,
     }  # fmt: skip
-    figures = (value for item in asked.items for value in values_of(item, tables[item.table]))
+    figures = (value for item in request.items for value in values_of(item, tables[item.table]))
     differing = (value for value in figures if value["there"] is not None and value["here"] != value["there"])
     return Found(tables, "", tuple(f"{value['row']}, {value['quantity']}" for value in differing))
 
@@ -126,9 +126,9 @@ def memory_bytes(n_rows: int, n_matrix_rows: int, nodes: int) -> dict[str, int]:
     return parts | {"total": sum(parts.values())}
 
 
-def memory_found(asked: Asked, context: JobContext) -> Found:
+def memory_found(request: Request, context: JobContext) -> Found:
     """Return the formulas of 004 for its own database and models, in kilobytes of 1,024."""
-    del asked, context
+    del request, context
     cases = {
         "one sequence": ((MEAN, MEAN), (MAX, MAX)),
         "filter": ((MEAN, 2), (MAX, 2)),
@@ -147,9 +147,9 @@ def memory_found(asked: Asked, context: JobContext) -> Found:
     return Found(tables)
 
 
-def memory_of_pairs_found(asked: Asked, context: JobContext) -> Found:
+def memory_of_pairs_found(request: Request, context: JobContext) -> Found:
     """Return the formulas of 001 for its pairs, in MiB."""
-    del asked, context
+    del request, context
     cells = PAIRS * (LENGTH + 1) ** 2
     parts = {"scores": 4 * cells, "directions": 2 * cells, "sequences": 2 * PAIRS * LENGTH}
     return Found({"rows": {name: {"bytes": value / 2**20} for name, value in parts.items()}})
@@ -170,9 +170,9 @@ def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:
     return segments, SEGMENT * segments - len(touched)
 
 
-def transactions_found(asked: Asked, context: JobContext) -> Found:
+def transactions_found(request: Request, context: JobContext) -> Found:
     """Return the transactions of 004's examples, from the addresses that a warp reads."""
-    del asked, context
+    del request, context
     lanes, fewer = range(WARP), range(WARP - 1)
     cases: dict[str, tuple[list[int], int]] = {
         "a byte each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 1),
@@ -206,14 +206,14 @@ def divergent_branches(lengths: npt.NDArray[np.int64]) -> int:
     return sum(len(np.unique(warp)) - 1 for warp in warps)
 
 
-def branches_found(asked: Asked, context: JobContext) -> Found:
+def branches_found(request: Request, context: JobContext) -> Found:
     """Return the branches on which the work-items of a warp part, in the source's four sets (its figures 8.5, 8.6).
 
     Its profiler counts on one of seven multiprocessors. With them come the warps that read second residues of 64
     sequences of 1 or 32, as they come and sorted, a transaction each (its figure 9.3).
     """
     del context
-    sets = divergence_sets(np.random.default_rng(asked.seed), 313 * 32 * 254.5)
+    sets = divergence_sets(np.random.default_rng(request.seed), 313 * 32 * 254.5)
     counts = {name: divergent_branches(np.diff(batch.offsets)) for name, (_, batch) in sets.items()}
     rows: Table = {name: {"divergent branches": count / MULTIPROCESSORS} for name, count in counts.items()}
     mixed = np.where(np.arange(2 * WARP) % 2, 1, WARP)
@@ -225,9 +225,9 @@ def branches_found(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": rows, "readers": readers})
 
 
-def tree_found(asked: Asked, context: JobContext) -> Found:
+def tree_found(request: Request, context: JobContext) -> Found:
     """Return how many groups of 32 work-items a tree holds by its levels."""
-    del asked, context
+    del request, context
     rows: Table = {}
     for levels in (2, 3, 4):
         n = SIZE
@@ -237,11 +237,11 @@ def tree_found(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": rows})
 
 
-def occupancy_found(asked: Asked, context: JobContext) -> Found:
+def occupancy_found(request: Request, context: JobContext) -> Found:
     """Return the occupancy of 004's kernels on its card by the rules of its maker."""
     del context
     rows = {}
-    for name in dict.fromkeys(name for item in asked.items for name in item.shown_rows):
+    for name in dict.fromkeys(name for item in request.items for name in item.shown_rows):
         registers, _, local = name.partition(" registers")
         n_bytes = int(local.strip(", bytes") or 0)
         rows[name] = {"occupancy": occupancy(FERMI, 256, int(registers), n_bytes)}

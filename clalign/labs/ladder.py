@@ -204,8 +204,8 @@ class Ladder(Laboratory, frozen=True, kw_only=True):
         for name in variants:
             if name not in known:
                 raise OptionError(f"The ladder has no variant {name}.", f"There are: {', '.join(known)}.")
-        asked = [rung for rung in self.rungs if rung.name in variants or rung is self.rungs[0]]
-        return asked, [name for name in experiments if name in variants]
+        chosen = [rung for rung in self.rungs if rung.name in variants or rung is self.rungs[0]]
+        return chosen, [name for name in experiments if name in variants]
 
     def wrong(self, document: Document) -> list[str]:
         """Return what computed other results than expected: rungs, and parts of experiments."""

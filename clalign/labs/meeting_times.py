@@ -14,7 +14,7 @@ from clalign.errors import GroupsNotConcurrent
 from clalign.jobs import JobContext
 from clalign.labs.ladder import measurable_device
 from clalign.labs.measuring import not_run
-from clalign.labs.repeating import Asked, Found, Table
+from clalign.labs.repeating import Found, Request, Table
 from clalign.stages.sync.relay import RelayStage
 
 GROUPS, SIZE = 8, 32
@@ -34,10 +34,10 @@ NO_CLOCK = "This device has no clock in its kernels: OpenCL C has one from cl_kh
 Ticks = npt.NDArray[np.uint64]
 
 
-def meeting_times(asked: Asked, context: JobContext) -> Found:
+def meeting_times(request: Request, context: JobContext) -> Found:
     """Return the timeline of a meeting in each way, the one of usual length."""
-    device, tables, wrong = measurable_device(asked.device), dict[str, Table](), list[str]()
-    n_meetings = SMALL_MEETINGS if asked.is_small else MEETINGS
+    device, tables, wrong = measurable_device(request.device), dict[str, Table](), list[str]()
+    n_meetings = SMALL_MEETINGS if request.is_small else MEETINGS
     with open_session(device, context.check) as opened:
         session = cast("KernelSession", opened)
         usual = GroupBarrier(1, SIZE)
@@ -48,10 +48,10 @@ def meeting_times(asked: Asked, context: JobContext) -> Found:
             size = SIZE if method != "ulfs" else TREE_SIZE if n > TREE_SIZE else 2
             how = GroupBarrier(n, size, method, sets=min(3, n) if method == "ilbs" else 0)
             try:
-                tables[method], is_right = _timeline(session, how, n_meetings, asked.seed)
+                tables[method], is_right = _timeline(session, how, n_meetings, request.seed)
                 wrong += [] if is_right else [f"meeting by {method}"]
                 if method == "ulfs":
-                    tables["steps"], is_right = _steps(session, how, n_meetings, asked.seed)
+                    tables["steps"], is_right = _steps(session, how, n_meetings, request.seed)
                     wrong += [] if is_right else ["steps of a meeting"]
             except GroupsNotConcurrent as error:
                 tables.setdefault(method, {"group 1": not_run(error.message)})

@@ -15,7 +15,7 @@ from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
 from clalign.labs.measuring import Bench, not_run
 from clalign.labs.pair_hmm_ladder import MODEL, random_pairs
 from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, X, Y
-from clalign.labs.repeating import Asked, Found, Table
+from clalign.labs.repeating import Found, Request, Table
 from clalign.stages.memories import GROUP, LOCAL_WORDS, ProductStage, Reading, ReadingStage
 from clalign.stages.pairhmm.pair_hmm_ladder import CELL_BYTES, nobody_counts
 from clalign.values.pair_hmm import PairHmms
@@ -30,13 +30,13 @@ ROUNDS, LOCAL_ROUNDS = 32, 1024
 """Words that a work-item reads."""
 
 
-def orders_found(asked: Asked, context: JobContext) -> Found:
+def orders_found(request: Request, context: JobContext) -> Found:
     """Read words in each order, and multiply matrices with and without local memory."""
-    device = measurable_device(asked.device)
-    bench = Bench(device, context, "", asked.runs, reports=False)
-    group = 32 if asked.is_small else min(GROUP, device.max_work_group)
-    n_items, n = (2 * group, 8) if asked.is_small else (ITEMS[device.kind], COLUMNS[device.kind])
-    rng = np.random.default_rng(asked.seed)
+    device = measurable_device(request.device)
+    bench = Bench(device, context, "", request.runs, reports=False)
+    group = 32 if request.is_small else min(GROUP, device.max_work_group)
+    n_items, n = (2 * group, 8) if request.is_small else (ITEMS[device.kind], COLUMNS[device.kind])
+    rng = np.random.default_rng(request.seed)
     a, b = rng.integers(0, 2**32, (2, n, n), dtype=np.uint32)
     given = rng.integers(0, 2**32, max(LOCAL_WORDS, n_items * ROUNDS), dtype=np.uint32)
     words = Reading("read_global", given[: n_items * ROUNDS], n_items, 1, ROUNDS)
@@ -77,11 +77,11 @@ def _apart(stride: int) -> str:
     return f"{stride} word{'s' * (stride > 1)} apart"
 
 
-def pair_memory_found(asked: Asked, context: JobContext) -> Found:
+def pair_memory_found(request: Request, context: JobContext) -> Found:
     """Return the MiB that each rung of 003 allocates for a pair, beside those of its tables, as computed."""
-    device, rows = measurable_device(asked.device), Table()
-    x, y = (9, 8) if asked.is_small else (X, Y)
-    tables, names = 2 * CELL_BYTES * (x + 1) * (y + 1) + 4 * x * y, {row for item in asked.items for row in item.rows}
+    device, rows = measurable_device(request.device), Table()
+    x, y = (9, 8) if request.is_small else (X, Y)
+    tables, names = 2 * CELL_BYTES * (x + 1) * (y + 1) + 4 * x * y, {row for item in request.items for row in item.rows}
     for rung in (rung for rung in PAIR_HMM_RUNGS if rung.name in names):
         used = device_for(rung, device)
         if used is None:
@@ -90,7 +90,7 @@ def pair_memory_found(asked: Asked, context: JobContext) -> Found:
         context.progress("lab", len(rows), len(names), "rungs", now=rung.name)
         with open_session(used, context.check) as opened:
             session = WatchedSession(cast("KernelSession", opened))
-            session.run(rung.stage(used, nobody_counts), random_pairs(1, x, y, asked.seed), PairHmms.same(MODEL, 1))
+            session.run(rung.stage(used, nobody_counts), random_pairs(1, x, y, request.seed), PairHmms.same(MODEL, 1))
         allocated = sum(call.n_bytes for call in session.calls if call.kind in ("allocate", "clear", "copy to device"))
         rows[rung.name] = {"tables": tables / 2**20, "allocated": allocated / 2**20, "share": tables / allocated}
     return Found({"rows": rows}, f"{device.name}, a pair of {x:,} x {y:,} residues.")

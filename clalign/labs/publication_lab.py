@@ -27,7 +27,7 @@ from clalign.labs.laboratory import (
 )
 from clalign.labs.ladder import FileField, LadderSpec, new_document
 from clalign.labs.publications import Item, Publication, publications
-from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, values_of
+from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
@@ -98,8 +98,8 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         context.progress("lab", before, total, "parts", now=words, seconds=expected)
         began = time.perf_counter()
         given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports, ends
-        asked = Asked(tuple(group), *given)
-        found = _repeated(name, asked, PartOf(context, words, before, usual[name], total))
+        request = Request(tuple(group), *given)
+        found = _repeated(name, request, PartOf(context, words, before, usual[name], total))
         before += usual[name]
         took = time.perf_counter() - began
         if isinstance(found, Found):
@@ -119,14 +119,14 @@ def _usual_seconds(name: str, is_small: bool) -> float:
     return REPETITIONS[name].seconds if name and not is_small else 0.1
 
 
-def _repeated(name: str, asked: Asked, context: JobContext) -> Found | str:
+def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
     """Return what a repetition found, or why it found nothing."""
     if not name:
         return ""
-    if asked.is_over and name not in WITHOUT_DEVICE:
+    if request.is_over and name not in WITHOUT_DEVICE:
         return NOT_REACHED
     try:
-        return REPETITIONS[name].run(asked, context)
+        return REPETITIONS[name].run(request, context)
     except (OptionError, DeviceNotFound) as error:
         return error.message
 
@@ -363,7 +363,7 @@ def files_of(laboratory: Laboratory) -> list[FileField]:
     measured = {row["by"] for row in laboratory.known}
     keys = {"families": ("hmm", "db"), "whole-alignment": ("db",)}
     taken = {key for name, needed in keys.items() if REPETITIONS[name].text in measured for key in needed}
-    return [asked for asked in VITERBI.fields if isinstance(asked, FileField) and asked.key in taken]
+    return [field for field in VITERBI.fields if isinstance(field, FileField) and field.key in taken]
 
 
 def _values(document: Document) -> list[Row]:

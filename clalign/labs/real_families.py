@@ -24,7 +24,7 @@ from clalign.labs import ladder_data
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import measurable_device
 from clalign.labs.ladder_rungs import RUNGS
-from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, Table
+from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, Table
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_runs import whole_run
 from clalign.system.processes import ask
@@ -41,20 +41,20 @@ SMALL = 2, 30
 """Families and sequences of the smallest size."""
 
 
-def families_found(asked: Asked, context: JobContext) -> Found:
+def families_found(request: Request, context: JobContext) -> Found:
     """Search sequences with each family, with HMMER2's program if it is there, and time rungs on the same files."""
-    device, peer = measurable_device(asked.device), shutil.which(PROGRAM)
-    rungs = {row for item in asked.items if item.table == "times" for row in item.shown_quantities}
+    device, peer = measurable_device(request.device), shutil.which(PROGRAM)
+    rungs = {row for item in request.items if item.table == "times" for row in item.shown_quantities}
     variants = sorted(rungs & {rung.name for rung in RUNGS})
     tables: dict[str, Table] = {"hits": {}, "times": {}, "nodes": {}, "rates": {}}
     wrong: list[str] = []
     with Scratch() as folder:
-        models = _models(asked, folder)
-        targets = _targets(asked, folder)
+        models = _models(request, folder)
+        targets = _targets(request, folder)
         database, _ = load_database(targets, context=context)
         lengths = np.diff(database.offsets[:])
         for place, (family, path) in enumerate(models.items()):
-            if asked.is_over:
+            if request.is_over:
                 tables["times"][family] = {"status": "not run", "reason": NOT_REACHED}
                 continue
             part = PartOf(context, family, place, 1, len(models))
@@ -69,7 +69,7 @@ def families_found(asked: Asked, context: JobContext) -> Found:
                 hits[f"hits of {PEER}"] = len(found)
                 wrong += [f"hits of {family}"] if sorted(found) != sorted(names) else []
             if variants:
-                times |= _times(asked, path, targets, len(database), variants, part, wrong, family)
+                times |= _times(request, path, targets, len(database), variants, part, wrong, family)
             cells = float(lengths.sum()) * nodes
             tables["hits"][family], tables["times"][family] = hits, times
             tables["nodes"][family] = {"nodes": nodes}
@@ -82,9 +82,9 @@ def families_found(asked: Asked, context: JobContext) -> Found:
     )
 
 
-def _models(asked: Asked, folder: Path) -> dict[str, str]:
+def _models(request: Request, folder: Path) -> dict[str, str]:
     """Return a file of each family by its name."""
-    path = Path(asked.hmm or str(files("clalign.resources") / "publications" / "families.hmm.gz"))
+    path = Path(request.hmm or str(files("clalign.resources") / "publications" / "families.hmm.gz"))
     data = path.read_bytes()
     text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode("latin-1")
     found = {}
@@ -95,18 +95,18 @@ def _models(asked: Asked, folder: Path) -> dict[str, str]:
         if not isinstance(hmm.settings, Hmmer2Settings):
             raise InputError(str(path), f"{hmm.name} is not a HMMER2 model.", "Convert it: hmmconvert -2.")
         found[hmm.name] = str(place)
-    return dict(list(found.items())[: SMALL[0] if asked.is_small else None])
+    return dict(list(found.items())[: SMALL[0] if request.is_small else None])
 
 
-def _targets(asked: Asked, folder: Path) -> str:
+def _targets(request: Request, folder: Path) -> str:
     """Return a file of sequences that HMMER2 reads, too, which knows no compression."""
-    path = Path(asked.db or example_file("swissprot_sample.fasta.gz"))
+    path = Path(request.db or example_file("swissprot_sample.fasta.gz"))
     data = path.read_bytes()
-    if data[:2] != b"\x1f\x8b" and not asked.is_small:
+    if data[:2] != b"\x1f\x8b" and not request.is_small:
         return str(path)
     data = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
     place = folder / "targets.fasta"
-    place.write_bytes(b">".join(data.split(b">")[: SMALL[1] + 1 if asked.is_small else None]))
+    place.write_bytes(b">".join(data.split(b">")[: SMALL[1] + 1 if request.is_small else None]))
     return str(place)
 
 
@@ -121,26 +121,26 @@ def _of_peer(peer: str, model: str, targets: str) -> tuple[float, list[str]]:
 
 
 def _times(
-    asked: Asked, model: str, targets: str, n: int, variants: list[str], context: JobContext, wrong: list[str],
+    request: Request, model: str, targets: str, n: int, variants: list[str], context: JobContext, wrong: list[str],
     family: str,
 ) -> dict[str, float]:  # fmt: skip
     """Return the whole times of rungs on a family, copies included."""
-    request = {
-        "device": asked.device, "runs": min(asked.runs, TIMED_RUNS), "seed": asked.seed, "reports": False,
+    options = {
+        "device": request.device, "runs": min(request.runs, TIMED_RUNS), "seed": request.seed, "reports": False,
         "hmm": model, "db": targets, "sequences": n, "variants": variants,
     }  # fmt: skip
-    document = VITERBI.run(VITERBI.spec.from_dict(request), context)
+    document = VITERBI.run(VITERBI.spec.from_dict(options), context)
     wrong += [f"{name} of {family}" for name in VITERBI.wrong(document)]
     return {row["name"]: row["total_seconds"] for row in document["rows"] if row["status"] == DONE and row["equal"]}
 
 
-def sorting_found(asked: Asked, context: JobContext) -> Found:
+def sorting_found(request: Request, context: JobContext) -> Found:
     """Sort sequences by falling length and copy their residues, on the host."""
     rows: Table = {}
-    for name in dict.fromkeys(row for item in asked.items for row in item.shown_rows):
+    for name in dict.fromkeys(row for item in request.items for row in item.shown_rows):
         context.check()
-        n = 100 if asked.is_small else int(name.replace(",", ""))
-        rng = np.random.default_rng(asked.seed)
+        n = 100 if request.is_small else int(name.replace(",", ""))
+        rng = np.random.default_rng(request.seed)
         lengths = ladder_data.published_lengths(rng, n)
         batch = ladder_data.batch_of(random_codes(rng, int(lengths.sum())), lengths)
         began = time.perf_counter()

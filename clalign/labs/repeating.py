@@ -21,7 +21,7 @@ MEASURING = ("lab", "ladder")
 """Stages of laboratories."""
 
 
-class Asked(Struct, frozen=True):
+class Request(Struct, frozen=True):
     """What is to be repeated, and how.
 
     Attributes

@@ -23,7 +23,7 @@ from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
-from clalign.labs.repeating import NOT_REACHED, Asked, Found, PartOf, Table
+from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.synchronization import (
     MAX_GROUPS,
@@ -46,14 +46,14 @@ WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
 
 
-def _ladder(ladder: Ladder, small: Row, asked: Asked, context: JobContext, **more: object) -> Found:
-    variants = {name for item in asked.items if item.table in OF_RUNGS for name in item.shown_rows}
-    variants |= {item.table.replace("_", "-") for item in asked.items} & set(ladder.experiment_names)
-    request = {
-        "device": asked.device, "runs": asked.runs, "seed": asked.seed, "variants": sorted(variants),
-        "reports": asked.reports,
+def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, **more: object) -> Found:
+    variants = {name for item in request.items if item.table in OF_RUNGS for name in item.shown_rows}
+    variants |= {item.table.replace("_", "-") for item in request.items} & set(ladder.experiment_names)
+    options = {
+        "device": request.device, "runs": request.runs, "seed": request.seed, "variants": sorted(variants),
+        "reports": request.reports,
     }  # fmt: skip
-    document = ladder.run(ladder.spec.from_dict(request | more | (small if asked.is_small else {})), PartOf(context))
+    document = ladder.run(ladder.spec.from_dict(options | more | (small if request.is_small else {})), PartOf(context))
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
         for one in ladder.experiments
@@ -72,34 +72,36 @@ SOME_FAMILIES = slice(2, None, 6)
 """Of the families by their length, those that are measured on processors: each length and rung is a program."""
 
 
-def _chosen_families(asked: Asked) -> dict[str, int]:
+def _chosen_families(request: Request) -> dict[str, int]:
     """Return the families with their nodes that are measured."""
     by_length = sorted(FAMILIES, key=lambda family: FAMILIES[family])
-    names = by_length[:2] if asked.is_small else by_length
-    if measurable_device(asked.device).kind == "cpu" and not (asked.is_full or asked.is_small):
+    names = by_length[:2] if request.is_small else by_length
+    if measurable_device(request.device).kind == "cpu" and not (request.is_full or request.is_small):
         names = by_length[SOME_FAMILIES]
     return {name: FAMILIES[name] for name in names}
 
 
-def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
+def _families_of_viterbi(request: Request, context: JobContext) -> Found:
     """Run the ladder of Plan7 Viterbi with a random model of each family's length."""
-    names = {name for item in asked.items for name in item.shown_quantities if item.table == "rungs"}
+    names = {name for item in request.items for name in item.shown_quantities if item.table == "rungs"}
     variants = {name.removesuffix(WHOLE) for name in names} | {"basic"}
-    if any(item.table == "divergence" for item in asked.items):
+    if any(item.table == "divergence" for item in request.items):
         variants.add("divergence")
-    families = _chosen_families(asked)
+    families = _chosen_families(request)
     tables: dict[str, Table] = {"rungs": {}, "shares": {}, "divergence": {}}
     wrong = []
     for place, (family, nodes) in enumerate(families.items()):
         part = PartOf(context, family, place, 1, len(families))
-        request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "nodes": nodes, "reports": False}
-        request["seconds"] = FAMILY_SECONDS
-        if asked.is_over:
+        options = {
+            "device": request.device, "runs": request.runs, "seed": request.seed, "nodes": nodes, "reports": False,
+        }  # fmt: skip
+        options["seconds"] = FAMILY_SECONDS
+        if request.is_over:
             for table in tables.values():
                 table[family] = {"status": "not run", "reason": NOT_REACHED}
             continue
-        small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if asked.is_small else {}
-        spec = VITERBI.spec.from_dict(request | small | {"variants": sorted(variants)})
+        small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if request.is_small else {}
+        spec = VITERBI.spec.from_dict(options | small | {"variants": sorted(variants)})
         try:
             document = VITERBI.run(spec, part)
         except OptionError as error:
@@ -119,10 +121,10 @@ def _families_of_viterbi(asked: Asked, context: JobContext) -> Found:
     return Found(tables, f"{text}.", tuple(wrong))
 
 
-def _waiting_groups(program: str, asked: Asked, context: JobContext, **more: object) -> Found:
-    request = {"device": asked.device, "runs": asked.runs, "seed": asked.seed, "program": program, **more}
+def _waiting_groups(program: str, request: Request, context: JobContext, **more: object) -> Found:
+    options = {"device": request.device, "runs": request.runs, "seed": request.seed, "program": program, **more}
     small = {"groups": "1-2", "size": 2 if program == "sw" else 1, "group_size": 4}
-    spec = SynchronizationSpec.from_dict(request | (small if asked.is_small else {}))
+    spec = SynchronizationSpec.from_dict(options | (small if request.is_small else {}))
     document = run_synchronization(spec, PartOf(context))
     cells = {str(row["n_groups"]): row["cells"] for row in document["rows"]}
     costs = document["model"]["costs"] if document["model"] else {}
@@ -163,10 +165,10 @@ def _times(cells: Row) -> Row:
     return seconds if any(seconds.values()) else {"status": "not run", "reason": reason}
 
 
-def _few_groups(asked: Asked, context: JobContext) -> Found:
+def _few_groups(request: Request, context: JobContext) -> Found:
     """Return what meetings take of a round of the sort, which are the rounds of a program that does nothing else."""
     sort, relay = (
-        _waiting_groups(name, asked, PartOf(context, name, place, 1, 2), groups="1-6", methods=("lbs",))
+        _waiting_groups(name, request, PartOf(context, name, place, 1, 2), groups="1-6", methods=("lbs",))
         for place, name in enumerate(("sort", "relay"))
     )
     table: Table = {}
@@ -177,12 +179,12 @@ def _few_groups(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": table}, sort.text, sort.wrong + relay.wrong)
 
 
-def _crowded_groups(asked: Asked, context: JobContext) -> Found:
+def _crowded_groups(request: Request, context: JobContext) -> Found:
     """Return what a meeting takes by the groups of each multiprocessor, as far as the device runs so many at once."""
-    n = 1 if asked.is_small else measurable_device(asked.device).n_compute_units
+    n = 1 if request.is_small else measurable_device(request.device).n_compute_units
     crowds = {str(n * of_each): of_each for of_each in CROWD if n * of_each <= MAX_GROUPS}
     ways = ("lbs", "ilbs", "ulfs")
-    found = _waiting_groups("relay", asked, context, groups=",".join(crowds), methods=ways)
+    found = _waiting_groups("relay", request, context, groups=",".join(crowds), methods=ways)
     rounds, times = found.tables["rounds"], found.tables["times"]
     rows = {
         f"{of_each} on each multiprocessor": {way: 1e6 * seconds for way, seconds in rounds[groups].items()}
@@ -193,12 +195,12 @@ def _crowded_groups(asked: Asked, context: JobContext) -> Found:
     return Found({"rows": rows}, found.text, found.wrong)
 
 
-def _device(asked: Asked, context: JobContext) -> Found:
+def _device(request: Request, context: JobContext) -> Found:
     """Return what OpenCL reports of the device."""
     del context
     from clalign.compute.opencl.device_facts import device_facts
 
-    device = measurable_device(asked.device)
+    device = measurable_device(request.device)
     facts, capability = device_facts(device), device.compute_capability
     numbers: dict[str, float | None] = {
         "multiprocessors": device.n_compute_units,
@@ -223,7 +225,7 @@ def _device(asked: Asked, context: JobContext) -> Found:
     )
 
 
-Repeat = Callable[[Asked, JobContext], Found]
+Repeat = Callable[[Request, JobContext], Found]
 
 WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "branches", "tree", "occupancy", "sorting")
 """Repetitions that compute on no device."""

@@ -19,7 +19,7 @@ from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
 from clalign.labs.measuring import Row, differs, not_run
 from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, PairHmmRung
-from clalign.labs.repeating import Asked, Found, PartOf
+from clalign.labs.repeating import Found, PartOf, Request
 from clalign.labs.whole_runs import whole_run
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage, nobody_counts
@@ -105,19 +105,19 @@ class RungSession:
         return getattr(self._session, name)
 
 
-def whole_alignments(asked: Asked, context: JobContext) -> Found:
+def whole_alignments(request: Request, context: JobContext) -> Found:
     """Align the same proteins with each rung that is asked for; their posteriors must be alike."""
-    names = {name for item in asked.items for name in item.shown_rows}
+    names = {name for item in request.items for name in item.shown_rows}
     rungs = [rung for rung in PAIR_HMM_RUNGS if rung.name in names]
-    device, rows = measurable_device(asked.device), dict[str, Row]()
-    n, length = SIZES["small" if asked.is_small else "full" if asked.is_full else device.kind]
+    device, rows = measurable_device(request.device), dict[str, Row]()
+    n, length = SIZES["small" if request.is_small else "full" if request.is_full else device.kind]
     expected: list[PosteriorBatch] = []
-    text = f"{device.name}, " + (asked.db or f"{n} proteins of {length:,} residues, more or less")
+    text = f"{device.name}, " + (request.db or f"{n} proteins of {length:,} residues, more or less")
     with Scratch() as folder:
-        given, warm = Path(asked.db or folder / "relatives.fasta"), folder / "warm.fasta"
-        if asked.db is None:
-            given.write_text(relatives(n, length, asked.seed))
-        warm.write_text(relatives(2, 9, asked.seed))
+        given, warm = Path(request.db or folder / "relatives.fasta"), folder / "warm.fasta"
+        if request.db is None:
+            given.write_text(relatives(n, length, request.seed))
+        warm.write_text(relatives(2, 9, request.seed))
         for place, rung in enumerate(rungs):
             context.progress("lab", place, len(rungs), "rungs", now=rung.name)
             used = device_for(rung, device)

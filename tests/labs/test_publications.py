@@ -17,7 +17,7 @@ from clalign.labs.publication_lab import DRAWN, NOT_MEASURED, PublicationSpec, r
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
 from clalign.labs.register import PUBLICATIONS
-from clalign.labs.repeating import NOT_REACHED, Asked, values_of
+from clalign.labs.repeating import NOT_REACHED, Request, values_of
 from clalign.labs.repetitions import REPETITIONS
 from clalign.values.devices import Device
 
@@ -74,7 +74,7 @@ def test_a_number_that_there_is_not(text: str) -> None:
 def test_formulas_give_the_published_figures(name: str) -> None:
     """To two in a thousand of the digits that are printed; cells of the worked example to the letter."""
     items = tuple(item for source in publications().values() for item in source.items if item.measured == name)
-    found = REPETITIONS[name].run(Asked(items, "", 1, 1), QuietContext())
+    found = REPETITIONS[name].run(Request(items, "", 1, 1), QuietContext())
     n = 0
     for item in items:
         for value in values_of(item, found.tables[item.table]):
@@ -137,11 +137,11 @@ def test_only_the_named_quantity_is_compared() -> None:
 
 def test_a_wrong_cell_of_the_worked_example_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     items = tuple(item for item in publications()["004"].items if item.measured == "example")
-    assert REPETITIONS["example"].run(Asked(items, "", 1, 1), QuietContext()).wrong == ()
+    assert REPETITIONS["example"].run(Request(items, "", 1, 1), QuietContext()).wrong == ()
     cells = dict(items[1].published)
     cells["M, 1 A"] = {**items[1].published_figures("M, 1 A"), "1": -6111.0}
     changed = (items[0], structs.replace(items[1], published=cells))
-    assert REPETITIONS["example"].run(Asked(changed, "", 1, 1), QuietContext()).wrong == ("M, 1 A, 1",)
+    assert REPETITIONS["example"].run(Request(changed, "", 1, 1), QuietContext()).wrong == ("M, 1 A, 1",)
 
 
 def test_transactions_are_counted_from_addresses() -> None:
@@ -181,7 +181,7 @@ def test_what_would_begin_too_late_is_left_out(opencl_device: Device) -> None:
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:
     items = tuple(item for item in publications()["004"].items if item.measured == "viterbi-families")
-    over = Asked(items, opencl_device.id, 1, 1, is_small=True, ends=0.0)
+    over = Request(items, opencl_device.id, 1, 1, is_small=True, ends=0.0)
     tables = REPETITIONS["viterbi-families"].run(over, QuietContext()).tables
     assert {row["reason"] for row in tables["rungs"].values()} == {NOT_REACHED}
 

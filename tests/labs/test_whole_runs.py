@@ -14,7 +14,7 @@ from clalign.labs.meeting_times import METHODS, meeting_times, step_names
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.publications import Item
 from clalign.labs.real_families import families_found
-from clalign.labs.repeating import Asked, PartOf
+from clalign.labs.repeating import PartOf, Request
 from clalign.labs.whole_alignments import relatives, whole_alignments
 from clalign.stages.memories import ProductStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage
@@ -24,8 +24,8 @@ ALIGNMENTS = Item(name="x", title="", kind="run", published={"sequential": 2.0, 
 FAMILIES = Item(name="x", title="", kind="run", table="times", published={"RVP": {"HMMER2": 2.0, "basic": 1.0}})
 
 
-def asked(item: Item, device: Device, **more: Any) -> Asked:
-    return Asked((item,), device.id, 1, 1, is_small=True, reports=False, **more)
+def request_of(item: Item, device: Device, **more: Any) -> Request:
+    return Request((item,), device.id, 1, 1, is_small=True, reports=False, **more)
 
 
 def test_relatives_are_alike_and_the_same_again() -> None:
@@ -35,7 +35,7 @@ def test_relatives_are_alike_and_the_same_again() -> None:
 
 
 def test_rungs_align_alike(opencl_device: Device) -> None:
-    found = whole_alignments(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = whole_alignments(request_of(ALIGNMENTS, opencl_device), QuietContext())
     assert found.wrong == ()
     for row in found.tables["rows"].values():
         if row["status"] == "done":
@@ -54,7 +54,7 @@ def test_another_alignment_is_found(opencl_device: Device, monkeypatch: pytest.M
         return found
 
     monkeypatch.setattr(OnePairStage, "posteriors", wrong)
-    found = whole_alignments(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = whole_alignments(request_of(ALIGNMENTS, opencl_device), QuietContext())
     assert calls
     assert found.wrong == ("the alignment of states",)
 
@@ -63,7 +63,9 @@ def test_another_alignment_is_found(opencl_device: Device, monkeypatch: pytest.M
 def test_hits_are_compared_with_those_of_hmmer2(
     opencl_device: Device, monkeypatch: pytest.MonkeyPatch, names: list[str] | None, wrong: int
 ) -> None:
-    alone = families_found(asked(Item(name="x", title="", kind="run", table="hits"), opencl_device), QuietContext())
+    alone = families_found(
+        request_of(Item(name="x", title="", kind="run", table="hits"), opencl_device), QuietContext()
+    )
     assert len(alone.tables["hits"]) == real_families.SMALL[0]
     monkeypatch.setattr(real_families.shutil, "which", lambda name: name)
     hits = iter([int(row["hits"]) for row in alone.tables["hits"].values()])
@@ -74,7 +76,7 @@ def test_hits_are_compared_with_those_of_hmmer2(
 
     found_names = [list(row) for row in _names(opencl_device)]
     monkeypatch.setattr(real_families, "_of_peer", peer)
-    found = families_found(asked(FAMILIES, opencl_device), QuietContext())
+    found = families_found(request_of(FAMILIES, opencl_device), QuietContext())
     assert len(found.wrong) == wrong
     for times in found.tables["times"].values():
         assert times["HMMER2"] == 1.0
@@ -86,7 +88,7 @@ def _names(device: Device) -> list[list[str]]:
     from clalign.formats.scratch import Scratch
     from clalign.labs.whole_runs import whole_run
 
-    item, names = asked(FAMILIES, device), []
+    item, names = request_of(FAMILIES, device), []
     with Scratch() as folder:
         targets = real_families._targets(item, folder)
         for path in real_families._models(item, folder).values():
@@ -96,7 +98,7 @@ def _names(device: Device) -> list[list[str]]:
 
 
 def test_all_come_before_anybody_leaves(opencl_device: Device) -> None:
-    found = meeting_times(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = meeting_times(request_of(ALIGNMENTS, opencl_device), QuietContext())
     assert found.wrong == ()
     assert set(found.tables) == {*METHODS, "steps"}
     for table in found.tables.values():
@@ -117,7 +119,7 @@ def test_steps_of_a_meeting_have_the_names_of_the_source(levels: int) -> None:
 
 
 def test_steps_of_a_meeting_take_time(opencl_device: Device) -> None:
-    found = meeting_times(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = meeting_times(request_of(ALIGNMENTS, opencl_device), QuietContext())
     steps = {name: row["microseconds"] for name, row in found.tables["steps"].items() if "microseconds" in row}
     if steps:  # a device with a clock that runs two groups at once
         assert {"tSI1", "tCI1", "tSO1", "tCO1", "ts"} <= set(steps)
@@ -126,19 +128,19 @@ def test_steps_of_a_meeting_take_time(opencl_device: Device) -> None:
 
 
 def test_orders_of_words_are_checked(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = orders_found(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = orders_found(request_of(ALIGNMENTS, opencl_device), QuietContext())
     assert found.wrong == ()
     assert {name: len(table) for name, table in found.tables.items()} == {"global": 6, "local": 8, "product": 2}
     for table in found.tables.values():
         assert all(row["seconds"] > 0 and row["GB/s"] > 0 for row in table.values())
     monkeypatch.setattr(ProductStage, "reference", lambda self, batch, *given: batch[0])
-    found = orders_found(asked(ALIGNMENTS, opencl_device), QuietContext())
+    found = orders_found(request_of(ALIGNMENTS, opencl_device), QuietContext())
     assert found.wrong == ("product memory, row in global memory", "product memory, row in local memory")
 
 
 def test_a_pair_takes_its_tables_and_little_else(opencl_device: Device) -> None:
     item = Item(name="x", title="", kind="memory", rows=("cells", "states"))
-    rows = pair_memory_found(asked(item, opencl_device), QuietContext()).tables["rows"]
+    rows = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables["rows"]
     assert set(rows) == {"cells", "states"}
     for row in rows.values():
         assert row["tables"] == (2 * 24 * 10 * 9 + 4 * 9 * 8) / 2**20

@@ -124,8 +124,8 @@ class LabView(QObject):
             return self.of.summary(self.document)
         if not self.n_done:
             return self.of.promise
-        asked = sum(row[TICKED] or row.get("status", DONE) == DONE for row in self.rows) if self.of.known else 0
-        of = f" of {asked:,}" if asked else ""
+        n_chosen = sum(row[TICKED] or row.get("status", DONE) == DONE for row in self.rows) if self.of.known else 0
+        of = f" of {n_chosen:,}" if n_chosen else ""
         return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns} so far"
 
     def verdicts(self) -> list[Verdict]:

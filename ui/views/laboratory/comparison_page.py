@@ -80,10 +80,10 @@ class ComparisonPage(DevicesPage):
             field.textChanged.connect(lambda: self.show_running())
 
     def job_request(self) -> tuple[JobRequest, str]:
-        asked = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
+        limits = (("nodes", self.nodes, MAX_NODES), ("residues", self.residues, MAX_RESIDUES))
         job = self.ticked
-        job |= {noun: whole_number(field, most) for noun, field, most in asked}
-        for noun, _, most in asked:
+        job |= {noun: whole_number(field, most) for noun, field, most in limits}
+        for noun, _, most in limits:
             if not job[noun]:
                 return job, f"Give a number of {noun} from 1 to {formatting.count(most)}."
         return job, "" if job["devices"] else "Tick at least one device first."

@@ -205,13 +205,13 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
     box.blockSignals(False)
 
 
-def fill_files(box: QComboBox, space: Workspace, asked: FileField, usual: str) -> None:
+def fill_files(box: QComboBox, space: Workspace, field: FileField, usual: str) -> None:
     """List the files that a laboratory may be measured on, after what it takes without one."""
     chosen = box.currentData()
     box.clear()
     box.addItem(usual, "")
-    for source in space.of_kind(asked.kind):
-        if source.state == "ready" and asked.takes(source.cards):
+    for source in space.of_kind(field.kind):
+        if source.state == "ready" and field.takes(source.cards):
             box.addItem(source.name, source.path)
     box.setCurrentIndex(max(0, box.findData(chosen)))
 

@@ -33,7 +33,7 @@ class PublicationPage(LabPage):
     def _add_setup(self) -> None:
         self.sources, self.devices = QComboBox(), QComboBox()
         self.is_small, self.is_full = QCheckBox("Smallest size"), QCheckBox("Published size")
-        self.files = {asked.key: shrinking(QComboBox()) for asked in files_of(self.view.of)}
+        self.files = {field.key: shrinking(QComboBox()) for field in files_of(self.view.of)}
         for one in PUBLICATIONS.values():
             self.sources.addItem(one.source.title, one.kind)
         self.sources.setCurrentIndex(self.sources.findData(self.view.of.kind))
@@ -44,9 +44,9 @@ class PublicationPage(LabPage):
         self.is_full.toggled.connect(lambda on: self.is_small.setChecked(self.is_small.isChecked() and not on))
         self.add_field("Source", self.sources)
         self.add_field("Device", self.devices, BOX_WIDTH)
-        for asked in files_of(self.view.of):
-            self.files[asked.key].setToolTip("Of whole runs")
-            self.add_field(asked.name, self.files[asked.key], BOX_WIDTH)
+        for field in files_of(self.view.of):
+            self.files[field.key].setToolTip("Of whole runs")
+            self.add_field(field.name, self.files[field.key], BOX_WIDTH)
         every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Repeat every table and figure")
         none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be repeated")
         self.add_together(every, none, self.is_small, self.is_full)
@@ -54,15 +54,15 @@ class PublicationPage(LabPage):
 
     def _request_source(self) -> None:
         """Request the page of another source, and keep the choice of this one."""
-        asked, kind = str(self.sources.currentData()), self.view.of.kind
+        chosen, kind = str(self.sources.currentData()), self.view.of.kind
         self.sources.setCurrentIndex(self.sources.findData(kind))
-        if asked != kind:
-            self.source_requested.emit(asked)
+        if chosen != kind:
+            self.source_requested.emit(chosen)
 
     def show_workspace(self) -> None:
         """List devices and files."""
-        for asked in files_of(self.view.of):
-            fill_files(self.files[asked.key], self.workspace, asked, "Bundled (default)")
+        for field in files_of(self.view.of):
+            fill_files(self.files[field.key], self.workspace, field, "Bundled (default)")
         fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
         self.show_running()
 

@@ -48,38 +48,38 @@ class RungPage(LabPage):
         self.add_field("Device", self.devices, BOX_WIDTH)
         every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Run every rung")
         none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be run")
-        self.fields = {asked.key: self._field(asked) for asked in self.ladder.fields}
-        for asked in self.ladder.fields:
-            field = self.fields[asked.key]
-            self.add_field(asked.name, field, BOX_WIDTH if isinstance(field, QComboBox) else NUMBER_WIDTH)
+        self.fields = {field.key: self._field(field) for field in self.ladder.fields}
+        for field in self.ladder.fields:
+            box = self.fields[field.key]
+            self.add_field(field.name, box, BOX_WIDTH if isinstance(box, QComboBox) else NUMBER_WIDTH)
         names = self.ladder.experiment_names
         self.with_experiments.setChecked(bool(names))
         self.with_experiments.setToolTip(f"Run {', '.join(names)}, too")
         self.add_together(every, none, *[self.with_experiments] * bool(names))
         self.add_together(self.stop_button, self.run_button)
 
-    def _field(self, asked: FileField | NumberField) -> QComboBox | QLineEdit:
-        if isinstance(asked, FileField):
+    def _field(self, field: FileField | NumberField) -> QComboBox | QLineEdit:
+        if isinstance(field, FileField):
             return shrinking(QComboBox())
-        made = QLineEdit(formatting.count(asked.usual))
+        made = QLineEdit(formatting.count(field.usual))
         made.textChanged.connect(lambda: self.show_running())
-        made.setToolTip(asked.tip)
+        made.setToolTip(field.tip)
         return made
 
     def _request_ladder(self) -> None:
         """Request the page of another ladder, and keep the choice of this one."""
-        asked, kind = str(self.ladders.currentData()), self.ladder.kind
+        chosen, kind = str(self.ladders.currentData()), self.ladder.kind
         self.ladders.setCurrentIndex(self.ladders.findData(kind))
-        if asked != kind:
-            self.ladder_requested.emit(asked)
+        if chosen != kind:
+            self.ladder_requested.emit(chosen)
 
     def show_workspace(self) -> None:
         """List devices and files."""
         space = self.workspace
-        for asked in self.ladder.fields:
-            box = self.fields[asked.key]
-            if isinstance(asked, FileField) and isinstance(box, QComboBox):
-                fill_files(box, space, asked, "Synthetic (default)")
+        for field in self.ladder.fields:
+            box = self.fields[field.key]
+            if isinstance(field, FileField) and isinstance(box, QComboBox):
+                fill_files(box, space, field, "Synthetic (default)")
         fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
         self.show_running()
 
@@ -91,14 +91,14 @@ class RungPage(LabPage):
         }
 
     def _most(self, key: str) -> int:
-        return next(asked.most for asked in self.ladder.fields if isinstance(asked, NumberField) and asked.key == key)
+        return next(field.most for field in self.ladder.fields if isinstance(field, NumberField) and field.key == key)
 
     def job_request(self) -> tuple[JobRequest, str]:
         values, wanted = self.values(), self.view.chosen_names()
         job = {"device": self.devices.currentData(), **values, "variants": self._variants(wanted)}
-        for asked in self.ladder.fields:
-            if isinstance(asked, NumberField) and not values[asked.key]:
-                return job, f"Give a number of {asked.name.lower()} from 1 to {formatting.count(asked.most)}."
+        for field in self.ladder.fields:
+            if isinstance(field, NumberField) and not values[field.key]:
+                return job, f"Give a number of {field.name.lower()} from 1 to {formatting.count(field.most)}."
         return job, "Tick at least one rung first." if wanted == [] else ""
 
     def _variants(self, wanted: list[str] | None) -> list[str] | None:

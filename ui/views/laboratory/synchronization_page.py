@@ -64,20 +64,20 @@ class SynchronizationPage(LabPage):
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
-        asked: list[tuple[str, QLineEdit, int, str]] = [
+        fields: list[tuple[str, QLineEdit, int, str]] = [
             ("group_size", self.group_size, MAX_SIZE, "work-items"),
             ("sets", self.sets, MAX_GROUPS, "sets"),
             ("runs", self.runs, MAX_RUNS, "repeats"),
         ]
         if self.work.text().strip():
             most = PROGRAMS[self.programs.currentData()].most
-            asked.append(("size", self.work, most, PROGRAMS[self.programs.currentData()].unit))
+            fields.append(("size", self.work, most, PROGRAMS[self.programs.currentData()].unit))
         else:
             set_role(self.work, "state", "")
-        found = {name: whole_number(field, most) for name, field, most, _ in asked}
+        found = {name: whole_number(field, most) for name, field, most, _ in fields}
         problems = [
             f"Give a number of {noun} from 1 to {formatting.count(most)}."
-            for name, _, most, noun in asked
+            for name, _, most, noun in fields
             if not found[name]
         ]
         groups = self.groups.text().strip()
