@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from clalign.engines.plan7.exports import hmmer3_text
-from clalign.engines.plan7.exports.hmmer3_stockholm import hmmer3_stockholm_lines
+from clalign.engines.plan7.exports.hmmer3_stockholm import PackedRows, hmmer3_stockholm_lines
 from clalign.errors import OutputError
 from clalign.formats import writers
 from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
@@ -135,9 +135,12 @@ def test_domains_whose_names_would_begin_another_line_stay_in_stockholm(
 ) -> None:
     row = AlignedRow("#a", "", "", 1, 3, 0, "MMM", "ACD", "***")
     card = {"name": "p", "accession": "", "description": "", "length": 3}
-    write = (lambda *given: hmmer3_stockholm_lines(*given, "clalign")) if is_hmmer3 else profile_stockholm_lines
+    if is_hmmer3:
+        lines = hmmer3_stockholm_lines(card, PackedRows([row] * n_rows), "clalign")
+    else:
+        lines = profile_stockholm_lines(card, lambda: [row] * n_rows)
     path = tmp_path / "a.sto"
-    path.write_text("".join(f"{line}\n" for line in write(card, lambda: [row] * n_rows)))
+    path.write_text("".join(f"{line}\n" for line in lines))
     names = {1: ["%23a/1-3"], 2: ["0|%23a/1-3", "1|%23a/1-3"] if is_hmmer3 else ["%23a/1-3", "%23a_2/1-3"]}
     assert read_rows(str(path)).names == names[n_rows]
 

@@ -10,6 +10,9 @@ from clalign.values.hits import Domain, Hit
 
 GAPS = "-.~_"
 _NO_GAPS, _DELETES = str.maketrans(dict.fromkeys(GAPS, "X")), re.compile("D+|[MI]+")
+_LOOKS_LIKE = dict.fromkeys(range(128), "M") | str.maketrans(dict.fromkeys(GAPS, "D"))
+_IS_LIKE = str.maketrans("I", "M")
+"""Letters and states as deletes and everything else."""
 
 
 def aligned_row(hit: Hit, domain: Domain) -> AlignedRow:
@@ -36,8 +39,8 @@ def query_row(card: Card) -> QueryRow:
 def target_text(domain: Domain) -> str:
     """Return the target's side; a gap character that was searched as a residue must not look like a gap."""
     states, text = domain.states, domain.text.target
-    if "D" not in states:
-        return text.translate(_NO_GAPS)
+    if text.translate(_LOOKS_LIKE) == states.translate(_IS_LIKE):  # as in almost all
+        return text
     return "".join([
         text[run.start() : run.end()].translate({} if run[0].startswith("D") else _NO_GAPS)
         for run in _DELETES.finditer(states)

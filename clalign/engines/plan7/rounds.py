@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from clalign.building.profiles import Builder, Built
 from clalign.building.rows import NO_CODE, code_table
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
-from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, in_capitals
+from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun
 from clalign.execution.units import Storing
-from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
+from clalign.formats.profile_stockholm import AlignedRow, annotation_text
 from clalign.runs.hit_rows import unwritable
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
@@ -81,11 +82,11 @@ def aligned(run: RunFile, number: int, rows: Sequence[AlignedRow]) -> RowAlignme
     """Return the rows that end a round as the alignment that the next profile is built from: capitals and dashes."""
     first = first_card(run, number)
     length: int = first["length"]
-    inserts = [0] * (length + 1)
-    for row in rows:
-        widen_inserts(row, inserts)
-    columns = CenteredColumns(inserts)
-    texts = [in_capitals(columns.cells(row)[0].tobytes().decode("latin-1")).encode("latin-1") for row in rows]
+    widths, columns = np.zeros(length + 1, np.int64), RowColumns(rows)
+    columns.widen(widths)
+    inserts: list[int] = widths.tolist()
+    cells, _ = CenteredColumns(inserts).cells(columns, len(rows))
+    texts = [in_capitals(line.tobytes().decode("latin-1")).encode("latin-1") for line in cells]
     found = RowAlignment.of_rows([row.place for row in rows], texts)
     if (code_table(AMINO)[found.cells] == NO_CODE).any():
         raise DamagedRun(run.path, "it has residues that are not those of proteins")

@@ -7,12 +7,15 @@ rows are numbered.
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, islice
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, msgpack
 
-from clalign.formats.profile_stockholm import AlignedRow, annotation_text, widen_inserts
+from clalign.formats.profile_stockholm import AlignedRow, annotation_text
 from clalign.formats.writers import line_name
 from clalign.values.documents import Card
 from clalign.values.row_alignments import UPPER, Bytes, is_residue
@@ -20,11 +23,95 @@ from clalign.values.row_alignments import UPPER, Bytes, is_residue
 Bools = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-_INSERT, _DELETE = np.uint8(ord("I")), np.uint8(ord("D"))
+_MATCH, _INSERT, _DELETE = (np.uint8(ord(state)) for state in "MID")
 _GAP, _PAD = np.uint8(ord("-")), np.uint8(ord("."))
 
 BLOCK = 200
 """Columns of a block."""
+
+
+ROWS_AT_ONCE = 512
+"""Rows that are laid out together."""
+
+
+class _Row(Struct, frozen=True, array_like=True):
+    """What is written of an `AlignedRow`."""
+
+    name: str
+    accession: str
+    remark: str
+    first_node: int
+    states: str
+    text: str
+    posterior: str
+
+
+class PackedRows:
+    """Rows of an alignment to a profile, which are gone through several times: packed, a million have room in memory.
+
+    Parameters
+    ----------
+    rows : iterable of AlignedRow
+    """
+
+    def __init__(self, rows: Iterable[AlignedRow]) -> None:
+        self._n, self._parts, rows = 0, list[bytes](), iter(rows)
+        while some := [
+            _Row(line_name(row.place), row.accession, row.remark, row.first_node, row.states, row.text, row.posterior)
+            for row in islice(rows, ROWS_AT_ONCE)
+        ]:
+            self._n += len(some)
+            self._parts.append(zlib.compress(msgpack.encode(some), 1))
+
+    def __len__(self) -> int:
+        return self._n
+
+    def parts(self) -> Iterator[list[_Row]]:
+        """Yield some of the rows after the other."""
+        return (msgpack.decode(zlib.decompress(part), type=list[_Row]) for part in self._parts)
+
+
+class RowColumns:
+    """Rows of an alignment to a profile, their columns side by side.
+
+    Parameters
+    ----------
+    rows : sequence of AlignedRow
+
+    Attributes
+    ----------
+    states, text, posterior : uint8[s]
+        Columns of all rows, one row after the other; a pad for what has no posterior probability.
+    of : int64[s]
+        The row of each.
+    nodes : int64[s]
+        How many nodes lie before each.
+    inserts : int64[k]
+        Where among them stretches of inserts of a row begin, all of them.
+    insert_lengths : int64[k]
+    """
+
+    def __init__(self, rows: Sequence[AlignedRow] | Sequence[_Row]) -> None:
+        self.states, self.text, self.posterior = (
+            np.frombuffer("".join(texts).encode("latin-1", "replace"), np.uint8)
+            for texts in (
+                [row.states for row in rows], [row.text for row in rows],
+                [row.posterior or "." * len(row.states) for row in rows],
+            )
+        )  # fmt: skip
+        lengths = np.array([len(row.states) for row in rows], np.int64)
+        self.of, begins = np.repeat(np.arange(len(rows)), lengths), np.cumsum(lengths) - lengths
+        self.is_insert = self.states == _INSERT
+        passed = np.concatenate([[0], np.cumsum(~self.is_insert)])
+        self.nodes = passed[:-1] + np.repeat(np.array([row.first_node for row in rows]) - passed[begins], lengths)
+        begun = self.is_insert.copy()
+        begun[1:] &= ~self.is_insert[:-1] | (self.of[1:] != self.of[:-1])
+        self.inserts = np.flatnonzero(begun)
+        self.insert_lengths = np.diff(np.flatnonzero(begun[self.is_insert]), append=int(self.is_insert.sum()))
+
+    def widen(self, inserts: Integers) -> None:
+        """Widen the inserts after the nodes 0..length (0: before the first) to those of the rows."""
+        np.maximum.at(inserts, self.nodes[self.inserts], self.insert_lengths)
 
 
 class _Means:
@@ -34,14 +121,11 @@ class _Means:
         self.totals = np.zeros(length, np.float64)
         self.counts = np.zeros(length, np.int64)
 
-    def add(self, row: AlignedRow) -> None:
-        if not row.posterior:
-            return
-        states, symbols = (np.frombuffer(text.encode("ascii"), np.uint8) for text in (row.states, row.posterior))
-        matches = states == ord("M")
-        nodes = row.first_node - 1 + np.cumsum(states != ord("I"))[matches]
-        self.totals[nodes] += _PROBABILITIES[symbols[matches]]
-        self.counts[nodes] += 1
+    def add(self, rows: RowColumns) -> None:
+        chosen = (rows.states == _MATCH) & (rows.posterior != _PAD)
+        nodes = rows.nodes[chosen]
+        np.add.at(self.totals, nodes, _PROBABILITIES[rows.posterior[chosen]])  # one after the other: rounding shows
+        np.add.at(self.counts, nodes, 1)
 
     def text(self) -> str:
         return "".join(
@@ -62,17 +146,16 @@ def _symbol(mean: float) -> str:
 
 
 def hmmer3_stockholm_lines(
-    card: Card, rows: Callable[[], Iterable[AlignedRow]], author: str, comments: Iterable[str] = (), block: int = BLOCK,
-    has_case: bool = True,
-) -> Iterator[str]:  # fmt: skip
+    card: Card, rows: PackedRows, author: str, comments: Iterable[str] = (), block: int = BLOCK, has_case: bool = True
+) -> Iterator[str]:
     """Yield the lines of an alignment of domains to their profile.
 
     Parameters
     ----------
     card : dict
         The profile's.
-    rows : callable
-        Returns the rows, at least one; called again for each block, so that they need not be kept in memory.
+    rows : PackedRows
+        At least one.
     author : str
         The program, for the head.
     comments : iterable of str
@@ -83,22 +166,31 @@ def hmmer3_stockholm_lines(
         Whether inserts are in lower case and their gaps dots; else all letters are capitals, and gaps dashes.
     """
     length: int = card["length"]
-    inserts, means, n_rows, n_accessions, n_remarks = [0] * (length + 1), _Means(length), 0, 0, 0
-    places = set[str]()
-    for row in rows():
-        widen_inserts(row, inserts)
-        means.add(row)
-        places.add(line_name(row.place))
-        n_rows += 1
-        n_accessions += bool(row.accession)
-        n_remarks += bool(row.remark)
-    n_digits = len(str(n_rows)) if len(places) < n_rows else 0
-    width = max(map(len, places)) + (n_digits and n_digits + 1)
+    inserts, means, n_accessions, n_remarks = np.zeros(length + 1, np.int64), _Means(length), 0, 0
+    names = set[str]()
+    for some in rows.parts():
+        columns = RowColumns(some)
+        columns.widen(inserts)
+        means.add(columns)
+        names.update(row.name for row in some)
+        n_accessions += sum(bool(row.accession) for row in some)
+        n_remarks += sum(bool(row.remark) for row in some)
+    n_digits = len(str(len(rows))) if len(names) < len(rows) else 0
+    width = max(map(len, names)) + (n_digits and n_digits + 1)
+    del names
 
-    def named() -> Iterator[tuple[str, AlignedRow]]:
-        for number, row in enumerate(rows()):
-            name = line_name(row.place)
-            yield f"{number:0{n_digits}d}|{name}" if n_digits else name, row
+    def named() -> Iterator[tuple[list[str], list[_Row]]]:
+        numbers = count()
+        for some in rows.parts():
+            prefixes = [f"{next(numbers):0{n_digits}d}|" if n_digits else "" for _ in some]
+            yield [f"{prefix}{row.name}" for prefix, row in zip(prefixes, some, strict=True)], some
+
+    def annotated(tag: str, field: str) -> Iterator[str]:
+        for names, some in named():
+            for name, row in zip(names, some, strict=True):
+                if text := getattr(row, field):
+                    yield f"#=GS {name:<{width}s} {tag} {text}"
+        yield ""
 
     yield "# STOCKHOLM 1.0"
     if n_digits:
@@ -109,18 +201,16 @@ def hmmer3_stockholm_lines(
     yield from (f"#=GF CC {comment}" for comment in comments)
     yield ""
     if n_accessions:
-        yield from (f"#=GS {name:<{width}s} AC {row.accession}" for name, row in named() if row.accession)
-        yield ""
+        yield from annotated("AC", "accession")
     if n_remarks:
-        yield from (f"#=GS {name:<{width}s} DE {row.remark}" for name, row in named() if row.remark)
-        yield ""
-    yield from _blocks(named, inserts, means, width, block, has_case)
+        yield from annotated("DE", "remark")
+    yield from _blocks(named, inserts.tolist(), means, width, block, has_case)
     yield "//"
 
 
 def _blocks(
-    named: Callable[[], Iterable[tuple[str, AlignedRow]]], inserts: list[int], means: _Means, width: int, block: int,
-    has_case: bool,
+    named: Callable[[], Iterable[tuple[list[str], list[_Row]]]], inserts: list[int], means: _Means, width: int,
+    block: int, has_case: bool,
 ) -> Iterator[str]:  # fmt: skip
     has_posteriors, length = bool(means.counts.any()), len(means.counts)
     label = max(width + len("#=GR  PP"), len("#=GC PP_cons")) if has_posteriors else max(width, len("#=GC RF"))
@@ -129,14 +219,21 @@ def _blocks(
         part = slice(start, start + (block or n))
         if start:
             yield ""
-        for name, row in named():
-            letters, doubts = (cells[part].tobytes().decode("latin-1") for cells in columns.cells(row))
-            yield f"{name:<{label}s} {letters if has_case else in_capitals(letters)}"
-            if row.posterior:
-                yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {doubts}"
+        for names, some in named():
+            letters, doubts = (_lines(cells[:, part]) for cells in columns.cells(RowColumns(some), len(some)))
+            for name, row, shown, doubt in zip(names, some, letters, doubts, strict=True):
+                yield f"{name:<{label}s} {shown if has_case else in_capitals(shown)}"
+                if row.posterior:
+                    yield f"{f'#=GR {name:<{width}s} PP':<{label}s} {doubt}"
         if has_posteriors:
             yield f"{'#=GC PP_cons':<{label}s} {annotation_text(means.text(), inserts)[part]}"
         yield f"{'#=GC RF':<{label}s} {annotation_text('x' * length, inserts)[part]}"
+
+
+def _lines(cells: Bytes) -> list[str]:
+    """Return each row of some cells as text."""
+    text, n = cells.tobytes().decode("latin-1"), cells.shape[1]
+    return [text[start : start + n] for start in range(0, len(text), n)]
 
 
 def in_capitals(text: str) -> str:
@@ -160,31 +257,26 @@ class CenteredColumns:
         self._line = np.full(int(self._begins[-1] + self._rooms[-1]), _PAD, np.uint8)
         self._line[self._matches] = _GAP
 
-    def cells(self, row: AlignedRow) -> tuple[Bytes, Bytes]:
-        """Return the letters of a row and their posterior probabilities in all columns (uint8[n_columns], both)."""
-        states = np.frombuffer(row.states.encode("latin-1", "replace"), np.uint8)
-        text = np.frombuffer(row.text.encode("latin-1", "replace"), np.uint8)
-        is_letter = is_residue(text)
-        is_insert = states == _INSERT
-        passed = row.first_node + np.cumsum(~is_insert) - ~is_insert
-        columns = np.empty(len(states), np.int64)
-        columns[~is_insert] = self._matches[passed[~is_insert]]
-        if is_insert.any():
-            columns[is_insert] = self._insert_columns(passed[is_insert], is_letter[is_insert])
-        held = states != _DELETE
-        letters, doubts = self._line.copy(), np.full(len(self._line), _PAD, np.uint8)
-        as_shown = np.where(is_letter, np.where(is_insert, text | ~UPPER, text & UPPER), text)
-        letters[columns[held]] = as_shown[held]
-        if row.posterior:
-            doubts[columns[held]] = np.frombuffer(row.posterior.encode("latin-1", "replace"), np.uint8)[held]
+    def cells(self, rows: RowColumns, n: int) -> tuple[Bytes, Bytes]:
+        """Return the letters of `n` rows and their posterior probabilities (uint8[n, n_columns], both)."""
+        is_letter = is_residue(rows.text)
+        columns = np.empty(len(rows.states), np.int64)
+        columns[~rows.is_insert] = self._matches[rows.nodes[~rows.is_insert]]
+        columns[rows.is_insert] = self._insert_columns(rows, is_letter)
+        letters, doubts = np.tile(self._line, (n, 1)), np.full((n, len(self._line)), _PAD)
+        as_shown = np.where(is_letter, np.where(rows.is_insert, rows.text | ~UPPER, rows.text & UPPER), rows.text)
+        held = rows.states != _DELETE
+        places = rows.of[held], columns[held]
+        letters[places], doubts[places] = as_shown[held], rows.posterior[held]
         return letters, doubts
 
-    def _insert_columns(self, nodes: Integers, is_letter: Bools) -> Integers:
-        """Return the columns of inserted residues, given how many nodes lie before each."""
-        firsts = np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1]))
-        lengths = np.diff(firsts, append=len(nodes))
+    def _insert_columns(self, rows: RowColumns, is_letter: Bools) -> Integers:
+        """Return the columns of inserted residues."""
+        lengths, nodes = rows.insert_lengths, rows.nodes[rows.is_insert]
+        firsts = np.cumsum(lengths) - lengths
         # HMMER halves the number of letters, which a stop is not.
-        left = np.repeat(np.add.reduceat(is_letter.astype(np.int64), firsts) // 2, lengths)
+        letters = np.concatenate([[0], np.cumsum(is_letter[rows.is_insert])])
+        left = np.repeat((letters[firsts + lengths] - letters[firsts]) // 2, lengths)
         place = np.arange(len(nodes)) - np.repeat(firsts, lengths)
         right = self._rooms[nodes] - np.repeat(lengths, lengths) + place
         found: Integers = self._begins[nodes] + np.where(place < left, place, right)

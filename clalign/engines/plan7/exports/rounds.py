@@ -42,8 +42,7 @@ def write_profiles(source: Source, stream: TextIO, number: int) -> int:
 def write_alignments(source: Source, stream: TextIO, number: int) -> int:
     """Write the alignments that end the round of a number, from 1, and return how many rows they have."""
     return sum(
-        write_round(source, stream, profile, lambda profile=profile: rows_of(source.run, profile))  # type: ignore[misc]
-        for profile in _of_round(source, number)
+        write_round(source, stream, profile, rows_of(source.run, profile)) for profile in _of_round(source, number)
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import chain, islice
 from typing import TextIO
 
 from clalign.engines.export import described, flanked, write_lines
 from clalign.engines.plan7.aligned import query_row
-from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, hmmer3_stockholm_lines
+from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, PackedRows, hmmer3_stockholm_lines
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.source import chosen_domains, hits, profile_queries, queries
 from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
@@ -26,26 +26,31 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
         card, block = source.cards[query.number], BLOCK if source.choice.width else 0
         above = query_row(source.cards[card["first"]]) if source.spec.has_rounds else None
 
-        def rows(number: int = query.number, above: AlignedRow | None = above) -> Iterator[AlignedRow]:
-            return limited(source, above, source.aligned_rows(number))
-
+        if card["origin"] != "hmmer3":
+            count += _write_rows(source, stream, query.number, comments)
+            continue
+        rows = limited(source, above, source.aligned_rows(query.number))
         if above is not None:
             count += write_round(source, stream, query.number, rows, block, comments)
-            continue
-        n = sum(1 for _ in rows())
-        count += n
-        if not n:
-            continue
-        if card["origin"] == "hmmer3":
+        elif packed := PackedRows(rows):
             author = f"{source.origin.program} (clalign {source.origin.version})"
-            write_lines(stream, hmmer3_stockholm_lines(card, rows, author, comments, block))
-        else:
-            write_lines(stream, profile_stockholm_lines(card, rows, comments))
+            write_lines(stream, hmmer3_stockholm_lines(card, packed, author, comments, block))
+            count += len(packed)
     return count
 
 
+def _write_rows(source: Source, stream: TextIO, number: int, comments: Iterable[str]) -> int:
+    """Write the domains of a HMMER2 profile, and return how many they are."""
+    n = sum(1 for _ in limited(source, None, source.aligned_rows(number)))
+    if n:
+        write_lines(stream, profile_stockholm_lines(
+            source.cards[number], lambda: limited(source, None, source.aligned_rows(number)), comments
+        ))  # fmt: skip
+    return n
+
+
 def write_round(
-    source: Source, stream: TextIO, number: int, rows: Callable[[], Iterable[AlignedRow]], block: int = 0,
+    source: Source, stream: TextIO, number: int, rows: Iterable[AlignedRow], block: int = 0,
     comments: Iterable[str] = (),
 ) -> int:  # fmt: skip
     """Write the alignment that ends a round, and return how many rows it has; `block` as in Stockholm's lines.
@@ -56,8 +61,8 @@ def write_round(
     stream : TextIO
     number : int
         Of the profile of the round.
-    rows : callable
-        Returns the rows, the query first.
+    rows : iterable of AlignedRow
+        The query first.
     block : int
         Columns of a block; 0 for one block.
     comments : iterable of str
@@ -65,8 +70,9 @@ def write_round(
     card, first = source.cards[number], source.cards[source.cards[number]["first"]]
     named = {**first, "name": f"{first['name']}-i{card['round']}"}
     author = f"{source.origin.program} (clalign {source.origin.version})"
-    write_lines(stream, hmmer3_stockholm_lines(named, rows, author, comments, block, has_case=False))
-    return sum(1 for _ in rows())
+    packed = PackedRows(rows)
+    write_lines(stream, hmmer3_stockholm_lines(named, packed, author, comments, block, has_case=False))
+    return len(packed)
 
 
 def limited(source: Source, query: AlignedRow | None, rows: Iterator[AlignedRow]) -> Iterator[AlignedRow]:
