@@ -62,7 +62,9 @@ def add_parser(subparsers: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the files that the flags name."""
     from clalign.engines.export import export
+    from clalign.engines.export_source import KeptHits
 
+    kept = KeptHits()
     outputs = outputs_of_its_engine(arguments.run_file, outputs_of_run(arguments, COMMAND), COMMAND)
     locate_inputs(arguments.run_file, arguments.locate)
     hits, asked = _chosen(arguments)
@@ -71,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     how = {**asdict(outputs.shape), "significant": arguments.significant, "asked": asked}
     for one, path in outputs.files:
         with enough_read():
-            export(arguments.run_file, one.name, path, hits, context, **how)
+            export(arguments.run_file, one.name, path, hits, context, kept=kept, **how)
     return 0
 
 

@@ -248,7 +248,9 @@ def write_outputs(
 ) -> None:
     """Write every output from the run file, but for what was written early."""
     from clalign.engines.export import export
+    from clalign.engines.export_source import KeptHits
 
+    kept = KeptHits()
     context = WarningContext(lambda text: display.show(Event("warning", {"text": text})))  # -q shows none
     for one, path in outputs.files:
         if is_partial and not one.has_remarks:
@@ -257,7 +259,7 @@ def write_outputs(
             continue
         with enough_read():  # the other outputs are wanted all the same
             how = {**outputs.how, "significant": bool(one.aligns)}
-            export(run_path, one.name, path, context=context, begun=early_outputs.begun(one.name), **how)
+            export(run_path, one.name, path, context=context, begun=early_outputs.begun(one.name), kept=kept, **how)
 
 
 def seal(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TextIO, cast
 
 from clalign.engines.columns import Column, table_lines
 from clalign.engines.engine import engine_of, spec_of
-from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, Source
+from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, KeptHits, Source
 from clalign.engines.exports import Export
 from clalign.errors import OptionError
 from clalign.formats.tables import PARTIAL, Provenance
@@ -33,6 +33,7 @@ def export(
     hits: Sequence[int] | None = None,
     context: JobContext | None = None,
     begun: Begun | None = None,
+    kept: KeptHits | None = None,
     **how: Any,
 ) -> int:
     """Write the results of a run to a file, all of it or nothing.
@@ -51,6 +52,8 @@ def export(
         Receives the number of hits written; stops the writing.
     begun : Begun, optional
         What is written already.
+    kept : KeptHits, optional
+        Hits that other exports of the run have read, and that further ones may take.
     **how
         Other fields of `Choice`, such as ``significant=True``.
 
@@ -86,6 +89,8 @@ def export(
             source = engine_of(run).source(run, choice, context)
             if begun is not None and begun.still_holds(source.origin):
                 source.begun = begun
+            if kept is not None and run.state == "done":
+                source.kept = kept
             is_made_safe = one.separator == "\t" and choice.safe_cells
             count = one.writer(source, cast(TextIO, SafeCells(stream)) if is_made_safe else stream)
         _warn_of_partial(source.origin, one, str(out_path), choice, context)

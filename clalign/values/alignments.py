@@ -12,7 +12,7 @@ from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, IntegerProfile
 _MATCH, _INSERT, _DELETE = ord("M"), ord("I"), ord("D")
 
 
-class DomainPath(Struct, frozen=True):
+class DomainPath(Struct, frozen=True, gc=False):
     """The path of one domain through a profile.
 
     Attributes
@@ -91,7 +91,7 @@ def path_score(path: DomainPath, profile: IntegerProfile, codes: npt.NDArray[np.
     return score + int(profile.transitions[steps, nodes[:-1]].sum(dtype=np.int64))
 
 
-class AlignmentText(Struct, frozen=True):
+class AlignmentText(Struct, frozen=True, array_like=True, gc=False):
     """An alignment as rows of equal length.
 
     Attributes

@@ -22,7 +22,7 @@ WORD = 2**32
 """The generator of random numbers computes modulo this."""
 
 
-class Envelope(Struct, frozen=True):
+class Envelope(Struct, frozen=True, gc=False):
     """A part of a target that holds one domain. Scores in nats.
 
     Attributes
@@ -55,7 +55,7 @@ class Envelope(Struct, frozen=True):
         return self.expected_correct / (self.last - self.first)
 
 
-class TargetDomains(DomainEstimates, frozen=True):
+class TargetDomains(DomainEstimates, frozen=True, gc=False):
     """The domains of a target by its posterior probabilities.
 
     Attributes
@@ -140,7 +140,7 @@ class Parts(Struct, frozen=True, eq=False, weakref=True):
         return Parts(self.batch, self.rows[chosen], self.first[chosen], self.last[chosen])
 
 
-class Region(Struct, frozen=True):
+class Region(Struct, frozen=True, gc=False):
     """A stretch of a target (0-based, half open), and whether it may hold several domains."""
 
     first: int
@@ -148,7 +148,7 @@ class Region(Struct, frozen=True):
     is_multiple: bool
 
 
-class Decoded(Struct, frozen=True):
+class Decoded(Struct, frozen=True, gc=False):
     """The regions of a target by its posterior probabilities.
 
     Attributes
@@ -165,7 +165,7 @@ class Decoded(Struct, frozen=True):
     regions: tuple[Region, ...]
 
 
-class Rescored(Struct, frozen=True):
+class Rescored(Struct, frozen=True, gc=False):
     """The score and the alignment of an envelope.
 
     Attributes
@@ -193,7 +193,7 @@ class Rescored(Struct, frozen=True):
     certainty: npt.NDArray[np.float32] | None = None
 
 
-class Resolved(Struct, frozen=True):
+class Resolved(Struct, frozen=True, gc=False):
     """The envelopes of a region by its sampled tracebacks.
 
     Attributes

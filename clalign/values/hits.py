@@ -44,7 +44,7 @@ class PairScores(Struct, frozen=True):
     n_in_32_bits: int = 0
 
 
-class PairFacts(Struct, frozen=True):
+class PairFacts(Struct, frozen=True, array_like=True, gc=False):
     """Counts of the columns of an alignment of two sequences.
 
     Attributes
@@ -68,7 +68,7 @@ _SAM = str.maketrans("ID", "DI")
 _RUNS = re.compile("M+|I+|D+")
 
 
-class Domain(Struct, frozen=True):
+class Domain(Struct, frozen=True, array_like=True, gc=False):
     """One domain of a hit, or one alignment of a pairwise search, where the query stands for the profile.
 
     Attributes
@@ -158,7 +158,7 @@ def matched_places(states: str, first: int, last: int) -> tuple[int, int] | None
     return (ends[0], ends[-1]) if ends else None
 
 
-class DomainEstimates(Struct, frozen=True):
+class DomainEstimates(Struct, frozen=True, array_like=True, gc=False):
     """Numbers of domains and regions of a target by HMMER3's posterior probabilities.
 
     Attributes
@@ -177,7 +177,7 @@ class DomainEstimates(Struct, frozen=True):
     n_envelopes: int
 
 
-class FilterScores(Struct, frozen=True):
+class FilterScores(Struct, frozen=True, array_like=True, gc=False):
     """Scores of a target in HMMER3's filters, in bits; None where a filter was not run.
 
     Attributes
@@ -195,7 +195,7 @@ class FilterScores(Struct, frozen=True):
     forward: float | None
 
 
-class Hit(Struct, frozen=True):
+class Hit(Struct, frozen=True, array_like=True, gc=False):
     """A sequence that a profile found.
 
     Attributes

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.engines.export_source import HITS_KEPT, Choice
+from clalign.engines.export_source import Choice, KeptHits
 from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.exports.source import Source, hits, profile_queries
 from clalign.engines.plan7.spec import SearchSpec
@@ -18,8 +18,8 @@ from clalign.runs.run_file import BatchResult, RunFile, create_run
 from clalign.values.documents import Card
 from clalign.values.hits import Hit, Scores
 
-OTHERS = 3
-"""Hits of the second query."""
+N_HITS, OTHERS = 1000, 3
+"""Hits of the first query and of the second."""
 
 
 def names_of(scores: npt.NDArray[np.int64]) -> list[str]:
@@ -30,7 +30,7 @@ def names_of(scores: npt.NDArray[np.int64]) -> list[str]:
 @pytest.fixture
 def scores(request: pytest.FixtureRequest) -> npt.NDArray[np.int64]:
     """Scores of so many targets of the first query, many of them equal."""
-    return np.random.default_rng(7).integers(0, 300, HITS_KEPT + request.param)
+    return np.random.default_rng(7).integers(0, 300, N_HITS + request.param)
 
 
 @pytest.fixture
@@ -63,10 +63,20 @@ def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray
         assert [hit.name for _, hit in hits(source, both[query])] == expected[query]
 
 
-@pytest.mark.parametrize(("scores", "n_kept"), [(0, [HITS_KEPT]), (1, [])], indirect=["scores"])
-def test_only_few_hits_are_kept(run: RunFile, n_kept: list[int]) -> None:
+@pytest.mark.parametrize("scores", [0], indirect=True)
+@pytest.mark.parametrize("max_bytes", [0, 1000, 2**20])
+def test_hits_are_kept_while_there_is_room(run: RunFile, max_bytes: int) -> None:
     source = Source(ENGINE, run, Choice(), QuietContext())
-    first, second = profile_queries(source)
-    for query, n in [(first, n_kept), (second, [OTHERS]), (first, n_kept)]:
-        assert sum(1 for _ in hits(source, query)) == len(query.keys)
-        assert [len(kept) for kept in source.kept.values()] == n
+    source.kept = KeptHits(max_bytes)
+    both = list(profile_queries(source))
+    for query in (*both, *both):
+        read = [hit for _, hit in hits(source, query)]
+        ids = [key.id for key in query.keys]
+        assert read == list(run.hits_at(ids))
+        assert source.kept.n_bytes <= max_bytes
+        known = source.kept.get(query.number, ids)
+        assert (known is not None) is (max_bytes == 2**20 or (max_bytes == 1000 and query is both[1]))
+        if known is not None:
+            assert list(known) == read
+            assert list(source.kept.get(query.number, ids[1::2]) or ()) == read[1::2]
+            assert source.kept.get(query.number, ids[::-1]) is None

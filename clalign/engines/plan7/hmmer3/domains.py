@@ -24,7 +24,7 @@ Stretch = tuple[int, int]
 """First residue of a target and one past the last."""
 
 
-class _Region(Struct):
+class _Region(Struct, gc=False):
     """A region of a row of the batch, what its samples show if there are any, and what became of its envelopes."""
 
     row: int
