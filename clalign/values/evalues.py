@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,12 @@ def flushed(value: float) -> float:
 def hmmer3_evalue(log_pvalue: float, n_targets: float) -> float:
     """Return the E-value of the natural logarithm of a P-value among so many targets as HMMER3 computes it."""
     return flushed(flushed(math.exp(log_pvalue)) * n_targets)
+
+
+def hmmer3_evalues(log_pvalues: Sequence[float], n_targets: float) -> list[float]:
+    """Return the E-value of each of some P-values; see `hmmer3_evalue`."""
+    pvalues = [value if value >= MIN_NORMAL else 0.0 for value in map(math.exp, log_pvalues)]
+    return [value if (value := pvalue * n_targets) >= MIN_NORMAL else 0.0 for pvalue in pvalues]
 
 
 def gumbel_survival(score: float, location: float, slope: float) -> float:

@@ -8,6 +8,7 @@ profile and sequence in each other's place.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -229,6 +230,7 @@ def alignment_lines(card: Card, hit: Hit, domain: Domain, layout: Layout) -> lis
 
 
 _ANNOTATIONS = (("CS", "structure"), ("RF", "reference"))
+_INSERTS = re.compile("I+")
 
 
 def _annotation(symbols: str, domain: Domain) -> str:
@@ -236,8 +238,12 @@ def _annotation(symbols: str, domain: Domain) -> str:
     states, node = domain.states, domain.query_range[0]
     if "I" not in states:
         return symbols[node : node + len(states)]
-    nodes = iter(symbols[node:])
-    return "".join(["." if state == "I" else next(nodes) for state in states])
+    found, begin = list[str](), 0
+    for inserts in _INSERTS.finditer(states):
+        start, end = inserts.span()
+        found += (symbols[node : node + start - begin], "." * (end - start))
+        node, begin = node + start - begin, end
+    return "".join([*found, symbols[node : node + len(states) - begin]])
 
 
 class Funnel(Struct, frozen=True):

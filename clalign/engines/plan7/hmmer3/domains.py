@@ -124,9 +124,11 @@ def _targets(
     next_one = iter(corrections)
     for target, of_row, total in zip(decoded, regions, totals, strict=True):
         envelopes: list[Envelope] = []
-        n_overlaps = 0
+        n_clustered = n_overlaps = n_envelopes = 0
         for region in of_row:
             end, is_sampled = 0, region.resolved is not None
+            n_clustered += is_sampled
+            n_envelopes += len(region.envelopes)
             for (first, last), rescored in region.envelopes:
                 n_overlaps += is_sampled and first < end
                 if rescored is None:
@@ -140,9 +142,9 @@ def _targets(
             forward=target.forward,
             expected=target.expected,
             n_regions=len(of_row),
-            n_clustered=sum(region.resolved is not None for region in of_row),
+            n_clustered=n_clustered,
             n_overlaps=n_overlaps,
-            n_envelopes=sum(len(region.envelopes) for region in of_row),
+            n_envelopes=n_envelopes,
             correction=total,
             envelopes=tuple(envelopes),
         )

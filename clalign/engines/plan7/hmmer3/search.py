@@ -31,7 +31,7 @@ from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
-from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel, hmmer3_log_tail
+from clalign.values.evalues import hmmer3_evalue, hmmer3_evalues, hmmer3_gumbel, hmmer3_log_tail
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_profile
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
@@ -290,7 +290,7 @@ class Hmmer3Search(Struct, frozen=True):
         lengths = database.offsets[rows + 1] - database.offsets[rows]
         scores = target_scores(found, candidates.null, lengths, without_null2=self.without_null2)
         log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
-        evalues = [hmmer3_evalue(value, limits.n_targets) for value in log_pvalues]
+        evalues = hmmer3_evalues(log_pvalues, limits.n_targets)
         bits = scores.score.tolist()
         are_reported = list(map(limits.reports, bits, evalues))
         of_reported = rows[are_reported]
@@ -337,7 +337,7 @@ class Hmmer3Search(Struct, frozen=True):
         log_pvalues = hmmer3_log_tail(bits, self.thresholds.calibration).tolist()
         return map(
             Domain, numbers, bits.tolist(), biases.tolist(),
-            [hmmer3_evalue(value, self.thresholds.n_targets) for value in log_pvalues],
+            hmmer3_evalues(log_pvalues, self.thresholds.n_targets),
             [path.query_range for path in paths], [path.target_range for path in paths], ends,
             np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
             hmmer3_alignment_texts(
