@@ -7,10 +7,10 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, compress, islice
+from itertools import compress, islice
 from typing import Protocol, TextIO, overload
 
-from msgspec import Struct, msgpack
+from msgspec import Struct
 from msgspec.structs import replace
 
 import clalign
@@ -30,7 +30,7 @@ from clalign.runs.inputs import input_of, known_checksums
 from clalign.runs.queries import HitKey, HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card
-from clalign.values.hits import Domain, Hit
+from clalign.values.hits import Domain, Hit, PackedHits
 from clalign.values.sequences import SequenceDatabase
 from clalign.values.species import SpeciesRule
 from clalign.values.specs import Spec
@@ -175,7 +175,7 @@ class Begun(Struct, frozen=True):
 
 
 class KeptHits:
-    """Hits that were read, packed, for those who look at them again: to unpack them takes a tenth of the time.
+    """Hits that were read, for those who look at them again.
 
     Sources of a run that does not change any more may share it.
 
@@ -192,34 +192,31 @@ class KeptHits:
 
     def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
         self._max_bytes, self.n_bytes = max_bytes, 0
-        self._of: dict[int, tuple[list[int], list[bytes]]] = {}
+        self._of: dict[int, tuple[list[int], PackedHits]] = {}
 
     def get(self, number: int | None, ids: list[int]) -> Iterator[Hit] | None:
         """Return hits that are kept under a number, by their ids; None if they are not kept, or in another order."""
         if number not in self._of:
             return None
-        known, parts = self._of[number]
-        hits = chain.from_iterable(msgpack.decode(part, type=list[Hit]) for part in parts)
+        known, hits = self._of[number]
         if known == ids:
-            return hits
+            return iter(hits)
         asked = set(ids)
         return compress(hits, map(asked.__contains__, known)) if [n for n in known if n in asked] == ids else None
 
     def keep(self, number: int, ids: list[int], hits: Iterator[Hit]) -> Iterator[Hit]:
         """Yield hits, given their ids, and keep them under a number if there is room for them."""
-        parts, n_bytes = list[bytes](), 0
-        while some := list(islice(hits, HITS_AT_ONCE)):
-            if n_bytes <= self._max_bytes:
-                parts.append(msgpack.encode(some))
-                n_bytes += len(parts[-1])
-            else:
-                parts.clear()
-            yield from some
-        if self.n_bytes + n_bytes > self._max_bytes:
+        packed = PackedHits()
+        for hit in hits:
+            if packed.n_bytes <= self._max_bytes:
+                packed.add([hit])
+            yield hit
+        packed.pack()
+        if self.n_bytes + packed.n_bytes > self._max_bytes:
             self._of, self.n_bytes = {}, 0
-        if n_bytes <= self._max_bytes:
-            self._of[number] = ids, parts
-            self.n_bytes += n_bytes
+        if packed.n_bytes <= self._max_bytes:
+            self._of[number] = ids, packed
+            self.n_bytes += packed.n_bytes
 
 
 class Source(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
@@ -94,10 +94,10 @@ class _Found(Struct, frozen=True):
 
 class _Tracing(Struct):
     found: list[_Found]
-    steps: Steps[list[tuple[Hit, ...]]]
+    steps: Steps[Sequence[Collection[Hit]]]
     is_ready: Callable[[], bool]
     is_helped: bool
-    hits: list[tuple[Hit, ...]] | None = None
+    hits: Sequence[Collection[Hit]] | None = None
 
     @property
     def queries(self) -> list[int]:
@@ -375,7 +375,7 @@ class Executor:
             is_pressing or (is_alone and (len(groups) >= MIN_IN_FLIGHT or bool(job.scored.hits_of)))
         )
 
-    def _deliver(self, found: Sequence[_Found], hits_of: Sequence[tuple[Hit, ...]]) -> None:
+    def _deliver(self, found: Sequence[_Found], hits_of: Sequence[Collection[Hit]]) -> None:
         """Have units stored together, each with its hits."""
         results: list[Finished] = []
         for job, hits in zip(found, hits_of, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Generic, Protocol, TypeVar
@@ -88,7 +88,7 @@ class Search(Protocol[Batch_contra, Details]):
     def start_scoring(self, session: Session, batch: Batch_contra) -> Callable[[], Scored[Details]]:
         """Start scoring a batch; return a callable that blocks until the result is there."""
 
-    def start_hits(self, session: Session, scored: Scored[Details]) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Scored[Details]) -> Callable[[], Collection[Hit]]:
         """Start tracing candidates; return a callable that blocks until the hits are there, in the order of rows."""
 
     def described(self, raw: int, row: int) -> TargetFacts:
@@ -182,7 +182,9 @@ class UnitProgress(Protocol):
         """Return what an earlier job kept."""
 
 
-def trace_alone(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
+def trace_alone(
+    session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]
+) -> Steps[Sequence[Collection[Hit]]]:
     """Trace the candidates of one unit after the other, which may take long."""
     waits = [search.start_hits(session, scored) for search, scored in units]
     yield lambda: False
@@ -249,7 +251,7 @@ class Plan(Struct, frozen=True):
     first_row: int = 0
     start: Callable[[Any, Session, Any, UnitProgress], Callable[[], Scored[object]]] | None = None
     start_many: Callable[[Sequence[Any], Session, Any], Callable[[], Sequence[Scored[object]]]] | None = None
-    trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[list[tuple[Hit, ...]]]] = trace_alone
+    trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[Sequence[Collection[Hit]]]] = trace_alone
     groups: Sequence[int] = (0,)
 
     def among(self, n_devices: int) -> Plan:

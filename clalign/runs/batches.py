@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +126,7 @@ class BatchResult(Struct, frozen=True):
         The database rows searched.
     scores : Scores
         Integer score of every row; `IMPOSSIBLE` where there are no residues.
-    hits : tuple of Hit
+    hits : collection of Hit
     cells, seconds : float
         Work and time of the device.
     device : str
@@ -142,7 +142,7 @@ class BatchResult(Struct, frozen=True):
     first: int
     last: int
     scores: Scores
-    hits: tuple[Hit, ...]
+    hits: Collection[Hit]
     cells: float
     seconds: float
     device: str

@@ -24,6 +24,9 @@ MAX_CARDS = 1024
 HITS_AT_ONCE = 256
 """Hits that are read together, so that no more are in memory at a time."""
 
+ADDED_AT_ONCE = 4096
+"""Hits that are written together, for the same reason."""
+
 _HIT = (
     "hits.id, query, hits.row, input_index, name, accession, description, length, score, bias, evalue, raw, n_parts,"
     " log_pvalue, included"
@@ -108,9 +111,11 @@ class HitRows:
 
     def add(self, found: Iterable[tuple[int, Hit]]) -> None:
         """Write hits, given with the numbers of their queries; the caller has opened a transaction."""
-        owned = list(found)
-        if not owned:
-            return
+        found = iter(found)
+        while some := list(islice(found, ADDED_AT_ONCE)):
+            self._add(some)
+
+    def _add(self, owned: Sequence[tuple[int, Hit]]) -> None:
         declared = self._connection.declared.needed()
         last = self._connection.execute("SELECT coalesce(max(id), 0) FROM hits").fetchone()[0]
         numbered = [(number, hit) for number, (_, hit) in enumerate(owned, last + 1)]

@@ -203,10 +203,6 @@ class RunFile:
         """Store finished batches, all of them or nothing; with each come hits of other queries and their numbers."""
         results = [result for result, _ in found]
         rows, counted = rows_of(results)
-        hits = list[tuple[int, Hit]]()
-        for result, more_hits in found:
-            hits += [(result.query, hit) for hit in result.hits]
-            hits += more_hits
         with self.transaction():
             for table, some in rows.items():
                 self.connection.insert(table, some)
@@ -215,7 +211,8 @@ class RunFile:
                 counted,
             )
             self.unfinished.forget([(result.query, result.first) for result in results])
-            self._hits.add(hits)
+            of_each = ((zip(itertools.repeat(result.query), result.hits), more_hits) for result, more_hits in found)
+            self._hits.add(itertools.chain.from_iterable(itertools.chain.from_iterable(of_each)))
 
     def set_hits(self, query: int, hits: Sequence[Hit]) -> None:
         """Store the hits of a query in place of those that are there."""

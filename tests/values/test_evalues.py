@@ -18,6 +18,7 @@ from clalign.values.evalues import (
     hmmer2_least_score,
     hmmer2_pvalue,
     hmmer3_evalue,
+    hmmer3_evalues,
 )
 from clalign.values.profiles import Calibration
 
@@ -126,3 +127,6 @@ def test_numbers_below_the_normal_ones_are_zero_in_hmmer3() -> None:
     assert hmmer3_evalue(-708.4, 1.0) == hmmer3_evalue(-708.4, 1e9) == hmmer3_evalue(-744.0, 1e9) == 0.0
     assert hmmer3_evalue(-708.39, 0.5) == 0.0
     assert hmmer3_evalue(0.0, 5.0) == 5.0
+    logs = [-744.0, -708.4, -708.39, -3.5, 0.0]
+    for n in (0.5, 1, 1e9):
+        assert hmmer3_evalues(logs, n) == [hmmer3_evalue(log, n) for log in logs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -248,9 +248,11 @@ def build_ahead(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
         task.build_ahead_for_helper(rehearse_domains)
 
 
-def hits_in_steps(session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]) -> Steps[list[tuple[Hit, ...]]]:
+def hits_in_steps(
+    session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]
+) -> Steps[Sequence[Collection[Hit]]]:
     """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
-    found: list[tuple[Hit, ...]] = [()] * len(units)
+    found: list[Collection[Hit]] = [()] * len(units)
     for origin in ("hmmer3", "hmmer2"):
         places = [place for place, (search, _) in enumerate(units) if search.origin == origin]
         if places:

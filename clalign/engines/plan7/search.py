@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol, Self
 
 from clalign.compute.sessions import Session, Steps
@@ -35,7 +35,7 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
 
     def hits_together(
         self, session: Session, units: Sequence[tuple[Self, Scored[Details]]]
-    ) -> Steps[list[tuple[Hit, ...]]]:
+    ) -> Steps[Sequence[Collection[Hit]]]:
         """Look for the hits in units of this origin; ends with those of each unit."""
 
     def calls_significant(self, hit: Hit) -> bool:

@@ -232,12 +232,10 @@ def _difference(hit: Hit, search: AnySearch, session: Session) -> str:
     raw = int(scored.scores.values[0])
     if raw != hit.raw:
         return f"{hit.name}: score {hit.raw / 1000:.3f}, computed again {raw / 1000:.3f} bits."
-    again = search.start_hits(session, scored)()
-    if not again:
+    again = next(iter(search.start_hits(session, scored)()), None)
+    if again is None:
         return f"{hit.name}: was a hit, but is not when recomputed."
-    return (
-        "" if search.agrees(hit, again[0]) else f"{hit.name}: the domains or their scores differ when computed again."
-    )
+    return "" if search.agrees(hit, again) else f"{hit.name}: the domains or their scores differ when computed again."
 
 
 def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, session: Session) -> list[str]:

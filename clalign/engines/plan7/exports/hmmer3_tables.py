@@ -45,10 +45,9 @@ def _rule(widths: Widths, query: Widths, lengths: bool) -> str:
     return f"#{FILLER[1:]:>{t - 1}s} {FILLER[:10]:>{a}s}{length} {FILLER:>{q}s} {FILLER[:10]:>{b}s}{length}"
 
 
-def _or_dash(value: float | None, form: str) -> str:
-    """Return a number, or a dash of the same width."""
-    width = form.split(".")[0].rstrip("d")
-    return f"{'-':>{width}s}" if value is None else format(value, form)
+def or_dash(value: float | None, form: str) -> str:
+    """Return a number in a form such as ``9.2g``, or a dash of the same width."""
+    return format(value, form) if value is not None else f"{'-':>{form.split('.')[0]}s}"
 
 
 def tblout_header(widths: Widths, query: Widths) -> Iterator[str]:
@@ -108,10 +107,10 @@ def domtblout_row(card: Card, hit: Hit, domain: Domain, place: tuple[int, int], 
     return (
         f"{hit.name:<{t}s} {hit.accession or '-':<{a}s} {hit.length:5d} {card['name']:<{q}s}"
         f" {card['accession'] or '-':<{b}s} {card['length']:5d} {hit.evalue:9.2g} {hit.score:6.1f} {hit.bias:5.1f}"
-        f" {place[0]:3d} {place[1]:3d} {_or_dash(domain.conditional_evalue, '9.2g')} {domain.evalue:9.2g}"
+        f" {place[0]:3d} {place[1]:3d} {or_dash(domain.conditional_evalue, '9.2g')} {domain.evalue:9.2g}"
         f" {domain.score:6.1f} {domain.bias:5.1f}"
         f" {domain.query_range[0] + 1:5d} {domain.query_range[1]:5d}"
-        f" {domain.target_range[0] + 1:5d} {domain.target_range[1]:5d} {ends} {_or_dash(domain.accuracy, '4.2f')}"
+        f" {domain.target_range[0] + 1:5d} {domain.target_range[1]:5d} {ends} {or_dash(domain.accuracy, '4.2f')}"
         f" {hit.description or '-'}"
     )
 
@@ -129,7 +128,7 @@ def pfamtblout_hits_header(width: int) -> Iterator[str]:
 def pfamtblout_hit(hit: Hit, width: int) -> str:
     """Return the line of a hit."""
     n = max(MIN_NAME, width)
-    expected = _or_dash(hit.estimates.expected if hit.estimates else None, "5.1f")
+    expected = or_dash(hit.estimates.expected if hit.estimates else None, "5.1f")
     return (
         f"{hit.name:<{n}s}  {hit.score:6.1f} {hit.evalue:9.2g} {hit.n_domains:3d} {expected}"
         f" {hit.bias:5.1f}    {hit.description or '-'}"

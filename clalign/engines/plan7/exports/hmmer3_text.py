@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from clalign.engines.plan7.exports.hmmer3_tables import or_dash
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.tables import PARTIAL, RULE, Provenance
 from clalign.values.documents import Card
@@ -122,7 +123,7 @@ def hit_lines(
 def _hit_line(hit: Hit, width: int, room: int | None, layout: Layout) -> str:
     best = hit.best_domain
     numbers = f"{best.evalue:9.2g} {best.score:6.1f} {best.bias:5.1f}" if best else f"{'-':>9s} {'-':>6s} {'-':>5s}"
-    expected = _or_dash(hit.estimates.expected if hit.estimates else None, 5, ".1f")
+    expected = or_dash(hit.estimates.expected if hit.estimates else None, "5.1f")
     return (
         f" {hit.evalue:9.2g} {hit.score:6.1f} {hit.bias:5.1f}  {numbers}"
         f"  {expected} {len(hit.reported_domains):2d}  {layout.shown(hit.name, hit.accession):<{width}s} "
@@ -170,7 +171,7 @@ def _domains_of_hit(card: Card, hit: Hit, layout: Layout) -> list[str]:
     if layout.alignments:
         lines.append("  Alignments for each domain:")
         for number, domain in enumerate(domains, 1):
-            evalue = _or_dash(domain.conditional_evalue, 1, ".2g")
+            evalue = or_dash(domain.conditional_evalue, ".2g")
             lines.append(f"  == domain {number}  score: {domain.score:.1f} bits;  conditional E-value: {evalue}")
             lines += alignment_lines(card, hit, domain, layout)
             lines.append("")
@@ -180,14 +181,10 @@ def _domains_of_hit(card: Card, hit: Hit, layout: Layout) -> list[str]:
 def _domain_line(number: int, card: Card, hit: Hit, domain: Domain) -> str:
     return (
         f" {number:3d} {'!' if domain.is_significant else '?'} {domain.score:6.1f} {domain.bias:5.1f}"
-        f" {_or_dash(domain.conditional_evalue, 9, '.2g')} {domain.evalue:9.2g}"
+        f" {or_dash(domain.conditional_evalue, '9.2g')} {domain.evalue:9.2g}"
         f" {_span(domain.query_range, card['length'])} {_span(domain.target_range, hit.length)}"
-        f" {_span(domain.envelope, hit.length)} {_or_dash(domain.accuracy, 4, '.2f')}"
+        f" {_span(domain.envelope, hit.length)} {or_dash(domain.accuracy, '4.2f')}"
     )
-
-
-def _or_dash(value: float | None, width: int, form: str) -> str:
-    return f"{'-' if value is None else format(value, form):>{width}s}"
 
 
 def _span(ends: tuple[int, int], length: int) -> str:

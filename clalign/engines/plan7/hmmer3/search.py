@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
 from itertools import compress, islice, repeat, starmap
 from operator import attrgetter
@@ -32,7 +32,7 @@ from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, Fil
 from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_evalues, hmmer3_gumbel, hmmer3_log_tail
-from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, PackedHits, Scores
 from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_profile
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
@@ -132,12 +132,12 @@ class Hmmer3Search(Struct, frozen=True):
         wait = session.start(FILTERS, searchable.batch, [search.model for search in searches])
         return lambda: [search.found(searchable, filtered) for search, filtered in zip(searches, wait(), strict=True)]
 
-    def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[list[tuple[Hit, ...]]]:
+    def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[Sequence[Collection[Hit]]]:
         """Look for the hits among what passed all filters in some units of one run; ends with those of each.
 
         Their domains are defined together, so that a device has enough to do at once.
         """
-        portions, hits = _portions(units), [list[Hit]() for _ in units]
+        portions, hits = _portions(units), [PackedHits() for _ in units]
         portion = next(portions, None)
         if portion is None:
             yield lambda: True
@@ -157,9 +157,9 @@ class Hmmer3Search(Struct, frozen=True):
                 of_unit = domains[first : first + len(places)]
                 first += len(places)
                 _demand_agreement(session, scored.details[1].forward[places], of_unit)
-                hits[number] += search.reported(scored, places, of_unit)
+                hits[number].add(search.reported(scored, places, of_unit))
                 yield lambda: True  # the device may need something to do
-        return [tuple(each) for each in hits]
+        return hits
 
     def calls_significant(self, hit: Hit) -> bool:
         """Return whether a hit is significant by its score and E-value."""
@@ -264,7 +264,7 @@ class Hmmer3Search(Struct, frozen=True):
         values[empty] = IMPOSSIBLE
         return values
 
-    def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: Found) -> Callable[[], Collection[Hit]]:
         """Start defining the domains of what passed all filters; return what waits for the reported hits."""
         steps = self.hits_together(session, [(self, scored)])
         next(steps)
