@@ -33,9 +33,8 @@ class Widths(Struct, frozen=True):
         return max(MIN_NAME, self.name), max(MIN_ACCESSION, self.accession)
 
 
-def widths_of(card: Card) -> Widths:
-    """Return the widths that the one query of a table needs."""
-    return Widths(len(card["name"]), len(card["accession"]))
+Columns = tuple[tuple[int, int], tuple[int, int]]
+"""Widths of the columns of both sides, the target's first."""
 
 
 def _rule(widths: Widths, query: Widths, lengths: bool) -> str:
@@ -64,9 +63,9 @@ def tblout_header(widths: Widths, query: Widths) -> Iterator[str]:
     )
 
 
-def tblout_row(card: Card, hit: Hit, widths: Widths, query: Widths, n_included: int) -> str:
+def tblout_row(card: Card, hit: Hit, columns: Columns, n_included: int) -> str:
     """Return the line of a hit (`n_included`: its significant domains)."""
-    (t, a), (q, b) = widths.columns, query.columns
+    (t, a), (q, b) = columns
     best, guess = hit.best_domain, hit.estimates
     numbers = f"{best.evalue:9.2g} {best.score:6.1f} {best.bias:5.1f}" if best else f"{'-':>9s} {'-':>6s} {'-':>5s}"
     if guess:
@@ -99,9 +98,9 @@ def domtblout_header(widths: Widths, query: Widths) -> Iterator[str]:
     )
 
 
-def domtblout_row(card: Card, hit: Hit, domain: Domain, place: tuple[int, int], widths: Widths, query: Widths) -> str:
+def domtblout_row(card: Card, hit: Hit, domain: Domain, place: tuple[int, int], columns: Columns) -> str:
     """Return the line of a domain (`place`: its number among the listed ones, and how many these are)."""
-    (t, a), (q, b) = widths.columns, query.columns
+    (t, a), (q, b) = columns
     envelope = envelope_of(card, domain)
     ends = f"{envelope[0] + 1:5d} {envelope[1]:5d}" if envelope else f"{'-':>5s} {'-':>5s}"
     return (

@@ -30,9 +30,10 @@ def write_hits(source: Source, stream: TextIO, query: Query, is_first: bool) -> 
 
 
 def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+    columns = both[0].columns, both[1].columns
     for number, hit in hits(source, query):
         n = sum([domain.is_significant for domain in hit.domains]) if is_significant(hit) else 0
-        yield hmmer3_tables.tblout_row(*sides(source, number, hit), *both, n)
+        yield hmmer3_tables.tblout_row(*sides(source, number, hit), columns, n)
 
 
 def write_domtblout(source: Source, stream: TextIO) -> int:
@@ -51,10 +52,11 @@ def write_domains(source: Source, stream: TextIO, query: Query, is_first: bool) 
 
 
 def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+    columns = both[0].columns, both[1].columns
     for number, hit in hits(source, query):
         card, target = sides(source, number, hit)
         for place, domain in places(source, number, hit):
-            yield hmmer3_tables.domtblout_row(card, target, domain, place, *both)
+            yield hmmer3_tables.domtblout_row(card, target, domain, place, columns)
 
 
 def write_pfamtblout(source: Source, stream: TextIO) -> int:
