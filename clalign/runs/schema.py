@@ -6,7 +6,7 @@ import sqlite3
 
 from clalign.runs.columns import Columns, LogValue, States, Truth, Verdict, sql_of
 from clalign.runs.declarations import Declaration
-from clalign.values.checked import Count, Finite, Line, Moment, NotNegative, Place, Whole
+from clalign.values.checked import Bits, Count, Line, Moment, NotNegative, Place, Whole
 
 SCHEMA_VERSION = 1
 """The version of the tables that are written here, and the only one that is read."""
@@ -24,14 +24,14 @@ TABLES: dict[str, tuple[Columns, str]] = {
     ),
     "targets": ({"row": Count, "name": Line, "accession": Line, "description": Line, "length": Place}, "row"),
     "hits": (
-        {"id": Count, "query": Place, "row": Count, "input_index": Count, "score": Finite, "bias": Finite,
-         "evalue": NotNegative | None, "raw": Whole, "n_parts": Place, "best_score": Finite | None,
+        {"id": Count, "query": Place, "row": Count, "input_index": Count, "score": Bits, "bias": Bits,
+         "evalue": NotNegative | None, "raw": Whole, "n_parts": Place, "best_score": Bits | None,
          "best_evalue": NotNegative | None, "verified": Verdict, "sort_key": float | None, "tie": Line | None,
          "log_pvalue": LogValue | None, "included": Truth},
         "id",
     ),
     "parts": (
-        {"hit": Count, "number": Place, "score": Finite, "bias": Finite, "evalue": NotNegative | None,
+        {"hit": Count, "number": Place, "score": Bits, "bias": Bits, "evalue": NotNegative | None,
          "query_start": Place, "query_end": Place, "target_start": Place, "target_end": Place, "raw": Whole,
          "states": States, "query_text": str, "match": str, "target_text": str, "log_pvalue": LogValue | None},
         "hit, number",

@@ -35,6 +35,9 @@ Size = Annotated[int, Meta(ge=0, le=2**63 - 1)] | Annotated[float, Meta(ge=0)]
 Finite = Annotated[int, Meta(ge=-MAX_COUNT, le=MAX_COUNT)] | Annotated[float, Meta(ge=-1e300, le=1e300)]
 NotNegative = Annotated[int, Meta(ge=0, le=MAX_COUNT)] | Annotated[float, Meta(ge=0, le=1e300)]
 Positive = Annotated[int, Meta(gt=0, le=MAX_COUNT)] | Annotated[float, Meta(gt=0, le=1e300)]
+Bits = Annotated[int, Meta(ge=-(10**12), le=10**12)] | Annotated[float, Meta(ge=-1e12, le=1e12)]
+"""A score that any sequence can have, with room; sums of squares of many fit float32."""
+
 Probability = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[int, Meta(ge=0, lt=int(MAX_TIME))] | Annotated[float, Meta(ge=0, lt=MAX_TIME)]
 """Seconds since 1970."""

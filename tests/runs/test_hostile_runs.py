@@ -111,7 +111,8 @@ def test_an_endless_question_ends(copied: Callable[[str], Path], monkeypatch: py
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("hits", "score", "many"), ("targets", "length", -1), ("targets", "description", None),
+        ("hits", "score", "many"), ("hits", "score", 1e300), ("parts", "bias", -1e300),
+        ("targets", "length", -1), ("targets", "description", None),
         ("targets", "name", None), ("targets", "name", "a\nb"),
         ("hits", "evalue", float("inf")), ("parts", "target_end", 2**40), ("parts", "states", "MXM"),
         ("parts", "query_text", b"\xff"), ("queries", "card", "[" * 100_000), ("queries", "card", "{}"),
