@@ -74,16 +74,17 @@ def build_profiles(
     def build(session: Session) -> None:
         builder = Builder(spec, alphabet, session, context.check)
         built.clear()
+        named: list[bool] = []
         with whole_file(output, is_exact=True) as stream, whole_file(resave, is_exact=True) as other:
             for number, rows in enumerate(given.alignments()):
                 context.check()
                 _refuse_letters(alignment, rows, alphabet, spec.form)
-                name = _name(rows, number, alignment, spec)
+                named.append(bool(_own_name(rows)))
+                name = _name(rows, named, alignment, spec)
                 try:
                     found = builder.build(rows, name)
                 except NoProfile as error:
-                    has_name = number or any(tag == "ID" for tag, _ in rows.notes.file)
-                    which = f"in its alignment {number + 1}, {quoted(name)}, " if has_name else ""
+                    which = f"in its alignment {number + 1}, {quoted(name)}, " if named[0] else ""
                     raise InputError(alignment, f"{which}{error.message}", error.hint) from None
                 hmm = replace(found.hmm, facts=found.hmm.facts | {"date": time.strftime("%a %b %e %H:%M:%S %Y")})
                 stream.writelines(f"{line}\n" for line in profile_text(hmm, found.columns, found.mask))
@@ -191,10 +192,17 @@ def _refuse_letters(path: str, rows: RowAlignment, alphabet: Alphabet, form: str
             raise InputError(path, reason, hint, error.line) from None
 
 
-def _name(rows: RowAlignment, number: int, path: str, spec: BuildSpec) -> str:
-    """Return the name of a profile: the given one, that of the alignment, or that of the file."""
-    own = next((text for tag, text in rows.notes.file if tag == "ID" and text.strip()), "")
-    if number and (spec.name or not own):
+def _own_name(rows: RowAlignment) -> str:
+    return next((text for tag, text in rows.notes.file if tag == "ID" and text.strip()), "")
+
+
+def _name(rows: RowAlignment, named: list[bool], path: str, spec: BuildSpec) -> str:
+    """Return the name of a profile: the given one, that of the alignment, or that of the file.
+
+    `named` says of this alignment and those before it whether each has a name.
+    """
+    own = _own_name(rows)
+    if len(named) > 1 and (spec.name or not all(named)):
         raise OptionError(
             f"{path} has several alignments, which cannot have the same name.",
             "Name each in the file, with a line #=GF ID.",
