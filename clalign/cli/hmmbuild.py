@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import clalign
 from clalign.building.specs import BuildSpec
 from clalign.cli.inputs import in_alignments, input_path
 from clalign.cli.options import (
@@ -23,6 +24,7 @@ from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
 from clalign.cli.streams import enough_read, show
 from clalign.formats.scratch import Scratch
+from clalign.formats.tables import RULE, hmmer_lines, stands_for_hmmer
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.documents import JobResult
 from clalign.values.typed_numbers import number, whole_number
@@ -157,16 +159,27 @@ def run(arguments: argparse.Namespace) -> int:
         value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
         if output == "-":
             show(built.read_text(encoding="utf-8"), end="")
-    lines = summary_lines(value)
+    is_hmmers = stands_for_hmmer(arguments.command)
+    lines = [*(head_lines(arguments) if is_hmmers else []), *summary_lines(value)]
     if arguments.summary:
         with enough_read(), whole_file(arguments.summary) as stream:
             stream.writelines(f"{line}\n" for line in lines)
     if arguments.summary or output == "-":
         return 0
-    show("\n".join(lines))
     n = len(value["profiles"])
-    show(f"\nWrote {n} profile{'s' * (n != 1)} to {output}.")
+    show("\n".join(lines if is_hmmers else [*lines, "", f"Wrote {n} profile{'s' * (n != 1)} to {output}."]))
     return 0
+
+
+def head_lines(arguments: argparse.Namespace) -> list[str]:
+    """Return the head of the text where clalign stands for hmmbuild: the program and the files, as HMMER has it."""
+    told = {
+        "input alignment file": arguments.alignment, "output HMM file": arguments.output,
+        "name (the single) HMM": arguments.name, "output directed to file": arguments.summary,
+        "processed alignment resaved to": arguments.resaved,
+    }  # fmt: skip
+    files = [f"# {f'{words}:':<34s}{value}" for words, value in told.items() if value]
+    return [*hmmer_lines("hmmbuild", clalign.__version__), RULE, *files, RULE, ""]
 
 
 def summary_lines(value: JobResult) -> list[str]:

@@ -30,6 +30,7 @@ HMMER_PROGRAMS = {
     "jackhmmer": "iteratively search a protein sequence against a protein database",
     "hmmbuild": "profile HMM construction from multiple sequence alignments",
     "hmmalign": "align sequences to a profile HMM",
+    "hmmpress": "prepare an HMM database for faster hmmscan searches",
 }
 """HMMER's programs, and what each does."""
 
@@ -37,6 +38,11 @@ HMMER_PROGRAMS = {
 def hmmer_lines(name: str, version: str) -> list[str]:
     """Return the lines by which a program of HMMER names itself, given the version of clalign that stands for it."""
     return [f"# {name} :: {HMMER_PROGRAMS[name]}", f"# HMMER {HMMER_VERSION.format(version)}; http://hmmer.org/"]
+
+
+def stands_for_hmmer(command: str) -> bool:
+    """Return whether a command line calls a program of HMMER by its name (`clalign shims`)."""
+    return not command.startswith("clalign ")
 
 
 class Provenance(Struct, frozen=True):
@@ -92,7 +98,7 @@ class Provenance(Struct, frozen=True):
     @property
     def stands_for_hmmer(self) -> bool:
         """Whether the search was called by the name of a program of HMMER (`clalign shims`)."""
-        return not self.command.startswith("clalign ")
+        return stands_for_hmmer(self.command)
 
     @property
     def program_name(self) -> str:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.cli.shims import programs, script, write_programs
+from clalign.cli.shims import PRESS, programs, script, write_programs
 from clalign.errors import ExitCode, OutputError
+from clalign.system.processes import own_command
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the scripts are those of a shell")
 
@@ -134,10 +135,49 @@ def test_other_programs_are_not_replaced(tmp_path: Path, capsys: pytest.CaptureF
     other.unlink()
     for _ in range(2):  # its own are written anew
         assert main(["shims", str(tmp_path / "new" / "folder")]) == 0
-    assert (tmp_path / "new" / "folder" / "hmmscan").read_text() == script("hmmscan")
+    assert (tmp_path / "new" / "folder" / "hmmscan").read_text() == script(own_command("as", "hmmscan"))
     assert os.access(tmp_path / "new" / "folder" / "hmmscan", os.X_OK)
 
 
+def test_other_programs_are_those_of_hmmer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, again, hmmers = (tmp_path / name for name in ("here", "again", "hmmers"))
+    hmmers.mkdir()
+    (hmmers / "hmmfetch").write_text('#!/bin/sh\necho "fetched $2"\nexit 7\n')
+    (hmmers / "hmmfetch").chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join(map(str, (here, again, hmmers))))
+    for folder in (here, again, here):  # those in a folder of ours lead to HMMER's, not to each other
+        assert set(write_programs(folder)) == {*programs(), "hmmfetch", PRESS}
+        found = called(folder / "hmmfetch", "a b.hmm", "name")
+        assert (found.stdout, found.returncode) == ("fetched name\n", 7)
+    (hmmers / PRESS).symlink_to("/bin/true")
+    assert write_programs(here)[PRESS] == [str(hmmers / PRESS)]
+
+
+def test_without_hmmer_a_library_is_pressed_without_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert set(write_programs(tmp_path / "bin")) == {*programs(), PRESS}
+    monkeypatch.undo()
+    library, other = Path(shutil.copy(RRM, tmp_path)), tmp_path / "other.hmm"
+    other.write_text("no profiles\n")
+    for words, code in (("-h",), 0), (("-f", str(library)), 0), ((str(other),), 1), ((str(tmp_path / "none"),), 1):
+        assert called(tmp_path / "bin" / PRESS, *words).returncode == code
+    assert called(tmp_path / "bin" / PRESS).returncode == 1
+    assert VERSION.findall(called(tmp_path / "bin" / PRESS, "-h").stdout) == ["3.3.2"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "other.hmm", library.name]
+
+
+def test_hmmbuild_names_program_and_files(folder: Path, tmp_path: Path) -> None:
+    built, resaved, given = (str(tmp_path / name) for name in ("family.hmm", "family.sto", "given.sto"))
+    Path(given).write_text(HITS)
+    text = called(folder / "hmmbuild", "-O", resaved, built, given).stdout
+    assert VERSION.findall(text) == ["3.3.2"]
+    assert f"# processed alignment resaved to:   {resaved}\n" in text
+    assert [line.split()[1] for line in text.splitlines() if line and not line.startswith("#")] == ["given"]
+    summary = tmp_path / "summary"
+    assert called(folder / "hmmbuild", "-o", str(summary), built, given).stdout == ""
+    assert summary.read_text().startswith("# hmmbuild :: ")
+
+
 def test_no_other_program_is_stood_for(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["as", "hmmpress", "library.hmm"]) == ExitCode.USAGE
+    assert main(["as", "hmmfetch", "library.hmm"]) == ExitCode.USAGE
     assert main(["as"]) == ExitCode.USAGE
