@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from clalign.api import Results
-from clalign.api_inputs import PathLike, Sequences, device_words, inputs_named, known_options, path_of, taken
+from clalign.api_inputs import Sequences, device_words, inputs_named, known_options, taken
 from clalign.engines.engine import engine_of_command
 from clalign.formats.scratch import Scratch
+from clalign.formats.sources import PathLike, path_text
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.documents import SpecFields
 from clalign.values.profiles import Hmm
@@ -53,7 +54,7 @@ def tree(alignment: Alignment, distance: str = "kimura", posteriors: PathLike | 
 
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(_as_file(alignment))
-        probs = path_of(posteriors, "posteriors") if posteriors is not None else None
+        probs = path_text(posteriors, "posteriors") if posteriors is not None else None
         if probs is None and distance == "posterior" and _run_of(alignment):
             probs = stack.enter_context(_taken(alignment, "posteriors"))
         return guide_tree(file, distance, probs)
@@ -134,7 +135,7 @@ def hmmalign(
     from clalign.tools.specs import AlignSpec
 
     spec, context = AlignSpec(**known_options(options, AlignSpec, "hmmalign")), context or QuietContext()
-    hmm = profile if isinstance(profile, Hmm) else only_profile(path_of(profile, "profile"), spec, context)
+    hmm = profile if isinstance(profile, Hmm) else only_profile(path_text(profile, "profile"), spec, context)
     with contextlib.ExitStack() as stack:
         folder = Scratch()
         stack.callback(folder.remove)
@@ -142,7 +143,7 @@ def hmmalign(
         stack.enter_context(inputs_named([given]))
         found, _ = aligned_to_profile(hmm, given.path, spec, pick_device(device_words(device)), context)
     if output is not None:
-        write_aligned(found, path_of(output, "output"), spec, context)
+        write_aligned(found, path_text(output, "output"), spec, context)
     return found
 
 
@@ -167,7 +168,7 @@ def _changed(
     choice = kind(**known_options(options, kind, name))
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(_as_file(alignment))
-        place = os.path.abspath(path_of(output, "output")) if output is not None else ""
+        place = os.path.abspath(path_text(output, "output")) if output is not None else ""
         written = place or str(stack.enter_context(Scratch()) / "alignment.sto")
         form = form_of(written) or "fasta"
         change(file, what, written, form, choice, pick_device(device_words(device)), context or QuietContext())
@@ -181,7 +182,7 @@ def _run_of(alignment: Alignment) -> str:
 
     if isinstance(alignment, Results):
         return str(alignment.run.path)
-    path = path_of(alignment, "alignment")
+    path = path_text(alignment, "alignment")
     with opened(path) as source:
         return path if identify(source).kind == "run" else ""
 
@@ -200,7 +201,7 @@ def _taken(alignment: Alignment, what: Literal["alignment", "posteriors"]) -> It
 def _as_file(alignment: Alignment) -> Iterator[str]:
     """Give the path of an alignment; of a run one that goes when the block ends."""
     if not isinstance(alignment, Results) and not _run_of(alignment):
-        yield os.path.abspath(path_of(alignment, "alignment"))
+        yield os.path.abspath(path_text(alignment, "alignment"))
         return
     with _taken(alignment, "alignment") as path:
         yield path

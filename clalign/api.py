@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -18,14 +19,12 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.api_inputs import (
-    PathLike,
     Profiles,
     Sequences,
     Taken,
     device_words,
     inputs_named,
     known_options,
-    path_of,
     paths_of,
     taken,
     typed,
@@ -35,6 +34,7 @@ from clalign.engines.export import export as export_run
 from clalign.errors import InputError, OptionError
 from clalign.execution.job import Task
 from clalign.formats.scratch import Scratch
+from clalign.formats.sources import PathLike, path_text
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.alignments import StoredRow
 from clalign.runs.inputs import check_inputs
@@ -162,8 +162,8 @@ class Results:
         from clalign.tools.painting import write_picture
 
         number = None if query is None else self._number(query)
-        asked = Asked(kind, number, path_of(taxonomy, "taxonomy") if taxonomy else "", column)
-        write_picture(self.run, asked, path_of(path, "path"), typed(width, float, "width"))
+        asked = Asked(kind, number, path_text(taxonomy, "taxonomy") if taxonomy else "", column)
+        write_picture(self.run, asked, path_text(path, "path"), typed(width, float, "width"))
 
     def save(self, path: PathLike) -> None:
         """Keep the run in a file, which `open_run`, the command line and the window open.
@@ -173,7 +173,7 @@ class Results:
         InputError
             If the file exists.
         """
-        place = Path(path_of(path, "path"))
+        place = Path(path_text(path, "path"))
         if place.exists():
             raise InputError(place, "the file already exists.", "Choose another name.")
         self.run.copy_to(place)
@@ -350,7 +350,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, device: str = 
     from clalign.tools.hmm_building import build_profiles
 
     spec = BuildSpec(**known_options(options, BuildSpec, "hmmbuild"))
-    path, words = path_of(alignment, "alignment"), device_words(device)
+    path, words = path_text(alignment, "alignment"), device_words(device)
     return _written(output, lambda place: build_profiles(path, place, spec, pick_device(words), QuietContext()))
 
 
@@ -371,7 +371,7 @@ def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = 
     from clalign.tools.specs import CalibrateSpec
 
     spec = CalibrateSpec(**known_options(options, CalibrateSpec, "calibrate"))
-    path, words = path_of(profiles, "profiles"), device_words(device)
+    path, words = path_text(profiles, "profiles"), device_words(device)
     return _written(output, lambda place: calibrated(path, place, spec, pick_device(words), QuietContext()))
 
 
@@ -390,7 +390,7 @@ def open_run(path: PathLike) -> Results:
     InputError
         If it is none.
     """
-    return Results(open_file(Path(path_of(path, "path")), is_shared=True))
+    return Results(open_file(Path(path_text(path, "path")), is_shared=True))
 
 
 def merge(
@@ -422,7 +422,7 @@ def merge(
     how = Merging(device_words(device), pick_device, context or QuietContext())
     if isinstance(runs, str | os.PathLike) or not isinstance(runs, Iterable):
         raise OptionError(f"runs cannot be {runs!r}.", "Give a list of paths.")
-    merge_runs([Path(path_of(run, "a run")) for run in runs], Path(path_of(path, "path")), how)
+    merge_runs([Path(path_text(run, "a run")) for run in runs], Path(path_text(path, "path")), how)
     return open_run(path)
 
 
@@ -432,7 +432,7 @@ def export(run: PathLike, what: str, path: PathLike, *, context: JobContext | No
 
     shape = known_options(how, Choice, "export")
     hits = shape.pop("hits", None)
-    return export_run(path_of(run, "run"), what, path_of(path, "path"), hits, context, **shape)
+    return export_run(path_text(run, "run"), what, path_text(path, "path"), hits, context, **shape)
 
 
 def picture(run: PathLike, kind: str, path: PathLike, **how: Any) -> None:
@@ -463,7 +463,7 @@ def example(name: str) -> str:
     """Return the path of a file of the bundled examples, such as ``rrm_1.hmm``."""
     from clalign.databases.examples import example_file
 
-    path = example_file(path_of(name, "name"))
+    path = example_file(path_text(name, "name"))
     if not os.path.isfile(path):
         known = sorted(os.listdir(os.path.dirname(path)))
         raise OptionError(f"There is no example {name!r}.", f"There are {', '.join(known)}.")
@@ -475,7 +475,7 @@ def _written(output: PathLike | None, write: Callable[[str], object]) -> list[Hm
 
     with contextlib.ExitStack() as stack:
         place = (
-            path_of(output, "output") if output is not None else str(stack.enter_context(Scratch()) / "profiles.hmm")
+            path_text(output, "output") if output is not None else str(stack.enter_context(Scratch()) / "profiles.hmm")
         )
         write(place)
         return load_profiles(place)
@@ -505,7 +505,7 @@ def _computed(
         undone.enter_context(inputs_named(read))
         command = engine.command(name)
         spec = engine.spec_of({**command.usual, **command.preset, **options, **files})
-        path = folder.path / "run.clalign" if run is None else Path(path_of(run, "run"))
+        path = folder.path / "run.clalign" if run is None else Path(path_text(run, "run"))
         if path.exists():
             file = _begun(path, engine, spec)
             spec = spec_of(file).on(spec.to_dict()["device"])
@@ -518,6 +518,7 @@ def _computed(
         if file.state != "done":
             engine.compute(Task(file, spec, pick_device, context or QuietContext(), given, pick_devices))
         undone.pop_all()
+    weakref.finalize(file.connection, folder.remove)  # what is never closed: hits that are read still hold this
     return Results(file, folder)
 
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from clalign.errors import ClalignError, InputError, OptionError, quoted
 from clalign.formats.scratch import Scratch
+from clalign.formats.sources import PathLike, path_text
 from clalign.formats.writers import fasta_record
 from clalign.values.devices import Device
 from clalign.values.documents import SpecFields
@@ -26,7 +27,6 @@ from clalign.values.specs import has_meaning
 
 Kind = TypeVar("Kind")
 
-PathLike: TypeAlias = str | os.PathLike[str]
 Profiles: TypeAlias = PathLike | IO[str] | IO[bytes] | Hmm | Iterable[Hmm]
 Sequences: TypeAlias = PathLike | IO[str] | IO[bytes] | Sequence | SequenceDatabase | Iterable[Sequence]
 
@@ -83,20 +83,6 @@ def _plain(value: object) -> object:
     if isinstance(value, list | tuple | range):
         return [_plain(one) for one in value]
     return os.fspath(value) if isinstance(value, os.PathLike) else value
-
-
-def path_of(value: object, what: str) -> str:
-    """Return a path as text.
-
-    Raises
-    ------
-    OptionError
-        If it is none.
-    """
-    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise OptionError(f"{what} cannot be {reprlib.repr(value)}.", "Give a path.")
-    return path
 
 
 def device_words(value: object) -> str:
@@ -156,7 +142,7 @@ def taken(value: object, folder: Scratch, name: str) -> Taken:
         If it is none of what can be read.
     """
     if isinstance(value, str | os.PathLike):
-        return Taken(os.path.abspath(path_of(value, name)))
+        return Taken(os.path.abspath(path_text(value, name)))
     copy = folder.path / name
     if hasattr(value, "read"):
         text = value.read()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from clalign.api import Results, open_run, search_in_rounds
-from clalign.api_inputs import PathLike, Sequences, path_of
+from clalign.api_inputs import Sequences
 from clalign.engines.engine import engine_of
 from clalign.engines.rounds import Round
 from clalign.errors import Cancelled
 from clalign.formats.scratch import Scratch
+from clalign.formats.sources import PathLike, path_text
 from clalign.jobs import JobContext, QuietContext
 
 LOOK_SECONDS = 0.1
@@ -39,6 +41,7 @@ class Rounds:
         self, compute: Callable[[Path, JobContext], Results], path: Path, folder: Scratch | None, context: JobContext
     ) -> None:
         self._path, self._folder = path, folder
+        self._ends = weakref.finalize(self, folder.remove) if folder is not None else None
         self._watch, self._next = _Watch(context), 0
         self._found: Results | None = None
         self._error: BaseException | None = None
@@ -86,6 +89,9 @@ class Rounds:
             self._watch.has_news.wait(LOOK_SECONDS)
         if self._found is None:
             self._found = open_run(self._path)
+            if self._folder is not None and self._ends is not None:  # rounds that are kept read from it
+                self._ends.detach()
+                weakref.finalize(self._found.run.connection, self._folder.remove)
         return self._found
 
     def __enter__(self) -> Rounds:
@@ -166,7 +172,7 @@ def jackhmmer(
     ...         print(one.query, one.number, len(one), one.n_new)
     """
     folder = Scratch() if run is None else None
-    path = folder.path / "run.clalign" if folder is not None else Path(path_of(run, "run"))
+    path = folder.path / "run.clalign" if folder is not None else Path(path_text(run, "run"))
     return Rounds(
         lambda place, watch: search_in_rounds(queries, targets, place, watch, options),
         path,

@@ -17,7 +17,7 @@ from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
 from clalign.formats.readers import ALIGNMENTS, FORMATS, read_blocks
 from clalign.formats.recognize import identify
-from clalign.formats.sources import Source, TextReader, opened
+from clalign.formats.sources import PathLike, Source, TextReader, opened, path_text
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
@@ -58,7 +58,7 @@ class UnknownFormat(OptionError):
 
 
 def load_database(
-    path: str, *, alphabet: str = "auto", sequence_format: str = "auto", context: JobContext | None = None
+    path: PathLike, *, alphabet: str = "auto", sequence_format: str = "auto", context: JobContext | None = None
 ) -> tuple[SequenceDatabase, InputReport]:
     """Open a sequence file as a database.
 
@@ -66,7 +66,7 @@ def load_database(
 
     Parameters
     ----------
-    path : str
+    path : path
         The file; ``-`` is standard input.
     alphabet : str
         ``auto``, ``amino``, ``dna`` or ``rna``.
@@ -82,9 +82,9 @@ def load_database(
     OutputError
         If the cache cannot be written.
     OptionError
-        If the alphabet or the format (`UnknownFormat`) has an unknown name.
+        If the path is none, or the alphabet or the format (`UnknownFormat`) has an unknown name.
     """
-    context = context or QuietContext()
+    path, context = path_text(path, "path"), context or QuietContext()
     chosen = _alphabet(alphabet)
     given, sequence_format = sequence_format, sequence_format.lower()
     if sequence_format not in ("auto", *FORMATS, *HMMER_NAMES):

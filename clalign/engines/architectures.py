@@ -19,6 +19,7 @@ from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
 from clalign.formats.genome_places import Exon, GenomePlace, Span, genome_place
 from clalign.formats.intervals import GFF3_HEAD, bed_line, gff3_line, gff3_name, gff3_value
+from clalign.formats.sources import PathLike, path_text
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import input_of
@@ -122,17 +123,21 @@ def _placed(source: Source, target: Target, part: PlacedPart) -> PlacedDomain:
 
 
 def read_architectures(
-    path: str | Path, rule: str = "auto", clans: str = "", significant: bool = True, context: JobContext | None = None
+    path: PathLike,
+    rule: str = "auto",
+    clans: PathLike = "",
+    significant: bool = True,
+    context: JobContext | None = None,
 ) -> tuple[list[Architecture], str, str]:
     """Return the architectures of a run, the rule that was followed, and the file of the clans.
 
     Parameters
     ----------
-    path : str or Path
+    path : path
         The run file.
     rule : str
         What is done with overlaps: one of `clalign.values.architectures.RULES`.
-    clans : str
+    clans : path
         A table of clans; by default one that lies beside the profiles, if there is any.
     significant : bool
         Only domains beyond the inclusion thresholds, where there are any.
@@ -143,9 +148,9 @@ def read_architectures(
     InputError, OptionError
         As `clans_of` does.
     """
-    with open_run(Path(path)) as run:
+    with open_run(Path(path_text(path, "path"))) as run:
         source = engine_of(run).source(run, Choice(), context or QuietContext())
-        known, file = clans_of(run, clans, rule)
+        known, file = clans_of(run, path_text(clans, "clans") if clans else "", rule)
         return list(architectures(source, rule, known, significant)), effective_rule(rule, known), file
 
 

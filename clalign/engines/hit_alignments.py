@@ -9,6 +9,7 @@ from clalign.engines.engine import engine_of, spec_of
 from clalign.engines.export_source import Choice, Source
 from clalign.errors import OptionError, command_for
 from clalign.formats.row_writers import text_of, write_rows
+from clalign.formats.sources import PathLike, path_text
 from clalign.formats.traced_rows import Scores, traced_rows
 from clalign.formats.writers import fasta_record
 from clalign.jobs import JobContext, QuietContext
@@ -22,13 +23,13 @@ def hit_alignment(source: Source, number: int) -> tuple[RowAlignment, Scores]:
 
 
 def read_hit_alignment(
-    path: str | Path, number: int, significant: bool = True, context: JobContext | None = None
+    path: PathLike, number: int, significant: bool = True, context: JobContext | None = None
 ) -> tuple[RowAlignment, Scores]:
     """Return the hits of a query of a run as one alignment, and their scores in bits (float32[n_rows]).
 
     Parameters
     ----------
-    path : str or Path
+    path : path
         The run file.
     number : int
         Of the query, from 0.
@@ -37,7 +38,7 @@ def read_hit_alignment(
     context : JobContext, optional
         Asked whether to go on.
     """
-    with open_run(Path(path)) as run:
+    with open_run(Path(path_text(path, "path"))) as run:
         engine = engine_of(run)
         choice = Choice(significant=significant and engine.calls_significant)
         return hit_alignment(engine.source(run, choice, context or QuietContext()), number)

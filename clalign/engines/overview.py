@@ -15,6 +15,7 @@ from clalign.engines.columns import CellOf, Column, Kind, in_files
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Source
 from clalign.errors import DamagedRun
+from clalign.formats.sources import PathLike, path_text
 from clalign.formats.tables import PARTIAL, digits, plain
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.hit_columns import AlignedParts, read_aligned_parts
@@ -131,16 +132,16 @@ class Overview(Struct, frozen=True, eq=False):
     matrix: HitMatrix
 
 
-def read_overview(path: str | Path, context: JobContext | None = None) -> Overview:
+def read_overview(path: PathLike, context: JobContext | None = None) -> Overview:
     """Return the queries of a run with what they found, and the matrix of their hits.
 
     Parameters
     ----------
-    path : str or Path
+    path : path
     context : JobContext, optional
         Asked whether to go on.
     """
-    with open_run(Path(path)) as run:
+    with open_run(Path(path_text(path, "path"))) as run:
         return overview(run.cards_without_curves(), HitQueries(run.connection), context or QuietContext())
 
 

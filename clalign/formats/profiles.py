@@ -9,7 +9,16 @@ from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.hmmer3_binary import read_hmmer3_binary
 from clalign.formats.recognize import HMMER3_BINARY, identify
-from clalign.formats.sources import MAX_PROFILE_LINE_BYTES, NEW_COPY_HINT, RawReader, TextReader, decoded, opened
+from clalign.formats.sources import (
+    MAX_PROFILE_LINE_BYTES,
+    NEW_COPY_HINT,
+    PathLike,
+    RawReader,
+    TextReader,
+    decoded,
+    opened,
+    path_text,
+)
 from clalign.values.documents import Card
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
@@ -98,9 +107,9 @@ def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) 
     )
 
 
-def load_profiles(path: str) -> list[Hmm]:
+def load_profiles(path: PathLike) -> list[Hmm]:
     """Return all models of a file; see `read_profiles`."""
-    return list(read_profiles(path))
+    return list(read_profiles(path_text(path, "path")))
 
 
 def repeated_names(profiles: list[Hmm]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import reprlib
 import shutil
 import stat
 import sys
@@ -12,17 +13,19 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from msgspec import Struct, field
 
 from clalign.common.amounts import size_text
-from clalign.errors import InputError, NoSuchFile, OutputError, named, typed
+from clalign.errors import InputError, NoSuchFile, OptionError, OutputError, named, typed
 from clalign.formats.checksums import crc32
 from clalign.formats.compression import Compression, compression_of, damages, decompressed, readable
 from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext, QuietContext
+
+PathLike: TypeAlias = str | os.PathLike[str]
 
 CHUNK = 2 << 20
 """Bytes of text that are read at once."""
@@ -53,6 +56,20 @@ HEAD_BYTES = 64 << 10
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 NEW_COPY_HINT = "Get a new copy of the file."
+
+
+def path_text(value: object, what: str) -> str:
+    """Return a path as text.
+
+    Raises
+    ------
+    OptionError
+        If it is none.
+    """
+    path = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise OptionError(f"{what} cannot be {reprlib.repr(value)}.", "Give a path.")
+    return path
 
 
 class Source(Struct, frozen=True):

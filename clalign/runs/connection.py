@@ -13,6 +13,7 @@ import math
 import os
 import re
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -264,12 +265,13 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     connection = sqlite3.connect(
         location, uri=True, timeout=patience, check_same_thread=not is_shared, factory=RunConnection
     )
+    own = weakref.proxy(connection)  # SQLite holds its functions without telling: they would keep it open for ever
     connection.path = path
     connection.declare(Declaration(engine=""))
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2**30, max(MAX_ROW_BYTES, size_of(path))))
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH, 1)
-    connection.set_progress_handler(connection.take_steps, STEPS_AT_ONCE)
+    connection.set_progress_handler(lambda: own.take_steps(), STEPS_AT_ONCE)
     if hasattr(connection, "setconfig"):  # since Python 3.12
         for name, value in (("DEFENSIVE", True), ("ENABLE_TRIGGER", False)):
             connection.setconfig(getattr(sqlite3, f"SQLITE_DBCONFIG_{name}"), value)
@@ -278,7 +280,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     if mode != "ro":
         connection.execute(f"PRAGMA cache_size = {-WRITER_CACHE_KB}")
-    connection.create_function("species_of", 3, lambda *words: connection.species.of(*(word or "" for word in words)))
+    connection.create_function("species_of", 3, lambda *words: own.species.of(*(word or "" for word in words)))
     connection.row_factory = lambda cursor, row: connection.checked(cursor, row)
     return connection
 

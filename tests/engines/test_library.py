@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import io
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -191,6 +193,8 @@ def test_what_is_no_input_is_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     "call",
     [
+        lambda: clalign.load_database(3), lambda: clalign.load_profiles(b"x"), lambda: clalign.read_overview(None),
+        lambda: clalign.read_architectures(""), lambda: clalign.read_hit_alignment(3, 0),
         lambda: clalign.open_run(3), lambda: clalign.export(3, "tsv", "x"), lambda: clalign.merge(3, "x"),
         lambda: clalign.tree(3), lambda: clalign.accuracy(3, 3), lambda: clalign.add(3, QUERY),
         lambda: clalign.calibrate(3), lambda: clalign.calibrate("x", n="many"), lambda: clalign.hmmbuild(3),
@@ -250,6 +254,38 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(InputError):
         clalign.sw(targets, tmp_path / "nothing.fasta", device="reference")
     assert not any(tmp_path.iterdir())
+
+
+def test_what_is_never_closed_goes_when_nobody_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    hits = iter(clalign.sw(QUERY, QUERY, device="reference"))
+    assert any(tmp_path.iterdir())
+    assert next(hits).name == QUERY.name
+    del hits
+    gc.collect()
+    assert not any(tmp_path.iterdir())
+
+
+def test_what_is_never_closed_goes_with_the_process(tmp_path: Path) -> None:
+    text = "import clalign\none = clalign.Sequence.from_text('a', 'MKVLATGHEWQRIPNDFCYSTAAGKL')\n"
+    calls = "found = clalign.sw(one, one, device='reference')", "rounds = clalign.jackhmmer(one, one, iterations=1)"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    for call in calls:
+        subprocess.run([sys.executable, "-c", f"{text}{call}\n"], env=environment, check=True)
+        assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_functions_that_read_take_paths(tmp_path: Path, kind: type[str] | type[Path]) -> None:
+    targets, profiles = (kind(clalign.example(name)) for name in ("three_proteins.fasta", "rrm_1.hmm"))
+    path, clans = kind(tmp_path / "a b.clalign"), kind(tmp_path / "clans.tsv")
+    Path(clans).write_text("PF00001\tCL1\tone\tmotif\tno words\n")
+    clalign.hmmsearch(profiles, targets, path, device="reference").close()
+    assert len(clalign.load_database(targets)[0]) == 3
+    assert [hmm.name for hmm in clalign.load_profiles(profiles)] == ["RRM_1"]
+    assert clalign.read_architectures(path, "clans", clans)[1:] == ("clans", str(clans))
+    assert clalign.read_overview(path).lines[0].name == "RRM_1"
+    assert clalign.read_hit_alignment(path, 0)[0].n_columns >= 0
 
 
 @pytest.mark.thorough
