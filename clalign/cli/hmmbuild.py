@@ -173,12 +173,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 def head_lines(arguments: argparse.Namespace) -> list[str]:
     """Return the head of the text where clalign stands for hmmbuild: the program and the files, as HMMER has it."""
-    told = {
-        "input alignment file": arguments.alignment, "output HMM file": arguments.output,
-        "name (the single) HMM": arguments.name, "output directed to file": arguments.summary,
-        "processed alignment resaved to": arguments.resaved,
-    }  # fmt: skip
-    files = [f"# {f'{words}:':<34s}{value}" for words, value in told.items() if value]
+    named = (
+        ("input alignment file", "alignment"),
+        ("output HMM file", "output"),
+        ("name (the single) HMM", "name"),
+        ("output directed to file", "summary"),
+        ("processed alignment resaved to", "resaved"),
+    )
+    given = [(words, getattr(arguments, field)) for words, field in named]
+    files = [f"# {f'{words}:':<34s}{value}" for words, value in given if value]
     return [*hmmer_lines("hmmbuild", clalign.__version__), RULE, *files, RULE, ""]
 
 
