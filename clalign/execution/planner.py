@@ -166,7 +166,7 @@ class Planner:
         """Prepare the query of a unit and return the unit; take the unit back if that fails."""
         if unit is not None:
             try:
-                self._prepare(unit.query, run)
+                self.prepare(unit.query, run)
             except BaseException:
                 with self._changed:
                     self._take_back([unit], self._assignments.of(cutter))
@@ -255,7 +255,7 @@ class Planner:
             return 1.0
         return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(worker) / 2 / n_rows))
 
-    def _prepare(self, query: Query, run: RunFile) -> None:
+    def prepare(self, query: Query, run: RunFile) -> None:
         """Prepare a query unless it is prepared; other executors take units meanwhile."""
         with query.making:
             if query.lacks_search:
@@ -350,14 +350,14 @@ class Planner:
         with self._changed:
             return unit in self._assignments
 
-    def stored(self, unit: Unit) -> None:
-        """Record that a unit is stored; after the last one of a query its end is to be computed."""
+    def stored(self, unit: Unit, has_end: bool = True) -> None:
+        """Record that a unit is stored; after the last one of a query that `has_end` its end is to be computed."""
         query = unit.query
         with self._changed:
             was_full = self._is_full
             self._assignments.remove(unit)
             query.n_left -= unit.last - unit.first
-            if not query.n_left and not unit.is_end:
+            if not query.n_left and not unit.is_end and has_end:
                 self._add_end(query)
             if was_full or self._ends or not self._assignments:  # otherwise no executor can do more than before
                 self._changed.notify_all()

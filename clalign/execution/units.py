@@ -254,6 +254,11 @@ class Plan(Struct, frozen=True):
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[Sequence[Collection[Hit]]]] = trace_alone
     groups: Sequence[int] = (0,)
 
+    @property
+    def has_ends(self) -> bool:
+        """Whether something is computed when all rows of a query are stored."""
+        return self.concluded is not nothing_concluded or self.phases is not None
+
     def among(self, n_devices: int) -> Plan:
         """Return the plan for one of several devices.
 
@@ -333,6 +338,11 @@ class Finished(Struct, frozen=True):
     unit: Unit
     result: BatchResult
     hits_of: Sequence[tuple[int, Hit]] = ()
+
+    @property
+    def number(self) -> int:
+        """Number of the query that results are reported of: where rows are pairs, that of the last hit."""
+        return self.hits_of[-1][0] if self.hits_of else self.unit.query.number
 
     def packed_result(self) -> BatchResult:
         """Return the result without the arrays of scores, for another process: the packed scores say the same."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
@@ -18,13 +19,14 @@ from clalign.runs.batches import BatchResult, pack_scores
 from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, distinct_names
+from clalign.values.documents import TargetFacts
 from clalign.values.profiles import IMPOSSIBLE
 
 SPEEDS_SECONDS = 0.1
 """Interval at which speeds and shares of several devices are computed anew (s); for small units they cost as much time
 as storing."""
 
-MAX_UNITS_AT_ONCE = 16
+MAX_UNITS_AT_ONCE = 64
 """Units that are stored in one transaction: readers wait for its end, and so does a job that is to stop."""
 
 
@@ -215,28 +217,47 @@ class Writer:
             some = wanted[first : first + MAX_UNITS_AT_ONCE]
             n_hits = sum(len(one.result.hits) for one in some)
             span = tracing.span("store batches", "storing", query=some[0].unit.query.number, hits=n_hits)
-            with span:
+            with span, self.run.transaction():
                 self.run.add_batches([(one.result, one.hits_of) for one in some])
+                self._store_bests(some)
             for one in some:
                 self._count(one, device)
+            number, query, plan = some[-1].number, some[-1].unit.query, self.planner.plan
+            self._report(number)
+            n_scored = plan.n_rows - plan.first_row - query.n_left
+            self.context.partial(query=number, n_hits=query.n_hits, n_scored=n_scored)
+
+    def _store_bests(self, some: Sequence[Finished]) -> None:
+        """Store the best targets of the queries that end with some units, unless something is computed at their end."""
+        n_rows = Counter[Query]()
+        for one in some:
+            query = one.unit.query
+            n_rows[query] += one.unit.last - one.unit.first
+            if query.best is not None:
+                query.best = _better(query.best, one.result)
+        if not self.planner.plan.has_ends:
+            ended = [query for query, n in n_rows.items() if n == query.n_left]
+            bests = [(query.number, self._described_best(query)) for query in ended]
+            self.run.set_bests([(number, best) for number, best in bests if best is not None])
+
+    def _described_best(self, query: Query) -> TargetFacts | None:
+        """Return the best target of a query whose rows are all stored; None if none has a score."""
+        best = query.best or self._best_of(query)
+        self.planner.prepare(query, self.run)  # it may have been computed in another process
+        return query.search.described(*best) if best[0] > IMPOSSIBLE else None
 
     def _count(self, found: Finished, device: Device) -> None:
-        """Count a unit that is stored, and report the progress."""
-        unit, result, hits_of = found.unit, found.result, found.hits_of
+        """Count a unit that is stored."""
+        unit, result = found.unit, found.result
         self.forget([unit])
         self.done_cells += result.cells
         self.device_seconds += result.seconds
         self.share_of(device).cells += result.cells
-        query, plan = unit.query, self.planner.plan
-        query.n_hits += len(result.hits) + len(hits_of)
-        if query.best is not None:
-            query.best = _better(query.best, result)
-        self.planner.stored(unit)
-        number = hits_of[-1][0] if hits_of else query.number
+        plan = self.planner.plan
+        unit.query.n_hits += len(result.hits) + len(found.hits_of)
+        self.planner.stored(unit, plan.has_ends)
         if plan.phases is not None:
-            self._cells_of[number] += result.cells
-        self._report(number)
-        self.context.partial(query=number, n_hits=query.n_hits, n_scored=plan.n_rows - plan.first_row - query.n_left)
+            self._cells_of[found.number] += result.cells
 
     def conclude(self, unit: Unit, storing: Storing) -> None:
         """Store the end of a query, and its best target, for queries without hits."""
@@ -244,11 +265,11 @@ class Writer:
         if not self.planner.is_wanted(unit):
             return
         with tracing.span("store the end of a query", "storing", query=query.number):
-            best = query.best or self._best_of(query)
+            best = self._described_best(query)
             with self.run.transaction():
                 storing(self.run)
-                if best[0] > IMPOSSIBLE:
-                    self.run.set_best(query.number, query.search.described(*best))
+                if best is not None:
+                    self.run.set_bests([(query.number, best)])
         self.planner.stored(unit)
 
     def _best_of(self, query: Query) -> tuple[int, int]:

@@ -172,8 +172,14 @@ class RunFile:
 
     def set_best(self, query: int, best: TargetFacts | None) -> None:
         """Store the best target of a query (``name``, ``score``, ``evalue``), whether reported or not."""
+        self.set_bests([(query, best)])
+
+    def set_bests(self, bests: Iterable[tuple[int, TargetFacts | None]]) -> None:
+        """Store the best targets of some queries, given by their numbers, as `set_best` does."""
         with self.transaction():
-            self.connection.execute("UPDATE queries SET best = ? WHERE id = ?", (json.dumps(best), query))
+            self.connection.executemany(
+                "UPDATE queries SET best = ? WHERE id = ?", ((json.dumps(best), query) for query, best in bests)
+            )
 
     def best(self, query: int) -> TargetFacts | None:
         """Return the best target of a query, if it is known already."""

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,9 @@ class Begun:
 
     def add_batches(self, *given: Any) -> None:
         """Keep nothing."""
+
+    def set_bests(self, bests: list[tuple[int, Any]]) -> None:
+        self.bests.update(number for number, _ in bests)
 
     transaction = nullcontext
 
@@ -160,9 +164,12 @@ def test_no_more_is_handed_out_than_is_stored_soon(monkeypatch: pytest.MonkeyPat
 
 def test_the_writer_counts_what_is_done() -> None:
     run: Any = Begun({}, set())
-    planner, cutter = planner_of(1, 4), Step(2)
+    search: Any = SimpleNamespace(described=lambda raw, row: {"row": row})
+    plan, cutter = Plan(range(1), 4, 1.0, lambda run, number: search, lambda device: None), Step(2)
+    planner: Planner = Planner(plan)
     writer = Writer(run, planner, QuietContext())
     for unit in reversed([taken_by(planner, run, cutter), taken_by(planner, run, cutter)]):
+        assert not run.bests, "not all of its rows are stored"
         scores = Scores(np.arange(unit.first, unit.last), np.array([7, 7], np.int32))
         result = BatchResult(0, unit.first, unit.last, scores, (), 1e6, 0.5, "device")
         writer.store([Finished(unit, result)], REFERENCE)
@@ -171,6 +178,9 @@ def test_the_writer_counts_what_is_done() -> None:
     before, rate, after = writer.seconds, writer.gcups, writer.seconds
     assert rate_of_run(2e6, after) <= rate <= rate_of_run(2e6, before), "all that the job has computed, by all its time"
     assert unit.query.n_left == 0
+    assert run.bests == {0}, "stored with the last rows"
+    assert planner.take(run, cutter) is None
+    assert not planner.wait(), "nothing is left to do at the end of the query"
 
 
 def test_a_search_is_made_anew_once_rows_come_back() -> None:
