@@ -188,6 +188,11 @@ class HitQueries:
         asked = f"SELECT id FROM hits WHERE query = ? AND {self._is_of_query} ORDER BY {ORDER} LIMIT ?"
         return [HitKey(key, number) for (key,) in self._all(asked, number, self._most_of_query)]
 
+    def with_hits(self, first: int, last: int) -> set[int]:
+        """Return the numbers from `first` to before `last` of queries with hits."""
+        asked = f"SELECT DISTINCT query FROM hits WHERE query >= ? AND query < ? AND {self._is_of_query}"
+        return {number for (number,) in self._all(asked, first, last)}
+
     def by_input(self) -> list[HitKey]:
         """Return all hits in the order of the targets' file."""
         found = self._all(f"SELECT id, query FROM hits WHERE {self._is_chosen} ORDER BY input_index")

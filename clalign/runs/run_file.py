@@ -186,6 +186,12 @@ class RunFile:
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (query,)).fetchone()
         return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
+    def n_ended(self, first: int, last: int) -> int:
+        """Return how many queries from a number on, to before another, have their best target: all rows are stored."""
+        asked = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
+        found = self.connection.execute(asked, (first, last))
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
+
     def finished(self, query: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a query, in order."""
         rows = self.connection.execute("SELECT first, last FROM batches WHERE query = ? ORDER BY first", (query,))

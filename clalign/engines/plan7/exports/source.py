@@ -14,6 +14,7 @@ from msgspec import Struct
 from clalign.engines.export_source import Choice, EngineOfRun
 from clalign.engines.export_source import Source as GeneralSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
+from clalign.engines.plan7.hmmer3.funnel import NO_WORK, WorkOfProfile, works_of
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError, DamagedRun
 from clalign.formats.tables import swapped
@@ -24,6 +25,9 @@ from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
 from clalign.values.sequences import SequenceDatabase
+
+QUERIES_AT_ONCE = 64
+"""Profiles of which one question asks what was computed, and which of them have hits."""
 
 
 class Source(GeneralSource):
@@ -74,11 +78,13 @@ class Source(GeneralSource):
         before, nor of HMMER2, whose tables are as wide as the longest of all names.
         """
         if not self.is_scan and self.origins == {"hmmer3"} and not self.spec.needs_ends:
-            found = profile_queries(self, first)
-            for number in range(first, len(self.cards)):
-                if self.run.best(number) is None:  # before its hits are listed, so that none comes in between
+            n_all = len(self.cards)
+            while first < n_all:  # how many are done is known before their hits are listed, so that none comes between
+                done = first + self.run.n_ended(first, min(first + QUERIES_AT_ONCE, n_all))
+                yield from _profiles(self, range(first, done))
+                if done < min(first + QUERIES_AT_ONCE, n_all):
                     return
-                yield next(found)
+                first = done
 
     @property
     def is_hmmer3(self) -> bool:
@@ -121,6 +127,12 @@ class Source(GeneralSource):
         return float(self.run.facts.n_targets or 0)
 
     @cached_property
+    def n_residues(self) -> int:
+        """Residues of the targets."""
+        report = self.run.facts.database
+        return report.n_residues if report else 0
+
+    @cached_property
     def sequences(self) -> SequenceDatabase | None:
         """The sequences, if they are still those that were searched."""
         if self.run.facts.database is None:
@@ -142,6 +154,8 @@ class Query(Struct, frozen=True):
     length : int
     keys : sequence of HitKey
         Of each hit, best first.
+    work : WorkOfProfile
+        Of a HMMER3 profile.
     """
 
     number: int
@@ -150,6 +164,7 @@ class Query(Struct, frozen=True):
     description: str
     length: int
     keys: Sequence[HitKey]
+    work: WorkOfProfile = NO_WORK
 
 
 def queries(source: Source, every: bool = False) -> Iterator[Query]:
@@ -190,8 +205,18 @@ def write_by_query(
 def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
     """Yield the profiles from a number on as queries, whatever the direction of the search; those of last rounds."""
     last = [_last_round(source, numbers) for numbers in source.rounds.values()]
-    for number in last[first:] if source.spec.has_rounds else range(first, len(source.cards)):
-        yield profile_query(source, number)
+    found = last[first:] if source.spec.has_rounds else range(first, len(source.cards))
+    for place in range(0, len(found), QUERIES_AT_ONCE):
+        yield from _profiles(source, found[place : place + QUERIES_AT_ONCE])
+
+
+def _profiles(source: Source, numbers: Sequence[int]) -> Iterator[Query]:
+    """Yield some profiles as queries; most of a large library find nothing and cost no question."""
+    if numbers:
+        ends = min(numbers), max(numbers) + 1
+        with_hits, works = source.keys.with_hits(*ends), works_of(source.run, *ends)
+        for number in numbers:
+            yield profile_query(source, number, works.get(number, NO_WORK), number in with_hits)
 
 
 def _last_round(source: Source, numbers: Sequence[int]) -> int:
@@ -201,10 +226,10 @@ def _last_round(source: Source, numbers: Sequence[int]) -> int:
     return next((number for number in reversed(numbers) if source.keys.of_query(number)), numbers[-1])
 
 
-def profile_query(source: Source, number: int) -> Query:
+def profile_query(source: Source, number: int, work: WorkOfProfile, has_hits: bool = True) -> Query:
     """Return a profile as a query."""
-    card, keys = source.named_card(number), source.keys.of_query(number)
-    return Query(number, card["name"], card["accession"], card["description"], card["length"], keys)
+    card, keys = source.named_card(number), source.keys.of_query(number) if has_hits else ()
+    return Query(number, card["name"], card["accession"], card["description"], card["length"], keys, work)
 
 
 def _sequences(source: Source, every: bool) -> Iterator[Query]:

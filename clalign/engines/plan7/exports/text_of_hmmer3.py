@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TextIO
@@ -21,7 +21,15 @@ from clalign.engines.plan7.exports.source import (
     sides,
     target_widths,
 )
-from clalign.engines.plan7.hmmer3.funnel import FILTERS, funnel_of, survivors_of
+from clalign.engines.plan7.hmmer3.funnel import (
+    FILTERS,
+    NO_WORK,
+    funnel_of,
+    limit_of,
+    n_left_out,
+    survivors_of,
+    works_of,
+)
 from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
@@ -46,7 +54,7 @@ def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
     known, n_rows, count = set[str](), 1, 0
     write_lines(stream, chain(_head(source, query), [""]))
     for place, number in enumerate(numbers, 1):
-        one = profile_query(source, number)
+        one = profile_query(source, number, works_of(source.run, number, number + 1).get(number, NO_WORK))
         if place > 1:
             write_lines(stream, text.round_head(place, n_rows, len(known), one.length))
         marks = partial(_mark, known)
@@ -80,16 +88,14 @@ def _head(source: Source, query: Query) -> Iterator[str]:
 
 
 def _statistics(source: Source, query: Query) -> Iterator[str]:
-    found = {row["stage"]: row for row in funnel_of(source.run, query.number, source.cards[query.number])}
-    report = source.run.facts.database
-    _, cells, seconds = source.keys.work_of(query.number)
-    n_residues = (report.n_residues if report else 0) - (source.cards[query.number].get("left_out_residues") or 0)
+    card, work = source.cards[query.number], query.work
+    n_targets = work.n_rows - n_left_out(source.run, query.number, card)
+    n_residues = source.n_residues - (card.get("left_out_residues") or 0)
     if source.origin.partial:
-        n_residues = int(cells) // query.length
-    n_passed = [found[stage]["passed"] for stage in FILTERS]
-    limits = [found[stage]["limit"] for stage in FILTERS]
-    funnel = _funnel(source, query, (found["all"]["passed"], n_residues), n_passed, limits)
-    return chain(text.statistics_lines(funnel, False), text.speed_lines(source.origin.device, cells, seconds))
+        n_residues = int(work.cells) // query.length
+    limits = [limit_of(card, stage) for stage in FILTERS]
+    funnel = _funnel(source, query, (n_targets, n_residues), work.n_passed, limits)
+    return chain(text.statistics_lines(funnel, False), text.speed_lines(source.origin.device, work.cells, work.seconds))
 
 
 def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
@@ -140,7 +146,7 @@ def _longest_shown(source: Source, query: Query) -> int:
 
 
 def _funnel(
-    source: Source, query: Query, targets: tuple[int, int], n_passed: list[int], limits: list[float | None]
+    source: Source, query: Query, targets: tuple[int, int], n_passed: Sequence[int], limits: list[float | None]
 ) -> text.Funnel:
     spec = source.spec
     names = FILTER_NAMES.values()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from clalign.engines.plan7.hmmer3.survivors import Survivors, unpack_survivors
 from clalign.engines.plan7.tables import BATCHES
@@ -93,6 +94,39 @@ def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[Stag
             }
         )
     return rows
+
+
+class WorkOfProfile(Struct, frozen=True):
+    """What was computed for a profile.
+
+    Attributes
+    ----------
+    n_rows : int
+        Targets, those that HMMER3 cannot search among them.
+    cells, seconds : float
+        And the time of the device.
+    n_passed : sequence of int
+        How many targets passed each of `FILTERS`.
+    """
+
+    n_rows: int = 0
+    cells: float = 0.0
+    seconds: float = 0.0
+    n_passed: Sequence[int] = (0,) * len(FILTERS)
+
+
+NO_WORK = WorkOfProfile()
+
+
+def works_of(run: RunFile, first: int, last: int) -> dict[int, WorkOfProfile]:
+    """Return what was computed for the profiles from a number on, to before another, by one question."""
+    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in BATCHES.names[1:])
+    found = run.connection.execute(
+        f"SELECT query, sum(last - first) AS count, total(cells) AS cells, total(seconds) AS seconds, {sums}"
+        f" FROM batches LEFT JOIN {BATCHES.name} USING (query, first) WHERE query >= ? AND query < ? GROUP BY query",
+        (first, last),
+    )
+    return {row[0]: WorkOfProfile(*row[1:4], row[4:]) for row in found}
 
 
 def was_run(card: Card, stage: str) -> bool:
