@@ -15,6 +15,7 @@ from clalign.cli.streams import drop_unwritten, prepare_streams, write_stderr
 from clalign.databases.cache_root import use_temporary_cache
 from clalign.engines import COMMANDS
 from clalign.errors import ExitCode
+from clalign.system.bounds import bounded
 from clalign.system.processes import INNER_COMMANDS, settle_child
 
 
@@ -34,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if words[:1] == ["worker"]:
             settle_child()
         engine = COMMANDS.get(words[0], "") if words and not is_help else ""
-        with starting.WorkerAhead(engine, starting.device_in(words)) as worker_ahead:
+        with bounded(words), starting.WorkerAhead(engine, starting.device_in(words)) as worker_ahead:
             if stands_for:
                 from clalign.cli.shims import run_as
 

@@ -8,12 +8,10 @@ from pathlib import Path
 
 from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import (
-    add_cpu_option,
     add_device_option,
     add_progress_options,
     device_of,
     progress_mode,
-    warn_about_cpu,
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import Commands, UsageError
@@ -60,7 +58,7 @@ def add_parser(subparsers: Commands) -> None:
         "--sd", type=number, default=default.sd, metavar="X", help=f"standard deviation of the lengths [{default.sd:g}]"
     )
     group.add_argument("--fixed", type=count, metavar="N", help="give all of them this length instead")
-    add_cpu_option(add_device_option(parser))
+    add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -73,7 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     spec = CalibrateSpec(arguments.num, arguments.seed, arguments.mean, arguments.sd, arguments.fixed)
     output = _output(arguments)
-    warn_about_cpu(arguments, COMMAND)
     with in_files(input_path(arguments.profiles)) as (profiles,):
         job = {
             "job": "calibrate", "profiles": profiles, "output": output, "device": device_of(arguments), "n": spec.n,

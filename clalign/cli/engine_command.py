@@ -13,14 +13,12 @@ from clalign.cli.dry_run import add_dry_run_option, print_dry_run
 from clalign.cli.inputs import in_file, input_path, name_as_given
 from clalign.cli.options import (
     add_cluster_option,
-    add_cpu_option,
     add_device_option,
     add_fields,
     add_progress_options,
     device_of,
     progress_mode,
     spec_of,
-    warn_about_cpu,
 )
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
 from clalign.cli.parser import Commands, UsageError
@@ -50,8 +48,6 @@ def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
     add_dry_run_option(keeping)
     device = add_device_option(parser)
     add_cluster_option(device)
-    if command.has_hits:
-        add_cpu_option(device)
     command.add_options(add_fields(parser, engine.spec, command))
     add_profile_options(parser)
     add_progress_options(parser)
@@ -73,7 +69,6 @@ def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
     check_run(arguments.run_file)
     read = (*itertools.chain(*map(paths_in, inputs.values())), *more.values())
     outputs.check(read, arguments.run_file, arguments.profile_run, profiles_of(spec))
-    warn_about_cpu(arguments, words)
     place = run_place(None if arguments.dry_run else arguments.run_file, device_of(arguments))
     try:
         for files in (more, inputs):  # each a field with one path or several

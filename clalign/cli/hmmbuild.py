@@ -13,12 +13,10 @@ import clalign
 from clalign.building.specs import BuildSpec
 from clalign.cli.inputs import in_alignments, input_path
 from clalign.cli.options import (
-    add_cpu_option,
     add_device_option,
     add_progress_options,
     device_of,
     progress_mode,
-    warn_about_cpu,
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, Commands
@@ -105,7 +103,7 @@ def add_parser(subparsers: Commands) -> None:
         "--hand", dest="by_hand", action="store_const", const=True, help="the columns marked by the RF line"
     )
     _add_numbers(parser, groups)
-    add_cpu_option(add_device_option(parser))
+    add_device_option(parser)
     add_progress_options(parser)
     parser.set_defaults(run=run)
 
@@ -146,7 +144,6 @@ def run(arguments: argparse.Namespace) -> int:
     output, alignment = arguments.output, input_path(arguments.alignment)
     matrix = [arguments.matrix] if arguments.matrix and is_matrix_file(arguments.matrix) else []
     check_places(filter(None, (output, arguments.summary, arguments.resaved)), (alignment, *matrix))
-    warn_about_cpu(arguments, COMMAND)
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
         folder = stack.enter_context(Scratch()) if output == "-" else Path()

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
 from clalign.cli.parser import CommandParser
-from clalign.cli.streams import write_stderr
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
 from clalign.values.devices import cluster_of, without_cluster
 from clalign.values.specs import Spec, has_meaning
-from clalign.values.typed_numbers import count, number, signed_number, whole_number
+from clalign.values.typed_numbers import count, number, positive_number, signed_number, whole_number
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
 """How progress is shown; ``none`` still shows warnings, ``quiet`` does not."""
@@ -84,6 +83,20 @@ def add_device_option(parser: CommandParser, default: str | None = None) -> argp
         " search or an alignment also several: 0:0,0:1, gpus or all; other commands take the first"
         " [the variable CLALIGN_DEVICE, else auto]",
     )
+    group.add_argument(
+        "--cpu",
+        type=whole_number,
+        metavar="N",
+        help="use no more than N cores: threads of a processor's driver, compilers and processes beside a card (0: one)"
+        " [the variable HMMER_NCPU, else SLURM_CPUS_PER_TASK, else all]",
+    )
+    group.add_argument(
+        "--gpu-memory",
+        type=positive_number,
+        metavar="X",
+        help="use no more of a card's memory than this share, such as 0.5, or number of bytes, such as 8e9"
+        " [the variable CLALIGN_GPU_MEMORY, else all]",
+    )
     return group
 
 
@@ -95,22 +108,6 @@ def add_cluster_option(group: argparse._ArgumentGroup) -> None:
         help="compute on the workers of a Dask cluster, each on its --device: the address of the scheduler, such as"
         " tcp://host:8786, the .json file that it wrote, or local:4 for four workers on this machine",
     )
-
-
-def add_cpu_option(group: argparse._ArgumentGroup) -> None:
-    """Add ``--cpu``, which scripts written for HMMER have."""
-    group.add_argument(
-        "--cpu",
-        type=whole_number,
-        metavar="N",
-        help="accepted for scripts written for HMMER, but without effect: all cores of a device are used",
-    )
-
-
-def warn_about_cpu(arguments: argparse.Namespace, command: str) -> None:
-    """Warn that ``--cpu`` has no effect if it was given."""
-    if vars(arguments).get("cpu") is not None and progress_mode(arguments) in ("bar", "plain"):
-        write_stderr(f"{command}: --cpu has no effect: all cores of a device are used.")
 
 
 def add_locate_option(parser: CommandParser) -> None:

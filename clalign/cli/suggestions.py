@@ -11,7 +11,6 @@ MIN_SIMILARITY = 0.75
 MIN_PREFIX = 3
 """Letters from which on a word counts as the beginning of another."""
 
-LEAVE_OUT_THREADS = "leave it out: all cores are used; --device cpu is the processor"
 IN_PARTS = "only hmmsearch, hmmscan and sw can be done in parts"
 FILES_BARE = "files are given without an option, in the order of the help"
 
@@ -43,7 +42,7 @@ OPTIONS = (
     ("null2", ("--nonull2",)),
     ("silent", ("-q",)),
     ("random-seed rng-seed", ("--seed",)),
-    ("a cores cpu cpus jobs nproc num-cores num-threads nthreads thread threads", LEAVE_OUT_THREADS),
+    ("a cores cpus jobs nproc num-cores num-threads nthreads thread threads", ("--cpu",)),
     ("chunk chunks n-chunks part parts shards split split-db", ("--shard",)),
     ("shard", IN_PARTS),
     ("d database db hmmdb hmmfile i in input queries query reference seqdb seqfile subject target targets", FILES_BARE),

@@ -40,8 +40,6 @@ class Command(Struct, frozen=True, kw_only=True):
         Fields that are not at the defaults of the spec where they are not given.
     later : tuple of Export
         What `clalign export` writes by these flags, and the command in ways of its own.
-    has_hits : bool
-        Whether its outputs are of hits: then it has flags that shape texts and tables.
     found : str
         What is found and counted, in the words of the help.
     aliases : mapping of str to str
@@ -74,7 +72,6 @@ class Command(Struct, frozen=True, kw_only=True):
     preset: Mapping[str, object] = field(default_factory=dict)
     usual: Mapping[str, object] = field(default_factory=dict)
     later: tuple[Export, ...] = ()
-    has_hits: bool = True
     found: str = "targets"
     aliases: Mapping[str, str] = field(default_factory=dict)
     min_width: int = 0

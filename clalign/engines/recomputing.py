@@ -19,7 +19,8 @@ from clalign.errors import WorkerLost
 from clalign.execution.failures import Failure
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import RunFile, open_run
-from clalign.system.processes import ProcessNotStarted, n_cores
+from clalign.system.bounds import n_cores
+from clalign.system.processes import ProcessNotStarted
 from clalign.values.devices import REFERENCE
 
 SECONDS_PER_PROCESS = 2.0

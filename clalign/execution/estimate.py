@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
 from clalign.compute.sessions import MAX_BUILDERS, MAX_COMPILERS, MIN_NEW_PROGRAMS
 from clalign.execution.pace import REFERENCE_RATE
+from clalign.system.bounds import n_cores
 from clalign.values.devices import Device
 
 START_SECONDS = 0.5
@@ -29,7 +29,7 @@ are not given, take PoCL minutes."""
 def n_compilers(kind: str, n_new: int) -> int:
     """Return how many programs are compiled at a time for a device of a kind, of so many new ones."""
     most = MAX_COMPILERS if kind == "cpu" else MAX_BUILDERS
-    return max(1, min(most, os.cpu_count() or 1, n_new - MIN_NEW_PROGRAMS))
+    return max(1, min(most, n_cores(), n_new - MIN_NEW_PROGRAMS))
 
 
 class Estimate(Struct, frozen=True):

@@ -18,6 +18,7 @@ from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
 from clalign.runs.columns import SqlRow
+from clalign.system.bounds import n_cores
 from clalign.values.hits import Hit
 
 MIN_IN_FLIGHT = 2
@@ -47,7 +48,7 @@ STEP_SECONDS = 0.02
 """Time for which the host works on traced groups before it looks after the scoring again (s)."""
 
 PACKERS = 4
-"""Threads that compress scores: on fast devices that takes longer than to compute them."""
+"""Threads that compress scores at most: on fast devices that takes longer than to compute them."""
 
 
 class Access(Protocol):
@@ -183,7 +184,7 @@ class Executor:
 
     def compute(self) -> None:
         """Compute until no units come any more; with smaller units where the device's memory is short."""
-        with self.session.second_queue() as tracer, ThreadPoolExecutor(PACKERS, "packer") as packer:
+        with self.session.second_queue() as tracer, ThreadPoolExecutor(min(PACKERS, n_cores()), "packer") as packer:
             while True:
                 try:
                     self._compute(tracer, packer)

@@ -25,11 +25,6 @@ GRACE_SECONDS = 10.0
 _PR_SET_PDEATHSIG = 1
 
 
-def n_cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def own_command(*words: str) -> list[str]:
     """Return the command that starts this program with other arguments, frozen or not.
 

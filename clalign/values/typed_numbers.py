@@ -34,6 +34,14 @@ def number(text: str) -> float:
     return value
 
 
+def positive_number(text: str) -> float:
+    """Return a finite number above 0 from the command line."""
+    value = number(text)
+    if value <= 0:
+        raise OutOfRange(text, "a number above 0")
+    return value
+
+
 def signed_number(text: str) -> int:
     """Return a whole number, perhaps below 0, from the command line."""
     if not text.removeprefix("-").isdecimal():

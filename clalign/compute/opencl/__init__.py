@@ -9,6 +9,7 @@ from pathlib import Path
 import platformdirs
 
 from clalign.databases.cache_root import FOLDER_VARIABLE, cache_root, can_write, make_folder, write_whole
+from clalign.system.bounds import bound_drivers
 
 SYSTEM_DRIVERS = Path("/etc/OpenCL/vendors")
 """Folder in which drivers register with the loader on Linux."""
@@ -74,5 +75,6 @@ def set_cache_folders() -> None:
 
 
 set_cache_folders()
+bound_drivers()
 register_intel_runtime(sys.prefix)
 disable_specialization()

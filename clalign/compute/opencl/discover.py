@@ -27,6 +27,7 @@ from clalign.compute.opencl.tunings import read_tunings
 from clalign.databases.cache_root import cache_root, make_folder, write_whole
 from clalign.errors import DeviceError, DeviceNotFound
 from clalign.system import driver_marks
+from clalign.system.bounds import card_bytes
 from clalign.system.processes import ProcessNotStarted, ask, own_command
 from clalign.values.devices import REFERENCE, Device, DeviceKind, Health
 
@@ -146,6 +147,7 @@ def describe(number: str, handle: cl.Device) -> Device:
     kinds: dict[int, DeviceKind] = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
     kind: DeviceKind = next((word for flag, word in kinds.items() if handle.type & flag), "accelerator")
     extensions = tuple(handle.extensions.split())
+    memory_bytes = handle.global_mem_size if kind == "cpu" else card_bytes(handle.global_mem_size)
     return Device(
         id=number,
         name=product_name(handle),
@@ -159,8 +161,8 @@ def describe(number: str, handle: cl.Device) -> Device:
         compute_capability=_compute_capability(handle, extensions),
         n_compute_units=handle.max_compute_units,
         clock_mhz=handle.max_clock_frequency,
-        memory_bytes=handle.global_mem_size,
-        max_buffer_bytes=handle.max_mem_alloc_size,
+        memory_bytes=memory_bytes,
+        max_buffer_bytes=min(handle.max_mem_alloc_size, memory_bytes),
         local_bytes=handle.local_mem_size,
         max_work_group=handle.max_work_group_size,
         extensions=extensions,

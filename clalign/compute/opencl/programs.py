@@ -8,7 +8,6 @@ into the cache of programs, and of this process one thread at a time asks the dr
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,6 +27,7 @@ from clalign.compute.sessions import (
     no_build_report,
 )
 from clalign.errors import KernelBuildError
+from clalign.system.bounds import n_cores
 
 SLOW_BUILD_SECONDS = 0.5
 """Time after which a compilation is reported, and again as often (s)."""
@@ -97,7 +97,7 @@ class Programs:
 
     def _add_builder(self) -> None:
         """Start a thread that builds, unless there are enough: one beside those that listen to a child."""
-        most = min(MAX_BUILDERS if self._compiles_first else MAX_COMPILERS, os.cpu_count() or 1)
+        most = min(MAX_BUILDERS if self._compiles_first else MAX_COMPILERS, n_cores())
         if not self._n_threads:
             self._start_thread(self._build_here)
         while self._n_children < min(most, len(self._new) + len(self._later) - MIN_NEW_PROGRAMS) and can_keep():

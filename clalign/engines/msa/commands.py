@@ -75,7 +75,6 @@ COMMANDS = {
         inputs=(Input("sequences", "SEQS", _SEQUENCES),),
         outputs=(TEXT,),
         later=LATER,
-        has_hits=False,
         keeps_words=True,
         found="sequences",
         add_options=add_options,

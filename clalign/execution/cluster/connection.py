@@ -21,7 +21,7 @@ from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.execution.cluster import local_cluster
 from clalign.formats.scratch import Scratch
 from clalign.formats.small_files import read_small_json
-from clalign.system.processes import n_cores
+from clalign.system.bounds import n_cores
 
 if TYPE_CHECKING:
     from distributed import Client, LocalCluster

@@ -9,7 +9,8 @@ from types import TracebackType
 
 from clalign.databases.cache_root import cache_root
 from clalign.system import driver_marks
-from clalign.system.processes import n_cores, own_command
+from clalign.system.bounds import n_cores
+from clalign.system.processes import own_command
 
 MAX_PROCESSES = 4
 """Processes that compute with one card at most: more would share the bus and the host's memory for little."""

@@ -146,7 +146,7 @@ def _longest_shown(source: Source, query: Query) -> int:
 
 
 def _funnel(
-    source: Source, query: Query, targets: tuple[int, int], n_passed: Sequence[int], limits: list[float | None]
+    source: Source, query: Query, targets: tuple[int, int], n_passed: Sequence[int], limits: Sequence[float | None]
 ) -> text.Funnel:
     spec = source.spec
     names = FILTER_NAMES.values()

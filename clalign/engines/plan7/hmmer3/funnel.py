@@ -126,7 +126,7 @@ def works_of(run: RunFile, first: int, last: int) -> dict[int, WorkOfProfile]:
         f" FROM batches LEFT JOIN {BATCHES.name} USING (query, first) WHERE query >= ? AND query < ? GROUP BY query",
         (first, last),
     )
-    return {row[0]: WorkOfProfile(*row[1:4], row[4:]) for row in found}
+    return {number: WorkOfProfile(n_rows, cells, seconds, passed) for number, n_rows, cells, seconds, *passed in found}
 
 
 def was_run(card: Card, stage: str) -> bool:
