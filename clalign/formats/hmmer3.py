@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,10 @@ from msgspec import Struct, field
 
 from clalign.common.exponentials import exponential
 from clalign.errors import InputError, quoted
-from clalign.formats.hmmer2 import HINT, MAX_HEADER, MAX_NODES, NUMBERED_LINES, is_slope
+from clalign.formats.hmmer2 import HINT, MAX_HEADER, MAX_NODES, is_slope
 from clalign.formats.numbers import finite, whole
+from clalign.formats.profile_lines import ProfileLines
+from clalign.formats.sources import count_byte
 from clalign.values.alphabets import ALPHABETS, Alphabet
 from clalign.values.profiles import Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings, consensus_of
 
@@ -38,10 +40,21 @@ ODD_SUM = "odd sum"
 _FIRST, _WIDTH = 8, 9
 """First character of the numbers in a node's lines, and the width of each: two digits, a point and five digits."""
 
-_BLANK = ord(" ")
+_BLANK, _LINE_END = ord(" "), ord("\n")
 
-_PLACES, _POWERS = [1, 2, 4, 5, 6, 7, 8], 10.0 ** np.arange(6, -1, -1)
-"""Places of the digits of such a number, and their values in units of the last one."""
+_STAR, _NOTHING = (np.uint64(int.from_bytes(text, "little")) for text in (b"       *", b"00.00000"))
+_EXCESS = np.uint64(int.from_bytes(bytes([0x76, 0x76, 0x7F, *[0x76] * 5]), "little"))
+"""What lifts the highest bit of each byte that is no digit, or no point."""
+
+_HIGHEST_BITS = np.uint64(0x8080808080808080)
+
+_NEIGHBORS = tuple(
+    (bits, np.uint64(mask)) for bits, mask in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0xFFFFFFFF))
+)
+"""Distance of the halves of numbers side by side, and the lower halves."""
+
+MAX_MATCH_LINE = 1000
+"""Bytes of the match line of a node at most, where nodes are read at once."""
 
 
 _STATISTICS = {"a": {"VLAMBDA", "VMU", "FTAU"}, "later": {"MSV", "VITERBI", "FORWARD"}}
@@ -93,13 +106,13 @@ class _Nodes:
         self.mask, self.columns = lines.mask, lines.columns
 
 
-def read_hmmer3(lines: NUMBERED_LINES, path: str, first_line: int, magic: str) -> Hmm:
+def read_hmmer3(lines: ProfileLines, path: str, first_line: int, magic: str) -> Hmm:
     """Return the model of one record whose magic line has just been read.
 
     Parameters
     ----------
-    lines : iterator of (int, str)
-        The numbered lines after the magic; consumed up to and including ``//``.
+    lines : ProfileLines
+        Those after the magic; consumed up to and including ``//``.
     path : str
         Name of the file, for messages.
     first_line : int
@@ -179,7 +192,7 @@ def odd_sum(match: Floats, insert: Floats, transitions: Floats) -> OddSum | None
 class _Record:
     """A reader of one record, with the number of the current line."""
 
-    def __init__(self, path: str, lines: NUMBERED_LINES, first_line: int) -> None:
+    def __init__(self, path: str, lines: ProfileLines, first_line: int) -> None:
         self.path = path
         self.lines = lines
         self.number = first_line
@@ -302,29 +315,43 @@ class _Record:
         return _Nodes(found)
 
     def _read_at_once(self, version: str, length: int, found: _Lines) -> bool:
-        """Read the nodes after node 0 at once and return True, or leave them unread if their lines are unusual."""
-        block = list(itertools.islice(self.lines, 3 * length))
-        texts, k_size, columns = [text for _, text in block], len(found.match[0]), _columns(version)
-        match, insert, transitions = texts[0::3], texts[1::3], texts[2::3]
+        """Read the nodes after node 0 at once and return True, or leave them unread if their lines are unusual.
+
+        Usual are lines of nodes as HMMER writes them, all of one length, without letters beyond ASCII.
+        """
+        k_size, marks = len(found.match[0]), _columns(version)[1:]
         end = _FIRST + k_size * _WIDTH
-        rest = [text[end:].split() for text in match]
+        first = self.lines.coming(MAX_MATCH_LINE).find(b"\n") + 1
+        sizes = first, end + 1, _FIRST + 7 * _WIDTH + 1
+        text = self.lines.coming(length * sum(sizes))
+        if first < end + 2 * len(marks) + 3 or len(text) < length * sum(sizes) or not text.isascii():
+            return False
+        table = np.frombuffer(text, np.uint8).reshape(length, -1)
+        match, insert, transitions = np.split(table, np.cumsum(sizes)[:2], axis=1)
+        words, blanks = match[:, -2 * len(marks) : -1 : 2], match[:, -2 * len(marks) - 1 : -1 : 2]
+        places = match[:, end : -2 * len(marks) - 1]
         is_usual = (
-            len(block) == 3 * length
-            and [text[:_FIRST].strip() for text in match] == [str(k) for k in range(1, length + 1)]
-            and all(len(words) == len(columns) for words in rest)
-            and all(text[end].isspace() for text in match)  # else the last number goes on
-            and not any(text[:_FIRST].strip() or text[end:].strip() for text in insert)
-            and not any(text[:_FIRST].strip() or text[_FIRST + 7 * _WIDTH :].strip() for text in transitions)
+            all((lines[:, -1] == _LINE_END).all() for lines in (match, insert, transitions))
+            and count_byte(text, _LINE_END) == 3 * length
+            and np.array_equal(match[:, :_FIRST], _node_numbers(1 << (length - 1).bit_length())[:length])
+            and (insert[:, :_FIRST] == _BLANK).all()
+            and (transitions[:, :_FIRST] == _BLANK).all()
+            and (blanks == _BLANK).all()
+            and (words > _BLANK).all()
+            and (places[:, 0] == _BLANK).all()  # else the last number goes on
+            and (places[:, -1] > _BLANK).all()
+            and (places >= _BLANK).all()
+            and len(columns := list(filter(None, places.tobytes().decode().split(" ")))) == length
         )
         numbers = [(match, k_size), (insert, k_size), (transitions, 7)] if is_usual else []
         read = [logs for lines, count in numbers if (logs := _logs_in_columns(lines, count)) is not None]
         if len(read) < 3:
-            self.lines = itertools.chain(block, self.lines)
             return False
         found.following = read
-        self.number, self.text = block[-1]
-        self.node_lines += [number for number, _ in block[2::3]]
-        _annotate(found, rest, columns)
+        self.node_lines += range(self.lines.number + 2, self.lines.number + 3 * length, 3)
+        self.lines.skip(len(text), 3 * length)
+        self.number = self.lines.number - 1
+        _annotate(found, columns, dict(zip(marks, (column.tobytes().decode() for column in words.T), strict=True)))
         return True
 
     def _insert_and_transitions(self, words: list[str], k: int, found: _Lines) -> None:
@@ -341,7 +368,7 @@ class _Record:
         rest = words[1 + k_size :]
         if len(rest) < len(columns):
             raise self.error(f"node {k} has {len(rest)} columns of annotation instead of {len(columns)}.")
-        _annotate(found, [rest], columns)
+        _annotate(found, rest[:1], dict(zip(columns[1:], (word[0] for word in rest[1:]), strict=False)))
 
     def check(self, nodes: _Nodes) -> dict[str, str]:
         """Return the fact about a distribution that does not sum to one, if there is one; refuse a damaged model."""
@@ -357,7 +384,7 @@ class _Record:
         self, header: _Header, version: str, alphabet: Alphabet, nodes: _Nodes, more_facts: dict[str, str]
     ) -> Hmm:
         flags = {tag: self._is_yes(header, tag) for tag in ("RF", "CS", "CONS", "MM")}
-        derived = consensus_of(nodes.match, alphabet)
+        is_given = flags["CONS"] and "-" not in nodes.consensus
         return Hmm(
             # Like HMMER, take one word of each.
             name=header.values["NAME"][1].split()[0],
@@ -367,7 +394,7 @@ class _Record:
             match=nodes.match,
             insert=nodes.insert,
             transitions=nodes.transitions,
-            consensus="".join(nodes.consensus) if flags["CONS"] and "-" not in nodes.consensus else derived,
+            consensus="".join(nodes.consensus) if is_given else consensus_of(nodes.match, alphabet),
             reference="".join(nodes.reference) if flags["RF"] else "",
             structure="".join(nodes.structure) if flags["CS"] else "",
             cutoffs=Cutoffs(*(self._cutoff(header, tag, alphabet) for tag in ("GA", "TC", "NC"))),
@@ -442,30 +469,43 @@ def _columns(version: str) -> list[str]:
     return ["map", *(["cons"] if version >= "e" else []), "rf", *(["mm"] if version >= "f" else []), "cs"]
 
 
-def _annotate(found: _Lines, rows: list[list[str]], columns: list[str]) -> None:
-    """Add the annotation of nodes from the last columns of their lines."""
-    found.columns += [row[0] for row in rows]
-    marks = (("cons", found.consensus), ("rf", found.reference), ("cs", found.structure), ("mm", found.mask))
-    for name, kept in marks:
-        place = columns.index(name) if name in columns else None
-        kept += ["-"] * len(rows) if place is None else [row[place][0] for row in rows]
+def _annotate(found: _Lines, columns: Sequence[str], marks: Mapping[str, str]) -> None:
+    """Add the annotation of nodes: their columns, and the letter of each in the marks that their lines have."""
+    found.columns += columns
+    kept = {"cons": found.consensus, "rf": found.reference, "cs": found.structure, "mm": found.mask}
+    for name, letters in kept.items():
+        letters += marks.get(name, "-" * len(columns))
 
 
-def _logs_in_columns(lines: Sequence[str], count: int) -> npt.NDArray[np.float64] | None:
+@lru_cache(16)
+def _node_numbers(n: int) -> npt.NDArray[np.uint8]:
+    """Return the numbers of nodes from 1 on as lines begin with them (uint8[n, 8])."""
+    return np.frombuffer(b"".join(b"%7d " % k for k in range(1, n + 1)), np.uint8).reshape(n, _FIRST)
+
+
+def _logs_in_columns(lines: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.float64] | None:
     """Return negative logarithms that stand in the columns where HMMER writes them (float64[n, count]).
 
-    Each is the nearest to its decimal form, as `float` gives it. None if other text stands there.
+    Each is the nearest to its decimal form, as `float` gives it. None if other text stands there. The letters of a
+    number but for the first, a blank, are the bytes of one integer, the first of them the lowest.
+
+    Parameters
+    ----------
+    lines : uint8[n, :]
+        ASCII.
+    count : int
     """
-    text = "".join([line[_FIRST : _FIRST + count * _WIDTH] for line in lines])
-    if not text.isascii() or len(text) != len(lines) * count * _WIDTH:
+    text = np.ascontiguousarray(lines[:, _FIRST : _FIRST + count * _WIDTH]).reshape(-1, _WIDTH)
+    letters = np.ndarray(len(text), "<u8", text, 1, (_WIDTH,)).astype(np.uint64)
+    is_zero = letters == _STAR
+    letters |= np.where((letters & np.uint64(0xFF)) == _BLANK, np.uint64(0x10), np.uint64(0))  # a zero for a blank
+    values = letters ^ _NOTHING  # of the digits; 0 for the point
+    is_number = ((values | (values + _EXCESS)) & _HIGHEST_BITS) == 0
+    if not ((text[:, 0] == _BLANK) & (is_number | is_zero)).all():
         return None
-    letters = np.frombuffer(text.encode("ascii"), np.uint8).reshape(-1, _WIDTH)
-    digits = letters - np.uint8(ord("0"))
-    digits[letters[:, 1] == _BLANK, 1] = 0
-    is_number = (letters[:, 0] == _BLANK) & (letters[:, 3] == ord(".")) & (digits[:, _PLACES] <= 9).all(axis=1)
-    is_zero = (letters[:, -1] == ord("*")) & (letters[:, :-1] == _BLANK).all(axis=1)
-    if not (is_number | is_zero).all():
-        return None
-    logs = digits[:, _PLACES] @ _POWERS / 1e5
+    values = (values & ~np.uint64(0xFFFFFF)) | ((values & np.uint64(0xFFFF)) << np.uint64(8))  # without the point
+    for bits, mask in _NEIGHBORS:  # two digits become a number, then two of these, and so on
+        values = (values & mask) * np.uint64(10 ** (bits // 8)) + ((values >> np.uint64(bits)) & mask)
+    logs: npt.NDArray[np.float64] = values / 1e5
     logs[is_zero] = _ZERO
     return logs.reshape(len(lines), count)

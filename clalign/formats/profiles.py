@@ -8,25 +8,14 @@ from contextlib import closing
 from clalign.errors import InputError, quoted
 from clalign.formats import hmmer2, hmmer3
 from clalign.formats.hmmer3_binary import read_hmmer3_binary
+from clalign.formats.profile_lines import ProfileLines
 from clalign.formats.recognize import HMMER3_BINARY, identify
-from clalign.formats.sources import (
-    MAX_PROFILE_LINE_BYTES,
-    NEW_COPY_HINT,
-    PathLike,
-    RawReader,
-    TextReader,
-    decoded,
-    opened,
-    path_text,
-)
+from clalign.formats.sources import NEW_COPY_HINT, PathLike, RawReader, TextReader, opened, path_text
 from clalign.values.documents import Card
 from clalign.values.profiles import Hmm, Hmmer3Settings
 
 MAX_NODES = 16_000_000
 """Limit of the nodes of all models of a file: four times those of Pfam."""
-
-LINES_BETWEEN_CHECKS = 1 << 14
-"""Lines that are read between two checks for cancelling."""
 
 
 def read_profiles(path: str, check: Callable[[], None] = lambda: None) -> Iterator[Hmm]:
@@ -74,7 +63,7 @@ def models_in(reader: TextReader, check: Callable[[], None] = lambda: None) -> I
 
 def _text_models(reader: TextReader, check: Callable[[], None]) -> Iterator[tuple[int, Hmm]]:
     """Yield the models of a text file and the lines where they begin."""
-    lines = _lines(reader, check)
+    lines = ProfileLines(reader, check)
     for number, line in lines:
         if line.strip():
             yield number, _read_one(lines, reader.source.label, number, line.strip())
@@ -87,14 +76,7 @@ def _binary_models(reader: TextReader, check: Callable[[], None]) -> Iterator[tu
         reader.crc32 = raw.finish()
 
 
-def _lines(reader: TextReader, check: Callable[[], None]) -> hmmer2.NUMBERED_LINES:
-    for number, line in reader.lines(MAX_PROFILE_LINE_BYTES):
-        if number % LINES_BETWEEN_CHECKS == 0:
-            check()
-        yield number, decoded(line)
-
-
-def _read_one(lines: hmmer2.NUMBERED_LINES, path: str, number: int, magic: str) -> Hmm:
+def _read_one(lines: ProfileLines, path: str, number: int, magic: str) -> Hmm:
     if magic.startswith(hmmer2.MAGIC):
         return hmmer2.read_hmmer2(lines, path, number)
     if magic.startswith(hmmer3.MAGIC):

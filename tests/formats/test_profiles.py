@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from clalign.errors import Cancelled, InputError
 from clalign.formats.hmmer3 import ODD_SUM
-from clalign.formats.profiles import load_profiles, profile_card, read_profiles, repeated_names
+from clalign.formats.profiles import _text_models, load_profiles, profile_card, read_profiles, repeated_names
 from clalign.values.alphabets import AMINO, DNA, RNA
 from clalign.values.profiles import Calibration, Hmm, Hmmer2Settings, Hmmer3Settings
 from tests.formats.samples import HMMER2_TEXT, TRANSITIONS, hmmer3_text, small_hmmer2
@@ -90,6 +92,20 @@ def test_lines_of_nodes_are_read_together_or_one_by_one(
         for name in ("match", "insert", "transitions", "consensus", "reference", "structure"):
             assert np.array_equal(getattr(usual, name), getattr(one, name)), name
         assert repr(one.settings) == repr(usual.settings)
+
+
+@pytest.mark.parametrize("n_lines", [1, 7, 1000])
+def test_models_are_the_same_whatever_pieces_their_text_comes_in(load, n_lines: int) -> None:
+    (usual,) = load(EXAMPLE)
+    lines = (EXAMPLE * 3).encode().splitlines(keepends=True)
+    pieces = [b"".join(lines[first : first + n_lines]) for first in range(0, len(lines), n_lines)]
+    reader: Any = SimpleNamespace(line=1, source=SimpleNamespace(label="x"), chunks=lambda max_bytes: iter(pieces))
+    found = list(_text_models(reader, lambda: None))
+    assert [number for number, _ in found] == [1 + k * len(lines) // 3 for k in range(3)]
+    for _, one in found:
+        for name in ("match", "insert", "transitions", "columns"):
+            assert np.array_equal(getattr(usual, name), getattr(one, name)), name
+        assert (one.consensus, one.structure, one.facts) == (usual.consensus, usual.structure, usual.facts)
 
 
 @pytest.mark.parametrize("more", ["1", "123456", "_"])
