@@ -110,6 +110,7 @@ class Planner:
         self._ends: deque[Query] = deque()
         self._assignments = Assignments(clock)
         self._ended = 0.0
+        self._begun: set[int] | None = None  # queries of which an earlier job has stored something
         self._all_opened = False  # no query is left unopened
         self._is_full = False  # nothing is given until some of what is out is stored
         few = MAX_ROWS_OUT // max(1, plan.n_rows - plan.first_row)
@@ -297,7 +298,9 @@ class Planner:
             return not is_busy or self.plan.is_known(run, number)
 
         while (number := self._unopened.take(cutter, is_known)) is not None:
-            ranges = list(gaps(run.finished(number), n_rows, first_row))
+            if self._begun is None:  # before any of its queries is opened
+                self._begun = run.begun()
+            ranges = list(gaps(run.finished(number) if number in self._begun else [], n_rows, first_row))
             if (not ranges and run.best(number) is not None) or not self.plan.is_needed(run, number):
                 continue
             n_left = sum(end - first for first, end in ranges)

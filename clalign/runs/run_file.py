@@ -192,6 +192,10 @@ class RunFile:
         found = self.connection.execute(asked, (first, last))
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
 
+    def begun(self) -> set[int]:
+        """Return the numbers of the queries with finished batches."""
+        return {number for (number,) in self.connection.execute("SELECT DISTINCT query FROM batches")}
+
     def finished(self, query: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a query, in order."""
         rows = self.connection.execute("SELECT first, last FROM batches WHERE query = ? ORDER BY first", (query,))

@@ -25,8 +25,8 @@ STEP = 0.02
 class New:
     """A run that holds nothing."""
 
-    def finished(self, number: int) -> list[tuple[int, int]]:
-        return []
+    def begun(self) -> set[int]:
+        return set()
 
     def best(self, number: int) -> None:
         return None

@@ -34,6 +34,9 @@ class Begun:
     def __init__(self, finished: dict[int, list[tuple[int, int]]], bests: set[int]) -> None:
         self.ranges, self.bests = finished, bests
 
+    def begun(self) -> set[int]:
+        return set(self.ranges)
+
     def finished(self, number: int) -> list[tuple[int, int]]:
         return self.ranges.get(number, [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffe
 from clalign.stages.hmmer3.ssv import SSV, SsvCells
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.filters import FilterLimits, Passage, least_difference
-from clalign.values.local_profiles import LocalProfile, byte_scores
+from clalign.values.local_profiles import LocalProfile
 from clalign.values.local_scores import nats_of
 from clalign.values.sequences import SequenceBatch
 
@@ -41,11 +42,18 @@ PASSED_MSV, PASSED_BIAS, PASSED_VITERBI, PASSED_FORWARD = 1, 2, 3, 4
 """Numbers of passed filters in `Filtered.reached`."""
 
 
-class FilterModel(Struct, frozen=True, eq=False, weakref=True):
+class FilterModel(Struct, frozen=True, eq=False, weakref=True, dict=True):
     """A calibrated profile and the limits of the filters."""
 
     profile: LocalProfile
     limits: FilterLimits
+
+    @cached_property
+    def row(self) -> tuple[int | np.float32, ...]:
+        """Its values of `LIMITS`."""
+        least, (shelf, place) = least_scores(self), (self.profile.shelved.shelf, self.profile.shelved.place)
+        _, bias, begin = shelf.byte_scores
+        return int(begin[place]), int(bias[place]), least.msv, least.sure, least.viterbi, least.forward
 
 
 class Filtered(Struct, frozen=True):
@@ -121,17 +129,11 @@ class Cascade:
         self.session, self.batch, self.models = session, batch, models
         self.profiles = [model.profile for model in models]
         self.terms: LengthBuffers = length_buffers(session, batch)
-        self.limits = np.array([self.limits_of(model) for model in models], LIMITS)
+        self.limits = np.array([model.row for model in models], LIMITS)
         self.on_device = session.upload(self.limits)
         self.n, self.n_models = len(batch), len(models)
         self.msv = session.results(4 * self.n * self.n_models)
         self.bias, self.viterbi, self.forward = (session.allocate(4 * self.n * self.n_models) for _ in range(3))
-
-    def limits_of(self, model: FilterModel) -> tuple[int | np.float32, ...]:
-        """Return the values of `LIMITS` for a model."""
-        least = self.session.cached("least scores", model, lambda: least_scores(model))
-        scores = byte_scores(model.profile)
-        return scores.begin, scores.bias, least.msv, least.sure, least.viterbi, least.forward
 
     def start(self) -> Callable[[], list[Filtered]]:
         """Enqueue everything and return a callable that waits for the results of each model.

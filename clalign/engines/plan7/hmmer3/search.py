@@ -130,7 +130,16 @@ class Hmmer3Search(Struct, frozen=True):
         """Start sending a batch through the filters of some profiles; return a callable that blocks for all."""
         searchable = searches[0].targets.searchable(batch)
         wait = session.start(FILTERS, searchable.batch, [search.model for search in searches])
-        return lambda: [search.found(searchable, filtered) for search, filtered in zip(searches, wait(), strict=True)]
+
+        def found() -> list[Found]:
+            filtered = wait()
+            survivors = survivors_in_bits(searchable, filtered)
+            return [
+                search.found(searchable, each, passed)
+                for search, each, passed in zip(searches, filtered, survivors, strict=True)
+            ]
+
+        return found
 
     def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[Sequence[Collection[Hit]]]:
         """Look for the hits among what passed all filters in some units of one run; ends with those of each.
@@ -225,10 +234,9 @@ class Hmmer3Search(Struct, frozen=True):
         wait = self.start_together([self], session, batch)
         return lambda: wait()[0]
 
-    def found(self, searchable: SearchableBatch, filtered: Filtered) -> Found:
+    def found(self, searchable: SearchableBatch, filtered: Filtered, survivors: Survivors) -> Found:
         """Return what became of a batch in the filters, as it is kept."""
         passed = filtered.rows[filtered.reached == PASSED_FORWARD]
-        survivors = survivors_in_bits(searchable, filtered)
         return Scored(
             cache(lambda: self._stored_scores(searchable, filtered)),
             (searchable, filtered, survivors), suits_cpu=bool(len(passed)),
@@ -428,18 +436,20 @@ def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domain
         )
 
 
-def survivors_in_bits(searchable: SearchableBatch, filtered: Filtered) -> Survivors:
-    """Return what passed the first filter with its scores in bits."""
-    msv = filtered.msv[filtered.rows]
+def survivors_in_bits(searchable: SearchableBatch, found: Sequence[Filtered]) -> list[Survivors]:
+    """Return what passed the first filter of each profile with its scores in bits; worked out together."""
+    msv = np.concatenate([each.msv[each.rows] for each in found])
+    rows, bias, viterbi, forward, reached = (
+        np.concatenate([getattr(each, name) for each in found])
+        for name in ("rows", "bias", "viterbi", "forward", "reached")
+    )
     with np.errstate(invalid="ignore"):
-        return Survivors(
-            rows=searchable.batch.targets[filtered.rows],
-            msv=in_bits(msv - searchable.terms.null[filtered.rows]),
-            bias=in_bits(msv - filtered.bias),
-            viterbi=in_bits(filtered.viterbi - filtered.bias),
-            forward=in_bits(filtered.forward - filtered.bias),
-            reached=filtered.reached,
-        )
+        nats = (msv - searchable.terms.null[rows], msv - bias, viterbi - bias, forward - bias)
+    columns = searchable.batch.targets[rows], *map(in_bits, nats), reached
+    ends = np.cumsum([len(each.rows) for each in found]).tolist()
+    return [
+        Survivors(*(column[first:last] for column in columns)) for first, last in zip([0, *ends], ends, strict=False)
+    ]
 
 
 def filter_scores(survivors: Survivors, places: npt.NDArray[np.int64]) -> list[FilterScores]:

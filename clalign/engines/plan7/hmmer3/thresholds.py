@@ -64,7 +64,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
     def _least(self, score: float | None, evalue: float) -> float:
         if score is None:
             score = hmmer3_tail_score(self.pvalue(evalue), self.calibration)
-        return float(np.clip(score, -UNREACHABLE_BITS, UNREACHABLE_BITS))
+        return min(max(score, -UNREACHABLE_BITS), UNREACHABLE_BITS)
 
 
 def hmmer3_thresholds(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Hmmer3Thresholds:
