@@ -222,10 +222,11 @@ class Writer:
                 self._store_bests(some)
             for one in some:
                 self._count(one, device)
-            number, query, plan = some[-1].number, some[-1].unit.query, self.planner.plan
-            self._report(number)
-            n_scored = plan.n_rows - plan.first_row - query.n_left
-            self.context.partial(query=number, n_hits=query.n_hits, n_scored=n_scored)
+            self._report(some[-1].number)
+            n_all = self.planner.plan.n_rows - self.planner.plan.first_row
+            for one in {one.number: one for one in some if one is some[-1] or one.result.hits or one.hits_of}.values():
+                query = one.unit.query
+                self.context.partial(query=one.number, n_hits=query.n_hits, n_scored=n_all - query.n_left)
 
     def _store_bests(self, some: Sequence[Finished]) -> None:
         """Store the best targets of the queries that end with some units, unless something is computed at their end."""

@@ -49,14 +49,14 @@ class PackedScores(Struct, frozen=True):
     ----------
     blob : bytes
         All scores, compressed.
-    bins : list of (int, int)
-        Filled bins of the histogram and their counts.
+    bins : bytes
+        Filled bins of the histogram, each with its count (int32[n, 2]).
     best : (int, int)
         The highest score and its place, the first of equal ones.
     """
 
     blob: bytes
-    bins: list[tuple[int, int]]
+    bins: bytes
     best: tuple[int, int]
 
 
@@ -69,7 +69,25 @@ def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedSc
     blob = compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
     place = int(scores.argmax()) if len(scores) else 0
     best = (int(scores[place]) if len(scores) else IMPOSSIBLE), place
-    return PackedScores(blob, list(zip(bins.tolist(), counts.tolist(), strict=True)), best)
+    return PackedScores(blob, np.stack([bins, counts], axis=1).astype("<i4").tobytes(), best)
+
+
+def summed_bins(blobs: Iterable[bytes], path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the filled bins of the histogram of some batches, in rising order, and their counts (int64[n]).
+
+    Raises
+    ------
+    DamagedRun
+        If a blob holds something else; `path` is its run file.
+    """
+    data = b"".join(blob if isinstance(blob, bytes) and len(blob) % 8 == 0 else b"?" for blob in blobs)
+    if len(data) % 8:
+        raise DamagedRun(path, "counts of scores that are none")
+    table = np.frombuffer(data, "<i4").reshape(-1, 2).astype(np.int64)
+    if (table[:, 1] <= 0).any():
+        raise DamagedRun(path, "counts of scores that are not positive")
+    bins, places = np.unique(table[:, 0], return_inverse=True)
+    return bins, np.bincount(places, table[:, 1], len(bins)).astype(np.int64)
 
 
 def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:
@@ -150,19 +168,18 @@ class BatchResult(Struct, frozen=True):
     kept: Kept = field(default_factory=dict)
 
 
-def rows_of(results: Iterable[BatchResult]) -> tuple[dict[str, list[SqlRow]], list[tuple[int, int, int]]]:
-    """Return the rows of finished batches by their tables, and query, bin and count for the histograms."""
-    rows, counted = dict[str, list[SqlRow]](), list[tuple[int, int, int]]()
+def rows_of(results: Iterable[BatchResult]) -> dict[str, list[SqlRow]]:
+    """Return the rows of finished batches by their tables."""
+    rows = dict[str, list[SqlRow]]()
     for result in results:
         packed, key = result.packed or pack_scores(result.scores.values), (result.query, result.first)
-        batch = *key, result.last, result.cells, result.seconds, result.device, packed.blob
+        batch = *key, result.last, result.cells, result.seconds, result.device, packed.blob, packed.bins
         rows.setdefault("batches", []).append(batch)
         for table, values in result.kept.items():
             several = isinstance(values, list)
             own = [(result.query, *piece) for piece in values] if several else [(*key, *values)]
             rows.setdefault(table, []).extend(own)
-        counted += ((result.query, *bins) for bins in packed.bins)
-    return rows, counted
+    return rows
 
 
 def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from clalign.runs.batches import BIN, unpack_scores
+from clalign.runs.batches import BIN, summed_bins, unpack_scores
 from clalign.runs.connection import RunConnection
 from clalign.values.documents import Card
 from clalign.values.profiles import IMPOSSIBLE
@@ -91,7 +91,8 @@ def _of_ranges(batches: list[Batch], n_rows: int, n_due: int | None) -> Iterator
 def _of_histogram(
     connection: RunConnection, query: int, card: Card, batches: list[Batch], check: Callable[[], None]
 ) -> Iterator[str]:
-    rows = connection.execute("SELECT bin, count FROM histogram WHERE query = ?", (query,)).fetchall()
+    found = connection.execute("SELECT bins FROM batches WHERE query = ?", (query,))
+    stored = summed_bins((blob for (blob,) in found), connection.path)
     width = int(card.get("histogram_bin") or BIN)
     counted: dict[int, int] = {}
     for first, last, blob in batches:
@@ -102,7 +103,7 @@ def _of_histogram(
         bins, counts = np.unique(values[values > IMPOSSIBLE] // width, return_counts=True)
         for number, count in zip(bins.tolist(), counts.tolist(), strict=True):
             counted[number] = counted.get(number, 0) + count
-    if counted != {number: count for number, count in rows if count}:
+    if counted != dict(zip(*(column.tolist() for column in stored), strict=True)):
         yield "the histogram counts other scores than there are"
 
 

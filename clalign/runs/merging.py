@@ -9,8 +9,6 @@ from clalign.runs.run_file import RunFile
 from clalign.runs.schema import TABLES
 from clalign.values.documents import Card
 
-COUNTED = "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count"
-
 
 def cards_of(run: RunFile) -> Iterator[Card]:
     """Yield the cards of the queries one by one, for they may be millions."""
@@ -41,8 +39,6 @@ def add_results(made: RunFile, part: RunFile, check: Callable[[], None]) -> None
             if own.of in ("hits", "parts", "batches", "pieces"):
                 columns = list(own.all_columns)
                 connection.insert(own.name, _rows(part, own.name, columns, shift, check))
-        bins = list(TABLES["histogram"][0])
-        connection.executemany(COUNTED, _rows(part, "histogram", bins, shift, check))
 
 
 def _rows(part: RunFile, table: str, columns: list[str], shift: int, check: Callable[[], None]) -> Iterator[SqlRow]:

@@ -47,7 +47,7 @@ def _check(connection: RunConnection) -> None:
     """
     last = [  # a batch of pairs is of no one query: its number is negative
         connection.execute(f"SELECT query FROM {table} WHERE query >= 0 ORDER BY query DESC LIMIT 1").fetchone()
-        for table in ("batches", "hits", "histogram")
+        for table in ("batches", "hits")
     ]
     facts = connection.facts
     count, first, final = connection.execute(

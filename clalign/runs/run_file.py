@@ -32,7 +32,7 @@ from clalign.runs.alignments import (
     read_rows,
     write_alignment,
 )
-from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, unpack_scores
+from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, summed_bins, unpack_scores
 from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
 from clalign.runs.declarations import EngineTable, declaration_of
@@ -218,14 +218,10 @@ class RunFile:
     def add_batches(self, found: Sequence[tuple[BatchResult, Iterable[tuple[int, Hit]]]]) -> None:
         """Store finished batches, all of them or nothing; with each come hits of other queries and their numbers."""
         results = [result for result, _ in found]
-        rows, counted = rows_of(results)
+        rows = rows_of(results)
         with self.transaction():
             for table, some in rows.items():
                 self.connection.insert(table, some)
-            self.connection.executemany(
-                "INSERT INTO histogram VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                counted,
-            )
             self.unfinished.forget([(result.query, result.first) for result in results])
             of_each = ((zip(itertools.repeat(result.query), result.hits), more_hits) for result, more_hits in found)
             self._hits.add(itertools.chain.from_iterable(itertools.chain.from_iterable(of_each)))
@@ -254,6 +250,20 @@ class RunFile:
             f"SELECT first, last, {names} FROM batches JOIN {table} AS own USING (query, first)"
             f" WHERE {'1' if query is None else f'query = {int(query)}'} ORDER BY query, first"
         ))  # fmt: skip
+
+    def sums_of_batches(self, table: str, columns: Sequence[str], first: int, last: int) -> Iterator[SqlRow]:
+        """Yield the number, rows, cells and seconds of each query from a number on, to before another, and sums of
+        columns of a table of the engine.
+
+        Queries without batches are left out.
+        """
+        sums = ", ".join(f"coalesce(sum({name}), 0)" for name in columns)
+        asked = (
+            f"SELECT query, sum(last - first) AS count, total(cells) AS cells, total(seconds) AS seconds, {sums}"
+            f" FROM batches LEFT JOIN {self._own(table).name} USING (query, first) WHERE query >= ? AND query < ?"
+            " GROUP BY query"
+        )
+        return iter(self.connection.execute(asked, (first, last)))
 
     def own_pieces(self, table: str, query: int, columns: Sequence[str], piece: int | None = None) -> Iterator[SqlRow]:
         """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.
@@ -328,13 +338,11 @@ class RunFile:
 
         In bits, or in the unit that the card of a query names: the score of a pairwise search.
         """
-        rows = self.connection.execute(
-            "SELECT bin, count FROM histogram WHERE query = ? ORDER BY bin", (query,)
-        ).fetchall()
-        table = np.array(rows, np.int64).reshape(-1, 2)
+        found = self.connection.execute("SELECT bins FROM batches WHERE query = ?", (query,))
+        bins, counts = summed_bins((blob for (blob,) in found), self.path)
         card = self._hits.card(query)
         width = (card.get("histogram_bin") or BIN) * float(card.get("histogram_unit") or 0.001)
-        return (table[:, 0] * width).astype(np.float64), table[:, 1]
+        return (bins * width).astype(np.float64), counts
 
     def n_hits(self, query: int | None = None) -> int:
         """Return the number of reported hits, of one query or of all."""

@@ -38,10 +38,9 @@ TABLES: dict[str, tuple[Columns, str]] = {
     ),
     "batches": (
         {"query": Place, "first": Count, "last": Count, "cells": NotNegative, "seconds": Moment, "device": str,
-         "scores": bytes},
+         "scores": bytes, "bins": bytes},
         "query, first",
     ),
-    "histogram": ({"query": Place, "bin": Whole, "count": Count}, "query, bin"),
     "messages": ({"id": Count, "seconds": Moment, "kind": str, "text": str}, "id"),
     "verifications": (
         {"id": Count, "seconds": Moment, "device": str, "checked": Count, "differing": Count, "details": str}, "id",

@@ -59,7 +59,7 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 TABLES = (
-    "facts", "queries", "targets", "batches", "histogram", "hits", "parts", "messages", "verifications", "notes",
+    "facts", "queries", "targets", "batches", "hits", "parts", "messages", "verifications", "notes",
     "alignments", "alignment_rows", "plan7_hits", "plan7_domains", "plan7_batches", "pairwise_alignments",
     "pairwise_batches", "msa_sequences", "msa_pairs", "msa_counts", "msa_posteriors", "msa_annealing",
 )  # fmt: skip
@@ -81,7 +81,7 @@ SCRIPTS = (
     "CREATE INDEX odd ON hits (abs(score))",
     "UPDATE batches SET last = last + 1000000000000",
     "UPDATE batches SET first = first - 1",
-    "INSERT INTO batches SELECT query, first + 1, last, cells, seconds, device, scores FROM batches LIMIT 1",
+    "INSERT INTO batches SELECT query, first + 1, last, cells, seconds, device, scores, bins FROM batches LIMIT 1",
     "UPDATE hits SET query = query + 5",
     "UPDATE hits SET row = row + 1000000",
     "DELETE FROM queries",
@@ -101,7 +101,7 @@ SCRIPTS = (
     "DELETE FROM alignment_rows WHERE number = 0",
     "UPDATE parts SET number = number + 1",
     "DELETE FROM batches WHERE first = 0",
-    "DELETE FROM histogram",
+    "UPDATE batches SET bins = x''",
     "UPDATE facts SET value = '\"stopped\"' WHERE name = 'state'",
     "PRAGMA user_version = 3",
     "PRAGMA user_version = -7",
@@ -251,7 +251,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     def resume() -> None:
         with open_run(path, writable=True) as run:
             declared = [table.name for table in run.connection.declared.tables if table.of != "unfinished"]
-            for table in ("batches", "histogram", "targets", "hits", "parts", *declared):
+            for table in ("batches", "targets", "hits", "parts", *declared):
                 run.connection.execute(f"DELETE FROM {table}")
             run.connection.commit()
             compute_search(run, spec_of(run), lambda _: REFERENCE, context)

@@ -186,9 +186,9 @@ def checkpoints(path: Path) -> int:
 def content(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows that tell of results."""
     with closing(sqlite3.connect(path)) as connection:
-        tables = ("hits", "parts", "targets", "histogram", "pairwise_alignments")
+        tables = ("hits", "parts", "targets", "pairwise_alignments")
         found = {name: connection.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
-        found["batches"] = connection.execute("SELECT query, first, last, cells, scores FROM batches").fetchall()
+        found["batches"] = connection.execute("SELECT query, first, last, cells, scores, bins FROM batches").fetchall()
         return found
 
 

@@ -171,7 +171,7 @@ def test_the_command_says_that_the_user_stopped_it(
 def test_nothing_checked_is_no_success(
     run: RunFile, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for table in ("hits", "parts", "batches", "histogram"):
+    for table in ("hits", "parts", "batches"):
         run.connection.execute(f"DELETE FROM {table}")
     run.set_facts(state="stopped")
     value = verify_run(run, None, 50, REFERENCE, QuietContext())
@@ -219,7 +219,7 @@ LOSSES = {
     "a hit": ("DELETE FROM hits WHERE id = 1", "DELETE FROM parts WHERE hit = 1"),
     "all hits": ("DELETE FROM hits", "DELETE FROM parts"),
     "a counter": ("UPDATE plan7_batches SET n_forward = n_forward - 1",),
-    "the histogram": ("UPDATE histogram SET count = count + 1 WHERE rowid = 1",),
+    "the histogram": ("UPDATE batches SET bins = x'0000000001000000' WHERE rowid = 1",),
     "a name": ("UPDATE targets SET name = 'other' WHERE row = (SELECT row FROM hits WHERE id = 2)",),
     "an E-value": ("UPDATE hits SET evalue = evalue * 2 WHERE id = 2",),
     "a path": ("UPDATE parts SET states = 'I' || states WHERE hit = 2",),
@@ -245,13 +245,12 @@ def test_lost_survivors_are_found(copied: RunFile, cpu: Device, what: str) -> No
     values = np.where(values > IMPOSSIBLE, np.minimum(values, -5000), values) if "scores" in what else values
     none = Survivors(np.empty(0, np.int64), *[np.empty(0, np.float32)] * 4, np.empty(0, np.uint8))
     scores, *passed = stored(values, none)
-    copied.connection.execute("UPDATE batches SET scores = ?", (scores,))
+    copied.connection.execute("UPDATE batches SET scores = ?, bins = ?", (scores, pack_scores(values).bins))
     copied.connection.execute(
         "UPDATE plan7_batches SET survivors = ?, n_msv = ?, n_bias = ?, n_viterbi = ?, n_forward = ?", passed
     )
-    for table in ("hits", "parts", "histogram"):
+    for table in ("hits", "parts"):
         copied.connection.execute(f"DELETE FROM {table}")
-    copied.connection.executemany("INSERT INTO histogram VALUES (0, ?, ?)", pack_scores(values).bins)
     copied.connection.commit()
     assert verify_run(copied, None, 6, cpu, QuietContext())["differing"] > 0
 

@@ -139,7 +139,10 @@ def test_bars_are_joined_but_no_score_is_lost() -> None:
 def test_empty_sequences_are_not_drawn(made_run: Callable[..., Path]) -> None:
     path = made_run()
     with open_run(path, writable=True) as run:
-        run.connection.execute("INSERT INTO histogram VALUES (0, -3950618, 7)")
+        asked = "SELECT first, bins FROM batches WHERE query = 0"
+        first, bins = run.connection.execute(asked).fetchone()
+        more = bins + np.array([-3950618, 7], "<i4").tobytes()
+        run.connection.execute("UPDATE batches SET bins = ? WHERE query = 0 AND first = ?", (more, first))
         run.connection.commit()
     data = read_profile_histogram(path, 0)
     assert data.n_scores == 1500

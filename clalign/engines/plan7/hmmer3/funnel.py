@@ -120,12 +120,7 @@ NO_WORK = WorkOfProfile()
 
 def works_of(run: RunFile, first: int, last: int) -> dict[int, WorkOfProfile]:
     """Return what was computed for the profiles from a number on, to before another, by one question."""
-    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in BATCHES.names[1:])
-    found = run.connection.execute(
-        f"SELECT query, sum(last - first) AS count, total(cells) AS cells, total(seconds) AS seconds, {sums}"
-        f" FROM batches LEFT JOIN {BATCHES.name} USING (query, first) WHERE query >= ? AND query < ? GROUP BY query",
-        (first, last),
-    )
+    found = run.sums_of_batches(BATCHES.name, BATCHES.names[1:], first, last)
     return {number: WorkOfProfile(n_rows, cells, seconds, passed) for number, n_rows, cells, seconds, *passed in found}
 
 
