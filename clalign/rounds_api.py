@@ -146,6 +146,7 @@ def jackhmmer(
     Parameters
     ----------
     queries, targets : path, open file, Sequence, SequenceDatabase or iterable of Sequence
+        A file of queries may also hold alignments or HMMER3 profiles, with which the first round searches.
     run : path, optional
         Where the run is kept; one that is there already is continued with the round that it lacks.
     context : JobContext, optional

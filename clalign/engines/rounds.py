@@ -56,6 +56,20 @@ class Round(Protocol):
         """Return the profile that was searched with."""
 
 
+def has_converged(n_new: int, n_before: int, n_rows: int) -> bool:
+    """Return whether no round follows one, whatever their number may be.
+
+    Parameters
+    ----------
+    n_new : int
+        Significant hits that were none in the round before.
+    n_before, n_rows : int
+        Rows of the alignment that it was searched with the profile of, and of the one that ends it. Without a row there
+        is no profile.
+    """
+    return not n_rows or (not n_new and n_rows <= n_before)
+
+
 MAX_LOST = 8
 """Names of lost hits that are shown."""
 

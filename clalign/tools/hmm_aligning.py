@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
+from clalign.building.alignments import read_alignments_of
 from clalign.building.rows import DigitalRows
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
@@ -20,7 +21,6 @@ from clalign.formats.row_writers import write_rows
 from clalign.formats.writers import whole_file
 from clalign.jobs import JobContext
 from clalign.stages.hmmer3.envelope import WHOLE
-from clalign.tools.hmm_building import read_alignments_of
 from clalign.tools.specs import AlignSpec
 from clalign.values.alphabets import ENCODE, shown_letters
 from clalign.values.devices import Device

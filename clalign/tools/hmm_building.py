@@ -5,29 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
-from pathlib import Path
 
 from msgspec.structs import replace
 
+from clalign.building.alignments import build_one, read_alignments_of
 from clalign.building.effective_number import relative_entropy
 from clalign.building.guess import guessed_alphabet
-from clalign.building.profiles import Builder, NoProfile
+from clalign.building.profiles import Builder
 from clalign.building.resaved import resaved
-from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
-from clalign.databases.loading import HMMER_NAMES, UnknownFormat
-from clalign.errors import InputError, OptionError, quoted
-from clalign.formats.a3m import alignment_form, refined
-from clalign.formats.blocks import NOT_IN_ROWS, Reading, RefusedLetter
+from clalign.errors import InputError
 from clalign.formats.hmmer3_writer import profile_text
 from clalign.formats.hmmer_rows import WRITERS
-from clalign.formats.readers import ALIGNMENTS, read_alignments, read_blocks
-from clalign.formats.sources import Source, TextReader, opened
 from clalign.formats.writers import whole_file
-from clalign.jobs import JobContext, QuietContext
+from clalign.jobs import JobContext
 from clalign.values.alphabets import ALPHABETS, Alphabet
 from clalign.values.devices import Device
 from clalign.values.documents import JobResult
@@ -74,18 +67,12 @@ def build_profiles(
     def build(session: Session) -> None:
         builder = Builder(spec, alphabet, session, context.check)
         built.clear()
-        named: list[bool] = []
+        first: RowAlignment | None = None
         with whole_file(output, is_exact=True) as stream, whole_file(resave, is_exact=True) as other:
             for number, rows in enumerate(given.alignments()):
                 context.check()
-                _refuse_letters(alignment, rows, alphabet, spec.form)
-                named.append(bool(_own_name(rows)))
-                name = _name(rows, named, alignment, spec)
-                try:
-                    found = builder.build(rows, name)
-                except NoProfile as error:
-                    which = f"in its alignment {number + 1}, {quoted(name)}, " if named[0] else ""
-                    raise InputError(alignment, f"{which}{error.message}", error.hint) from None
+                first = rows if first is None else first
+                found = build_one(builder, alignment, rows, number, first)
                 hmm = replace(found.hmm, facts=found.hmm.facts | {"date": time.strftime("%a %b %e %H:%M:%S %Y")})
                 stream.writelines(f"{line}\n" for line in profile_text(hmm, found.columns, found.mask))
                 if resave != os.devnull and (counted := resaved(found, rows)) is not None:
@@ -112,36 +99,6 @@ def _facts(hmm: Hmm, rows: RowAlignment) -> JobResult:
         "max_length": hmm.settings.max_length,
         "description": hmm.description,
     }
-
-
-def read_alignments_of(path: str, spec: BuildSpec, context: JobContext) -> Iterator[RowAlignment]:
-    """Yield the alignments of a file.
-
-    Raises
-    ------
-    InputError
-        If one has no rows, does not end, or has annotation that fits no row or not all columns.
-    """
-    with opened(path) as source, ExitStack() as files:
-        reading = Reading(TextReader(source, context), refused=NOT_IN_ROWS)
-        for rows in read_alignments(_form(source, spec.form, context), reading, files):
-            made = rows.alignment(is_strict=True)
-            if found := reading.findings.found.get("no_terminator"):
-                raise reading.text.error("the closing // of the alignment is missing.", line=found.lines[0])
-            if not made.n_rows or not made.n_columns:
-                raise InputError(path, "there is no alignment in this file.", "Choose another file.")
-            yield made
-        reading.warn()
-
-
-def _form(source: Source, name: str, context: JobContext) -> str:
-    """Return the format of a file, given what the user calls it."""
-    if name == "auto":
-        return alignment_form(source, context)
-    known = HMMER_NAMES.get(name.lower(), name.lower())
-    if known not in (*ALIGNMENTS, "fasta"):
-        raise UnknownFormat(name)
-    return refined(known, source, context)
 
 
 class _Given:
@@ -174,46 +131,3 @@ class _Given:
         while ahead:
             yield ahead.pop(0)
         yield from rest
-
-
-def _refuse_letters(path: str, rows: RowAlignment, alphabet: Alphabet, form: str) -> None:
-    """Refuse letters that an alphabet does not have, with the line of the first one."""
-    table = code_table(alphabet)
-    if not (table[rows.cells] == NO_CODE).any():
-        return
-    with opened(path) as source:
-        foreign = bytes(byte for byte in range(33, 127) if table[byte] == NO_CODE)
-        try:
-            for _ in read_blocks(_form(source, form, QuietContext()), Reading(TextReader(source), True, foreign)):
-                pass
-        except RefusedLetter as error:
-            reason = f'the record {quoted(error.record)} has "{error.letter}", which is not in its alphabet.'
-            hint = "Correct it, or choose another of --amino, --dna and --rna."
-            raise InputError(path, reason, hint, error.line) from None
-
-
-def _own_name(rows: RowAlignment) -> str:
-    return next((text for tag, text in rows.notes.file if tag == "ID" and text.strip()), "")
-
-
-def _name(rows: RowAlignment, named: list[bool], path: str, spec: BuildSpec) -> str:
-    """Return the name of a profile: the given one, that of the alignment, or that of the file.
-
-    `named` says of this alignment and those before it whether each has a name.
-    """
-    own = _own_name(rows)
-    if len(named) > 1 and (spec.name or not all(named)):
-        raise OptionError(
-            f"{path} has several alignments, which cannot have the same name.",
-            "Name each in the file, with a line #=GF ID.",
-        )
-    if len(own.split()) > 1:
-        with opened(path) as source:
-            lines = (n for n, line in TextReader(source).lines() if line.startswith(b"#=GF ID") and line.split()[3:])
-            raise InputError(
-                path, f"the name {quoted(own)} after #=GF ID is not one word.", "Write _ for blanks.", next(lines)
-            )
-    if spec.name or own:
-        return spec.name or own
-    stem = Path(path).stem  # only the last ending goes, of "a.sto.gz" it is the one of the compression
-    return "_".join(stem.encode(errors="backslashreplace").decode().split()) or "alignment"

@@ -220,9 +220,9 @@ def steps(path: str, folder: Path) -> Iterator[tuple[str, Callable[[], object]]]
 
 def aligned_rows(path: str) -> None:
     """Read an alignment as hmmbuild does."""
+    from clalign.building.alignments import read_alignments_of
     from clalign.building.specs import BuildSpec
     from clalign.jobs import QuietContext
-    from clalign.tools.hmm_building import read_alignments_of
 
     for _ in read_alignments_of(path, BuildSpec(), QuietContext()):
         pass

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import clalign
 from clalign.cli import main
+from clalign.engines.engine import engine_of
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode, OptionError
+from clalign.formats.profiles import read_profiles
 from clalign.runs.run_file import open_run
 from clalign.values.devices import Device
 
@@ -174,3 +179,142 @@ def test_what_cannot_be_is_refused(files: dict[str, Path], tmp_path: Path) -> No
     assert main(["phmmer", "-N", "2", *both]) == ExitCode.USAGE
     with pytest.raises(OptionError), clalign.jackhmmer(*both, fragthresh=1.5) as rounds:
         next(rounds)
+
+
+@pytest.fixture(scope="module")
+def family(files: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Ways to begin with one family of proteins: Stockholm, aligned FASTA and a profile that was built of it."""
+    folder = tmp_path_factory.mktemp("family")
+    query, found = folder / "query.fa", {name: folder / f"family.{name}" for name in ("sto", "afa", "hmm")}
+    query.write_text(">" + files["queries"].read_text().split(">")[1])
+    words = ["-q", "-N", "1", "-o", str(folder / "x.txt"), "-A", str(found["sto"])]
+    assert main(["jackhmmer", *words, str(query), str(files["targets"])]) == 0
+    rows = [line.split() for line in found["sto"].read_text().splitlines() if line and line[0] not in "#/"]
+    texts = dict[str, str]()
+    for name, text in rows:
+        texts[name] = texts.get(name, "") + text
+    found["afa"].write_text("".join(f">{name}\n{text}\n" for name, text in texts.items()))
+    assert main(["hmmbuild", str(found["hmm"]), str(found["sto"])]) == 0
+    return found
+
+
+def from_family(query: Path, targets: Path, folder: Path, *options: str) -> dict[str, Path]:
+    """Search in rounds, and return what was written: text, tables, run, and profiles of each round."""
+    folder.mkdir()
+    found = {end: folder / f"x.{end}" for end in ("txt", "tbl", "dom", "sto", "clalign")}
+    outputs = ["-o", found["txt"], "--tblout", found["tbl"], "--domtblout", found["dom"], "-A", found["sto"]]
+    more = ["--run", found["clalign"], "--chkhmm", folder / "chk", "--chkali", folder / "chk"]
+    assert main(["jackhmmer", "-q", *options, *map(str, [*outputs, *more, query, targets])]) == 0
+    return {**found, **{path.name: path for path in folder.glob("chk-*")}}
+
+
+@pytest.mark.skipif(shutil.which("hmmsearch") is None, reason="HMMER 3 is not installed")
+def test_rounds_from_a_profile_equal_hmmsearch_and_hmmbuild(
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path
+) -> None:
+    targets, limits = files["targets"], ["--cpu", "0", "--incE", "0.001", "--incdomE", "0.001"]
+    first = from_family(family["hmm"], targets, tmp_path / "first", "-N", "1")
+    theirs = {name: tmp_path / f"theirs.{name}" for name in ("txt", "tbl", "dom", "sto", "hmm")}
+    outputs = ["-o", theirs["txt"], "--tblout", theirs["tbl"], "--domtblout", theirs["dom"], "-A", theirs["sto"]]
+    subprocess.run(["hmmsearch", *limits, *map(str, [*outputs, family["hmm"], targets])], check=True)
+    for name in ("tbl", "dom"):
+        assert lines_of(first[name]) == lines_of(theirs[name]), name
+        assert lines_of(first[name]), name
+    subprocess.run(["hmmbuild", "--hand", "-o", "/dev/null", theirs["hmm"], theirs["sto"]], check=True)
+    again = from_family(family["hmm"], targets, tmp_path / "again", "-N", "2")
+    ours = [line for line in lines_of(again["chk-2.hmm"]) if not line.startswith("NAME")]
+    assert ours == [line for line in lines_of(theirs["hmm"]) if not line.startswith("NAME")]
+    assert lines_of(again["chk-1.hmm"]) == lines_of(family["hmm"])
+    subprocess.run(["hmmsearch", *limits, "--tblout", theirs["tbl"], again["chk-2.hmm"], targets], check=True,
+                   stdout=subprocess.DEVNULL)  # fmt: skip
+    rows, wanted = ([line.split() for line in lines_of(path)] for path in (again["tbl"], theirs["tbl"]))
+    assert [row[0] for row in rows] == [row[0] for row in wanted]
+    for row, other in zip(rows, wanted, strict=True):  # the profile in the file has five digits
+        assert abs(float(row[5]) - float(other[5])) < 0.11, row[0]
+
+
+def test_rounds_from_an_alignment_are_those_of_its_profile(
+    files: dict[str, Path], family: dict[str, Path], fast_device: Device, tmp_path: Path
+) -> None:
+    found = {
+        name: from_family(family[name], files["targets"], tmp_path / name, "-N", "3", "--qkind", kind)
+        for name, kind in (("sto", "auto"), ("afa", "alignments"), ("hmm", "auto"))
+    }
+    for name in family.keys() - {"hmm"}:
+        ours, wanted = ([line.split() for line in lines_of(found[one]["tbl"])] for one in (name, "hmm"))
+        assert [(row[0], row[5]) for row in ours] == [(row[0], row[5]) for row in wanted]
+    profile = [line for line in lines_of(found["sto"]["chk-1.hmm"]) if not line.startswith("NAME")]
+    assert profile == [line for line in lines_of(family["hmm"]) if not line.startswith("NAME")]
+    for name in ("sto", "hmm"):
+        kept = str(found[name]["clalign"])
+        assert main(["verify", "-q", "--device", fast_device.id, kept]) == 0
+        with open_run(Path(kept)) as run:
+            names = [card["name"] for card in run.cards()]
+            assert run.card(0)["n_rows"] == 0
+        assert main(["explain", "-q", "--device", fast_device.id, "--profile", names[1], kept, "globin2_cut"]) == 0
+        a3m = tmp_path / f"{name}.a3m"
+        assert main(["export", "--a3m", str(a3m), kept]) == 0
+        assert a3m.read_text().count(">") == sum(1 for line in found[name]["dom"].open() if line[0] != "#")
+
+
+def test_a_round_from_a_profile_in_the_library(files: dict[str, Path], family: dict[str, Path], tmp_path: Path) -> None:
+    kept = tmp_path / "x.clalign"
+    for _ in range(2):  # the second time the run is continued: what it began with is what is asked for
+        with clalign.jackhmmer(family["sto"], files["targets"], kept, iterations=2) as rounds:
+            first, second = rounds
+            assert (first.number, second.number, second.n_new, second.has_converged) == (1, 2, len(second.new), False)
+            assert (first.query, second.profile_name) == (first.profile_name, f"{first.query}-i1")
+    with open_run(kept) as run:
+        assert run.facts.spec is not None
+        assert run.facts.spec["query_kind"] == "alignments"
+        one = engine_of(run).round(run, 0)
+        assert one.alignment().n_rows == sum(d.is_significant for hit in one if hit.is_significant for d in hit.domains)
+        built = next(iter(read_profiles(str(family["hmm"]))))
+        assert np.allclose(one.profile().match[1:], built.match[1:], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("HMMER2", ()), ("dna", ()), ("dna alignment", ()), ("gaps", ()), ("sto", ("--qkind", "profiles")),
+        ("hmm", ("--qkind", "sequences")), ("hmm", ("--qkind", "alignments")),
+    ],
+)  # fmt: skip
+def test_queries_that_rounds_cannot_begin_with(
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path, query: str, options: tuple[str, ...]
+) -> None:
+    golden = BUILT.parents[1] / "profiles"
+    dna = tmp_path / "dna.sto"
+    dna.write_text("# STOCKHOLM 1.0\n" + "".join(f"s{n} {'ACGTTGCA' * 9}\n" for n in range(3)) + "//\n")
+    gaps = tmp_path / "gaps.fa"
+    gaps.write_text(">a\nMKLV-WWHE\n>b\nMKLVAWWHEW\n")
+    if query == "dna":
+        assert main(["hmmbuild", "--dna", str(tmp_path / "dna.hmm"), str(dna)]) == 0
+    paths = {"HMMER2": golden / "globins_ls.hmm", "dna": tmp_path / "dna.hmm", "dna alignment": dna, "gaps": gaps}
+    words = ["jackhmmer", "-q", *options, str({**paths, **family}[query]), str(files["targets"])]
+    assert main(words) == ExitCode.UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (">a\nMKLVWWHE\n>b\nMKLVAWHEW\n", "auto"), (">a\nMKLV-WWHE\n>b\nMKLVAWWHE\n", "alignments"),
+        (">a\nMKLV-WWHE\n>b\nMKLVAaccWWHE\n", "alignments"), ("CLUSTAL W\n\na MKLV-WWHE\nb MKLVAWWHE\n", "alignments"),
+    ],
+)  # fmt: skip
+def test_queries_are_recognized(tmp_path: Path, text: str, kind: str) -> None:
+    path = tmp_path / "queries"
+    path.write_text(text)
+    spec = SearchSpec(str(path), "x", direction="rounds")
+    assert spec.settled().query_kind == kind
+    assert replace(spec, query_format="fasta").settled().query_kind == "auto"
+    assert replace(spec, direction="sequence").settled().query_kind == "auto"
+
+
+def test_rows_of_an_alignment_are_queries_where_its_format_is_given(
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path
+) -> None:
+    found = from_family(family["sto"], files["targets"], tmp_path / "rows", "-N", "1", "--qformat", "stockholm")
+    with open_run(found["clalign"]) as run:
+        assert run.n_queries() == family["afa"].read_text().count(">") > 1
+        assert {card["n_rows"] for card in run.cards()} == {1}

@@ -237,3 +237,28 @@ def test_rounds_that_do_not_follow_each_other_are_refused(run_file: Path, qtbot:
         run.connection.commit()
     with pytest.raises(DamagedRun):
         found_by_round(run_file)
+
+
+def test_rounds_begin_with_a_profile(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
+) -> None:
+    window.controller.sources.open_quietly([files["made.fasta"], files["made.hmm"], files["new.hmm"]])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    window.dock.show()
+    window.details.show_source(window.controller.workspace.sources[files["new.hmm"]])
+    press(window, "Search in rounds…")
+    sheet = window.controller.search.sheet
+    assert isinstance(sheet, SequencesSheet)
+    qtbot.waitUntil(sheet.run_button.isEnabled)
+    assert sheet.spec is not None
+    assert (sheet.spec.command, sheet.spec.paths) == ("jackhmmer", (files["new.hmm"], files["made.fasta"]))
+    assert sheet.queries.currentData() == files["new.hmm"]
+    box = sheet.queries
+    box.setCurrentIndex(box.findData(files["made.hmm"]))
+    box.activated.emit(box.currentIndex())
+    assert not sheet.run_button.isEnabled(), "a profile of HMMER2"
+    window.controller.workspace.choose_queries(files["new.hmm"])
+    press(sheet, "Run search")
+    queue = window.controller.queue
+    assert queue.current is not None
+    assert queue.current.spec["spec"]["profiles"] == files["new.hmm"]

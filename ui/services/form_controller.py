@@ -110,7 +110,8 @@ class FormController(Controller):
 
     def open_with_queries(self, sheet: QueriesSheet) -> None:
         """Propose queries, and keep those that are pasted into a sheet."""
-        self._app.workspace.propose_queries()
+        if sheet.query is None:
+            self._app.workspace.propose_queries()
         sheet.show_workspace()
         sheet.paste_requested.connect(lambda text: self.take_queries("query", text))
 

@@ -17,6 +17,7 @@ MIN_TEXT_WIDTH = 120
 """Smallest `--textw` that HMMER accepts."""
 
 _PROFILES = "profiles (HMMER2 or HMMER3 text, or .h3m); - is standard input"
+_QUERIES = "queries: protein sequences, alignments or HMMER3 profiles; - is standard input"
 _SEQUENCES = "sequences, also compressed; - is standard input"
 
 
@@ -39,7 +40,7 @@ def _is_hmmer3(spec: Spec) -> bool:
     from clalign.formats.recognize import identify
     from clalign.formats.sources import opened
 
-    if isinstance(spec, SearchSpec) and spec.has_sequences:
+    if isinstance(spec, SearchSpec) and spec.makes_profiles:
         return True
     with opened(spec.paths[0]) as source:
         return identify(source).format.startswith("HMMER3")
@@ -77,7 +78,13 @@ def has_several_sequences(spec: Spec) -> bool:
     from clalign.formats.recognize import identify
     from clalign.formats.sources import TextReader, opened
 
+    assert isinstance(spec, SearchSpec)
+    settled = spec.settled()
+    if not settled.makes_first:
+        return has_several(spec)
     with opened(spec.paths[0]) as source:
+        if not settled.has_sequences:
+            return sum(line.startswith(b"# STOCKHOLM") for _, line in TextReader(source).lines()) > 1
         blocks = read_blocks(identify(source).sequence_format(), Reading(TextReader(source), True))
         return sum(len(block.texts) for block in islice(blocks, 2)) > 1
 
@@ -134,11 +141,14 @@ COMMANDS = {
     "jackhmmer": replace(
         _PHMMER,
         description="Search protein sequences against protein sequences in rounds: as phmmer, and again with a profile"
-        " of the significant domains, until nothing new is found. Names and meanings of options are HMMER's.",
+        " of the significant domains, until nothing new is found. It may begin with alignments or HMMER3 profiles, too."
+        " Names and meanings of options are HMMER's.",
         examples=(
             "clalign jackhmmer query.fasta proteins.fasta",
+            "clalign jackhmmer --incE 1e-5 family.sto proteins.fasta",
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
         ),
+        inputs=(Input("profiles", "QUERYFILE", _QUERIES), _SEARCH.inputs[1]),
         outputs=OUTPUTS_OF_ROUNDS,
         preset={"direction": "rounds"},
         usual=USUAL_IN_ROUNDS,

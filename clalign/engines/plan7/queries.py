@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from msgspec.structs import replace as change
 
+from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
+from clalign.databases import cache
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import Take, kept_models, load_library
 from clalign.databases.refused_letters import refused_record, refused_rows
+from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
-from clalign.errors import InputError
-from clalign.jobs import JobContext
+from clalign.errors import InputError, quoted
+from clalign.formats.a3m import alignment_form
+from clalign.formats.recognize import identify
+from clalign.formats.sources import is_plain, opened
+from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
@@ -44,13 +52,20 @@ def load_queries(
     Raises
     ------
     InputError
-        If the file holds none, or a sequence with characters that HMMER3 refuses.
+        If the file holds none, or a sequence with characters that HMMER3 refuses; of a search in rounds also if its
+        profiles are not those of HMMER3 for proteins.
     """
-    if not spec.has_sequences:
-        return load_library(spec.profiles, context.check, keep)
+    if spec.query_kind == "alignments":
+        return _of_alignments(spec, pick_device, context, keep)
+    if not spec.makes_first:
+        found, digest = load_library(spec.profiles, context.check, keep)
+        if spec.has_rounds:
+            _refuse_others(spec.profiles, found)
+        return found, digest
     queries, report = load_database(spec.profiles, alphabet="amino", sequence_format=spec.query_format, context=context)
     if len(bad := refused_rows(queries, AMINO, report)):
-        raise refused_record(spec.profiles, queries, bad, AMINO, report.format, "Leave such records out,")
+        advice = "Leave such records out, give --qkind alignments if it is an alignment," if spec.has_rounds else _LEAVE
+        raise refused_record(spec.profiles, queries, bad, AMINO, report.format, advice)
     for text in report.oddities(without=("empty",)):
         context.warn(text)
     rows = np.argsort(queries.order)
@@ -58,35 +73,113 @@ def load_queries(
     if not len(rows):
         hint = "Check whether this is the right file, and whether it is complete."
         raise InputError(spec.profiles, f"none of its records has residues ({len(queries):,}).", hint)
-    options = {name: getattr(spec, name) for name in BUILD_OPTIONS}
-    scores = matrix_digest(spec)
-    digest = hashlib.sha256(f"{report.digest} {scores} {json.dumps(options, sort_keys=True)}".encode()).hexdigest()
+    how = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
+
+    def make_one(builder: Builder, row: int) -> Hmm | None:
+        return _profile(builder, queries, row, context)
+
+    return _made(spec, report.digest, how, rows.tolist(), pick_device, context, keep, make_one), report.digest
+
+
+def kind_of_queries(spec: SearchSpec) -> Literal["sequences", "alignments", "profiles"]:
+    """Return what a search in rounds begins with; the rows of an alignment are sequences where its format is given.
+
+    Raises
+    ------
+    InputError
+        If the file is of no known kind.
+    """
+    if spec.query_format != "auto" or not is_plain(spec.profiles):  # which can be read once only
+        return "sequences"
+    with opened(spec.profiles) as source:
+        found = identify(source)
+        if found.any_kind() == "profiles":
+            return "profiles"
+        is_fasta = found.format == "fasta"
+        is_aligned = found.kind == "alignment" or (is_fasta and alignment_form(source, QuietContext()) == "a3m")
+    if is_fasta and not is_aligned:
+        is_aligned = load_database(spec.profiles, alphabet="amino")[1].format == ALIGNED
+    return "alignments" if is_aligned else "sequences"
+
+
+def _of_alignments(
+    spec: SearchSpec, pick_device: Callable[[str], Device], context: JobContext, keep: bool
+) -> tuple[list[Hmm], str]:
+    """Return the profiles of the alignments of a file, as hmmbuild builds them, and the SHA-256 of the file."""
+    from clalign.building.alignments import build_one, read_alignments_of
+    from clalign.building.guess import guessed_alphabet
+
+    path, how = spec.profiles, replace(spec.round_spec(by_hand=False), form=spec.query_format)
+    with opened(path, context=context) as source:
+        digest = cache.checksums_of(source, context).sha256
+    given = list(read_alignments_of(path, how, context))
+    guessed = guessed_alphabet(row for rows in given for row in rows.cells)
+    if guessed is not None and guessed.is_nucleic:
+        raise InputError(path, f"its rows are {guessed.label}: rounds compare proteins.", _PROTEINS)
+
+    def make_one(builder: Builder, number: int) -> Hmm:
+        built = build_one(builder, path, given[number], number, given[0])
+        assert built.columns is not None
+        return change(built.hmm, columns=built.columns.astype(np.int32), mask=built.mask)
+
+    return _made(spec, digest, how, range(len(given)), pick_device, context, keep, make_one), digest
+
+
+_LEAVE = "Leave such records out,"
+_PROTEINS = "Give sequences, an alignment or a HMMER3 profile of proteins."
+
+
+def _refuse_others(path: str, profiles: list[Hmm]) -> None:
+    """Refuse what rounds cannot begin with.
+
+    Raises
+    ------
+    InputError
+        If one of the profiles is not of HMMER3, or not for proteins.
+    """
+    for hmm in profiles:
+        if hmm.origin != "hmmer3":
+            hint = "Convert it with hmmconvert, or search with it once: clalign hmmsearch."
+            raise InputError(path, f"{quoted(hmm.name)} is a HMMER2 profile: rounds begin with those of HMMER3.", hint)
+        if hmm.alphabet != AMINO:
+            raise InputError(
+                path, f"the profile {quoted(hmm.name)} is for {hmm.alphabet.label}: rounds compare proteins.", _PROTEINS
+            )
+
+
+def _made(
+    spec: SearchSpec, digest: str, how: BuildSpec, numbers: Iterable[int], pick_device: Callable[[str], Device],
+    context: JobContext, keep: bool, make_one: Callable[[Builder, int], Hmm | None],
+) -> list[Hmm]:  # fmt: skip
+    """Return the profiles of queries by their numbers, made by a function, or kept by the checksum of their file."""
 
     def make(take: Take) -> None:
         from clalign.building.profiles import Builder
-        from clalign.building.specs import BuildSpec
 
-        left, n_made = rows.tolist(), 0
+        left, n_made = list(numbers), 0
+        n = len(left)
 
         def make_them(session: Session) -> None:
             nonlocal n_made
-            builder = Builder(BuildSpec(by_matrix=True, **options), AMINO, session, context.check)
+            builder = Builder(how, AMINO, session, context.check)
             while left:
                 context.check()
-                context.progress("profiles", len(rows) - len(left), len(rows), "queries")
-                hmm = _profile(builder, queries, left[0], context)
+                context.progress("profiles", n - len(left), n, "queries")
+                hmm = make_one(builder, left[0])
                 del left[0]
                 if hmm is not None:
                     take(hmm)
                     n_made += 1
-            context.progress("profiles", len(rows), len(rows), "queries")
+            context.progress("profiles", n, n, "queries")
 
         with opening_of(lambda: pick_device(spec.device), context) as opening:
             opening.work(make_them, context.check, context.warn)
         if not n_made:
             raise InputError(spec.profiles, "no profile can be made of any of its sequences.", "Choose other queries.")
 
-    return kept_models(digest, make, keep and spec.seed != 0), report.digest
+    parts = [digest, matrix_digest(spec), asdict(how)]
+    known = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+    return kept_models(known, make, keep and spec.seed != 0)
 
 
 def with_later_rounds(run: RunFile, spec: SearchSpec, first: list[Hmm], context: JobContext) -> list[Hmm]:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clalign.engines.plan7.exports.rounds import profile_of
-from clalign.engines.plan7.rounds import aligned, card_of, first_card, n_new, names_before, rows_of
+from clalign.engines.plan7.rounds import aligned, card_of, first_card, n_new, n_rows_of, names_before, rows_of
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.rounds import has_converged
+from clalign.jobs import QuietContext
 from clalign.runs.pages import QueryFound, found_by_query
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
@@ -67,7 +69,7 @@ class RoundOfRun:
     @property
     def has_converged(self) -> bool:
         """Whether nothing new was found, so that no round follows."""
-        return not self.n_new and sum(1 for _ in rows_of(self._run, self._profile)) <= self._card["n_rows"]
+        return has_converged(self.n_new, self._card["n_rows"], n_rows_of(self._run, self._profile))
 
     def alignment(self) -> RowAlignment:
         """Return the significant domains, aligned to the query, which is the first row: capital letters and dashes."""
@@ -75,7 +77,7 @@ class RoundOfRun:
 
     def profile(self) -> Hmm:
         """Return the profile that was searched with."""
-        return profile_of(self._run, self._profile, self._run.spec(SearchSpec)).hmm
+        return profile_of(self._run, self._profile, self._run.spec(SearchSpec), QuietContext()).hmm
 
 
 def found_by_round(path: Path) -> dict[int, QueryFound]:

@@ -22,6 +22,7 @@ from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.rounds import has_converged
 from clalign.errors import DamagedRun
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text
@@ -30,6 +31,7 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 from clalign.values.documents import Card
+from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 from clalign.values.row_alignments import RowAlignment, RowNotes
 
@@ -61,16 +63,27 @@ def first_card(run: RunFile, number: int) -> Card:
 
 
 def rows_of(run: RunFile, number: int) -> Iterator[AlignedRow]:
-    """Yield the rows of the alignment that ends a round: the query, and the significant domains, best first."""
+    """Yield the rows of the alignment that ends a round: the query if it is a sequence, and the significant domains."""
     first = first_card(run, number)
-    yield query_row(first)
+    if first["n_rows"]:
+        yield query_row(first)
+    for hit, domain in _significant(run, number):
+        if (wrong := unwritable(hit, first["length"])) is not None:
+            raise DamagedRun(run.path, f"the hit {hit.name} has {wrong}")
+        yield aligned_row(hit, domain)
+
+
+def n_rows_of(run: RunFile, number: int) -> int:
+    """Return how many rows the alignment that ends a round has."""
+    n_queries: int = first_card(run, number)["n_rows"]
+    return n_queries + sum(1 for _ in _significant(run, number))
+
+
+def _significant(run: RunFile, number: int) -> Iterator[tuple[Hit, Domain]]:
+    """Yield the significant domains of a round, each with its hit, best first."""
     for hit in run.hits(number):
         if hit.is_significant:
-            if (wrong := unwritable(hit, first["length"])) is not None:
-                raise DamagedRun(run.path, f"the hit {hit.name} has {wrong}")
-            for domain in hit.domains:
-                if domain.is_significant:
-                    yield aligned_row(hit, domain)
+            yield from ((hit, domain) for domain in hit.domains if domain.is_significant)
 
 
 def name_of(run: RunFile, number: int) -> str:
@@ -126,13 +139,19 @@ def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callab
     return [*first, *(made_again(run, number, spec, check).hmm for number in later)]
 
 
-def place_of(run: RunFile, number: int) -> Card:
+def place_of(run: RunFile, number: int, spec: SearchSpec) -> Card:
     """Return what the card of a profile says of its round, as it follows from the round before."""
     before: int | None = card_of(run, number)["before"]
-    if before is None:
-        return {"round": 1, "first": number, "before": None, "n_rows": 1}
+    return first_place(number, spec) if before is None else _next_place(run, before, n_rows_of(run, before))
+
+
+def first_place(number: int, spec: SearchSpec) -> Card:
+    """Return what the card of a first profile says; of the rows it was made of that of a sequence alone is counted."""
+    return {"round": 1, "first": number, "before": None, "n_rows": int(spec.has_sequences)}
+
+
+def _next_place(run: RunFile, before: int, n_rows: int) -> Card:
     card = card_of(run, before)
-    n_rows = sum(1 for _ in rows_of(run, before))
     return {"round": card["round"] + 1, "first": card["first"], "before": before, "n_rows": n_rows}
 
 
@@ -169,7 +188,7 @@ class Rounds:
     def cards(self) -> Iterator[Card]:
         """Yield the cards of the profiles of the first rounds."""
         for number, hmm in enumerate(self._first):
-            yield {**self._card_of(hmm), "round": 1, "first": number, "before": None, "n_rows": 1}
+            yield {**self._card_of(hmm), **first_place(number, self._spec)}
 
     def profile(self, run: RunFile, number: int) -> Hmm:
         """Return a profile; another process may have made it."""
@@ -184,11 +203,11 @@ class Rounds:
         if card["round"] >= self._spec.iterations:
             return lambda run: None
         rows = list(rows_of(run, number))
-        if not n_new(run, number) and len(rows) <= card["n_rows"]:
+        if has_converged(n_new(run, number), card["n_rows"], len(rows)):
             return lambda run: None
         builder = Builder(self._spec.round_spec(), AMINO, session, self._check)
         hmm = builder.build(aligned(run, number, rows), name_of(run, number), has_checksum=False).hmm
-        more = {"round": card["round"] + 1, "first": card["first"], "before": number, "n_rows": len(rows)}
+        more = _next_place(run, number, len(rows))
 
         def store(run: RunFile) -> None:
             self._made[run.add_card({**self._card_of(hmm), **more})] = hmm

@@ -77,6 +77,9 @@ class SearchSpec(Spec):
         ``search``: for each profile, its sequences, and E-values count sequences. ``scan``: for each
         sequence, its profiles, and E-values count profiles. ``sequence``: for each protein, its sequences.
         ``rounds``: the same, and again with a profile of what was found.
+    query_kind : str
+        What a search in rounds begins with: ``sequences``, ``alignments``, of each of which a profile is built, or
+        ``profiles``; ``auto`` for what the file is recognized as, in a run for sequences.
     iterations : int
         Rounds at most.
     """
@@ -174,6 +177,10 @@ class SearchSpec(Spec):
     query_format: str = option(
         "auto", "--qformat", "Query format", "format of the file of queries", INPUT, of_file=True, when=OF_SEQUENCES
     )
+    query_kind: Literal["auto", "sequences", "alignments", "profiles"] = option(
+        "auto", "--qkind", "Queries are", "begin with these; auto: as the file says, but with --qformat sequences",
+        INPUT, of_file=True, when=OF_ROUNDS,
+    )  # fmt: skip
     matrix: str | None = option(
         None, "--mx", "Matrix", "substitution matrix, by name or from a file [BLOSUM62]", ENGINE, when=OF_SEQUENCES
     )
@@ -249,7 +256,7 @@ class SearchSpec(Spec):
             raise OptionError(f"--seed is {self.seed}.", "Give a whole number from 0 to 4294967295.")
         if self.shard is not None:
             Shard.parse(self.shard)
-        if self.has_sequences:
+        if self.makes_profiles:
             BuildSpec(by_matrix=True, **{name: getattr(self, name) for name in BUILD_OPTIONS})  # checks its limits
         if self.has_rounds:
             self.round_spec()
@@ -261,12 +268,12 @@ class SearchSpec(Spec):
                     "Leave out --shard, or give -N 1.",
                 )
 
-    def round_spec(self) -> BuildSpec:
-        """Return how the profiles of later rounds are built."""
+    def round_spec(self, by_hand: bool = True) -> BuildSpec:
+        """Return how the profiles of later rounds are built, whose columns are marked, and those of alignments."""
         options = {name: getattr(self, name) for name in ROUND_OPTIONS}
         if self.effective_n is not None:
             options["effective_number"] = self.effective_n
-        return BuildSpec(by_hand=True, **options)
+        return BuildSpec(by_hand=by_hand, **options)
 
     @property
     def command(self) -> str:
@@ -283,20 +290,46 @@ class SearchSpec(Spec):
         return self.has_rounds and self.iterations > 1
 
     def settled(self) -> Self:
-        """Return the spec with a seed that is drawn in the place of 0 where profiles are made with it."""
-        if not self.has_sequences or self.seed:
-            return self
-        return replace(self, seed=secrets.randbelow(2**32 - 1) + 1)
+        """Return the spec with a seed that is drawn in the place of 0 where profiles are made with it.
+
+        Of a search in rounds it is also settled what the queries are.
+
+        Raises
+        ------
+        InputError
+            If the file of the queries is of no known kind.
+        """
+        found = self
+        if self.makes_profiles and not self.seed:
+            found = replace(found, seed=secrets.randbelow(2**32 - 1) + 1)
+        if self.has_rounds and self.query_kind == "auto":
+            from clalign.engines.plan7.queries import kind_of_queries
+
+            kind = kind_of_queries(self)
+            found = found if kind == "sequences" else replace(found, query_kind=kind)
+        return found
 
     def continues(self, asked: Spec) -> bool:
-        """Return whether this spec of a run is what is asked for, on whatever device; a seed of 0 is any."""
-        if isinstance(asked, SearchSpec) and asked.has_sequences and not asked.seed:
+        """Return whether this spec of a run is what is asked for, on whatever device; what was settled is any."""
+        if isinstance(asked, SearchSpec) and asked.makes_profiles and not asked.seed:
             asked = replace(asked, seed=self.seed)
+        if isinstance(asked, SearchSpec) and asked.query_kind == "auto":
+            asked = replace(asked, query_kind=self.query_kind)
         return Spec.continues(self, asked)
 
     @property
     def has_sequences(self) -> bool:
         """Whether the queries are sequences, of each of which a profile is made."""
+        return self.makes_profiles and self.query_kind in ("auto", "sequences")
+
+    @property
+    def makes_first(self) -> bool:
+        """Whether the profiles that are searched with first are made, not read."""
+        return self.makes_profiles and self.query_kind != "profiles"
+
+    @property
+    def makes_profiles(self) -> bool:
+        """Whether profiles are made, of the queries or of what is found."""
         return self.direction in ("sequence", "rounds")
 
     @property

@@ -126,7 +126,7 @@ class _Inputs:
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
         # Files are read again. Profiles of sequences are made again by a device; the reference takes seconds for each.
-        keep = spec.has_sequences and (device is None or device.kind == "reference")
+        keep = spec.makes_first and (device is None or device.kind == "reference")
         profiles, digest = load_queries(spec, lambda _: device or REFERENCE, context, keep)
         check_unchanged(run, spec, self.report, digest)
         self.profiles = with_later_rounds(run, spec, profiles, context)
@@ -204,7 +204,7 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
         if spec.has_rounds:
             from clalign.engines.plan7.rounds import place_of
 
-            card |= place_of(run, number)
+            card |= place_of(run, number, spec)
         yield from unequal_query(run.connection, number, card, described)
         yield from unequal_cells(run.connection, number, database, hmm.length)
 

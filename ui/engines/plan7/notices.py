@@ -29,11 +29,19 @@ def notices(profiles: Source | None, sequences: Source | None, device: Device | 
 def sequence_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
     """Return notices about sequences, device, and what a profile can be made of: proteins only."""
     found = [
-        Notice("stop", f"{source.name} holds nucleic acids: a search with sequences compares proteins.", True)
+        Notice("stop", f"{source.name} holds nucleic acids: such a search compares proteins.", True)
         for source in (queries, targets)
         if source is not None and source.state == "ready" and source.alphabet_found in ("dna", "rna")
     ]
+    if queries is not None and queries.state == "ready" and queries.kind == "profiles":
+        if _n_hmmer2(queries):
+            found.append(Notice("stop", f"{queries.name} has HMMER2 profiles: rounds need those of HMMER3.", True))
+        found += [notice for notice in _profile_notices(queries) if notice.blocks]
     return found + device_notices(device)
+
+
+def _n_hmmer2(source: Source) -> int:
+    return sum(card["origin"] == "hmmer2" for card in source.cards)
 
 
 def _without_statistics(profiles: Source) -> list[str]:
@@ -85,6 +93,10 @@ def reason_not_to_run(space: Workspace) -> str:
     return reason_not_to_start((profiles, sequences), "Choose a profile and sequences first.", found)
 
 
+_ROUNDS = Offer(
+    "Search in rounds…", "search.search_in_rounds", place="foot",
+    tip="Begins with its profile, and goes on with profiles of what is found (jackhmmer)",
+)  # fmt: skip
 _BUILD = "Build a HMMER3 profile from it and"
 
 
@@ -94,13 +106,16 @@ def source_offers(source: Source) -> list[Offer]:
         notice = ("", "This is an alignment: a profile can be built from it.")
         tip = f"{_BUILD} open the search sheet"
         search = Offer("Build and search…", "search.building.build", (True,), tip, notice=notice, is_primary=True)
-        return [search, Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")]
+        built = Offer("Build profile", "search.building.build", (False,), f"{_BUILD} show its logo")
+        return [search, built, *([] if source.alphabet_found in ("dna", "rna") else [_ROUNDS])]
     if source.kind == "sequences" and source.alphabet_found not in ("dna", "rna"):
         tip = "A profile is made of each of them, and searched with (phmmer)"
         return [Offer("Find homologs…", "search.search_with", tip=tip, place="foot")]
     if source.kind != "profiles":
         return []
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
+    if not _n_hmmer2(source) and source.alphabet_found == "amino":
+        offers.append(_ROUNDS)
     if _without_statistics(source):
         offers.append(Offer(notice=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
     if rough := _not_calibrated(source):

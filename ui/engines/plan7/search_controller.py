@@ -36,7 +36,7 @@ class SearchController(FormController):
     """Prepares searches and starts them."""
 
     engine: ClassVar[str] = "plan7"
-    of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format", "shard")
+    of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format", "query_kind", "shard")
 
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)
@@ -92,6 +92,10 @@ class SearchController(FormController):
     def search_with(self, path: str, **options: object) -> None:
         """Open the sheet with a file of sequences as queries."""
         super().search_with(path, direction="sequence", **options)
+
+    def search_in_rounds(self, path: str) -> None:
+        """Open the sheet of a search in rounds that begins with a file."""
+        super().search_with(path, direction="rounds")
 
     def search_with_row(self) -> None:
         """Open the sheet with the sequence of the cursor's row in the alignment in view."""
@@ -155,7 +159,7 @@ class SearchController(FormController):
     def open_inputs(self, spec: Spec) -> None:
         if isinstance(spec, SearchSpec):
             self.sources.open_quietly([spec.profiles, spec.targets])
-            if spec.has_sequences:
+            if spec.makes_profiles:
                 self._app.workspace.expect(spec.profiles, spec.targets)
                 return
             for path in (spec.profiles, spec.targets):

@@ -11,12 +11,12 @@ from clalign.values.documents import Card
 from clalign.values.specs import REPORT, Spec
 
 from ... import formatting
-from ...models.workspace import Notice, Workspace, reason_not_to_start
+from ...models.workspace import Notice, Source, SourceKind, Workspace, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import Options
 from ...views.widgets.parts import button, notice_row
 from ...views.widgets.queries_sheet import QueriesSheet
-from ...views.widgets.spec_sheet import SpecSheet, estimate_words
+from ...views.widgets.spec_sheet import SpecSheet, estimate_words, source_words
 from .form import SearchForm
 from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
 
@@ -101,30 +101,48 @@ class SequencesSheet(QueriesSheet):
         usual = dict(USUAL_IN_ROUNDS) if has_rounds else {}
         super().__init__(workspace, form, {**usual, **options}, texts, "Start the search (Ctrl+R)")
 
+    @property
+    def query(self) -> Source | None:
+        """The file of the queries; rounds may begin with profiles."""
+        found = self.workspace.sources.get(self.workspace.queries_path)
+        is_profile = found is not None and found.kind == "profiles" and self._direction == "rounds"
+        return found if is_profile else super().query
+
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+        """List the open files, below those of sequences for rounds those of profiles."""
+        super().fill_files(box, kind, path)
+        if box is self.queries and self._direction == "rounds":
+            for source in self.workspace.of_kind("profiles"):
+                box.addItem(source_words(source), source.path)
+            box.setCurrentIndex(max(0, box.findData(path)))
+
     def _filled_spec(self, values: Options) -> Spec | None:
-        space = self.workspace
-        if not space.queries or not space.sequences:
+        space, query = self.workspace, self.query
+        if not query or not space.sequences:
             return None
-        given = {"profiles": space.queries.path, "targets": space.sequences.path, "device": space.device_id,
+        given = {"profiles": query.path, "targets": space.sequences.path, "device": space.device_id,
                  "direction": self._direction, "alphabet": space.sequences.alphabet}  # fmt: skip
         return ENGINE.spec_of({**given, **values})
 
     def _input_notices(self) -> list[Notice]:
-        return sequence_notices(self.workspace.queries, self.workspace.sequences, self.workspace.known_device)
+        return sequence_notices(self.query, self.workspace.sequences, self.workspace.known_device)
 
     def _obstacle(self) -> str:
-        files = self.workspace.queries, self.workspace.sequences
+        files = self.query, self.workspace.sequences
         return reason_not_to_start(files, "Choose queries and targets first.", self._input_notices())
 
     def _estimate(self) -> str:
-        queries, targets = self.workspace.queries, self.workspace.sequences
-        if not queries or not targets or not queries.report or not targets.report:
+        queries, targets = self.query, self.workspace.sequences
+        if not queries or not targets or not targets.report or not isinstance(self.spec, SearchSpec):
             return ""
-        if not isinstance(self.spec, SearchSpec):
+        models = [(str(card["origin"]), int(card["length"])) for card in queries.cards]
+        if queries.report and not models:
+            n, n_residues = int(queries.report["n_sequences"]), int(queries.report["n_residues"])
+            is_one = queries.is_alignment and self._direction == "rounds"
+            models = [("hmmer3", n_residues // max(1, n))] * (1 if is_one else n)
+        if not models:
             return ""
-        n, n_residues = int(queries.report["n_sequences"]), int(queries.report["n_residues"])
-        models = [("hmmer3", n_residues // max(1, n))] * n
-        cells = float(n_residues) * targets.report["n_residues"]
+        cells = float(sum(length for _, length in models)) * targets.report["n_residues"]
         return estimate_words(estimate(models, cells, self.spec, [self.workspace.device]))
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from ... import theme
-from ...models.workspace import SourceKind, Workspace
+from ...models.workspace import Source, SourceKind, Workspace
 from .choices import NarrowBox
 from .option_form import FormLines, OptionForm, Options
 from .parts import button, label, row, stacked
@@ -52,9 +52,14 @@ class QueriesSheet(SpecSheet):
     def _use_pasted(self) -> None:
         self.paste_requested.emit(self.text.fasta("query"))
 
+    @property
+    def query(self) -> Source | None:
+        """The file of the queries."""
+        return self.workspace.queries
+
     def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
         """List the open files; the first entry asks for queries while none are chosen."""
         super().fill_files(box, kind, path)
-        if box is self.queries and self.workspace.queries is None and box.findData("") < 0:
+        if box is self.queries and self.query is None and box.findData("") < 0:
             box.insertItem(0, "Choose, open or paste queries", "")
             box.setCurrentIndex(0)

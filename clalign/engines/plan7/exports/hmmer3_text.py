@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from clalign.engines.plan7.exports.hmmer3_tables import or_dash
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.engines.rounds import has_converged
 from clalign.formats.tables import PARTIAL, RULE, Provenance
 from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit
@@ -59,23 +60,24 @@ def query_lines(name: str, length: int, accession: str, description: str, is_seq
         yield f"Description: {description}"
 
 
-def round_head(number: int, n_rows: int, n_targets: int, length: int) -> Iterator[str]:
+def round_head(number: int, n_rows: int, n_targets: int, length: int, has_query: bool) -> Iterator[str]:
     """Yield what begins a later round: the size of its profile and of the alignment, with domains of `n_targets`."""
+    parts = f"{'query + ' * has_query}{n_rows - has_query} subseqs from {n_targets} targets"
     yield "@@"
     yield f"@@ Round:                  {number}"
-    yield f"@@ Included in MSA:        {n_rows} subsequences (query + {n_rows - 1} subseqs from {n_targets} targets)"
+    yield f"@@ Included in MSA:        {n_rows} subsequences ({parts})"
     yield f"@@ Model size:             {length} positions"
     yield "@@"
     yield ""
 
 
-def round_end(number: int, n_new: int, n_rows: tuple[int, int], is_last: bool) -> Iterator[str]:
+def round_end(number: int, n_new: int, n_rows: tuple[int, int], is_last: bool, has_query: bool) -> Iterator[str]:
     """Yield what ends a round: new targets, rows of its alignment before and after it, and whether it was the last."""
     before, after = n_rows
     yield ""
     yield f"@@ New targets included:   {n_new}"
-    yield f"@@ New alignment includes: {after} subseqs (was {before}), including original query"
-    if not n_new and after <= before:
+    yield f"@@ New alignment includes: {after} subseqs (was {before}){', including original query' * has_query}"
+    if has_converged(n_new, before, after):
         yield from ("@@", f"@@ CONVERGED (in {number} rounds). ", "@@", "")
     elif not is_last:
         yield from ("@@ Continuing to next round.", "")
@@ -367,7 +369,8 @@ def head_lines(origin: Provenance, spec: SearchSpec) -> Iterator[str]:
         yield f"# {'query sequence file:':<33s}{origin.target}"
         yield f"# {'target HMM database:':<33s}{origin.query}"
     else:
-        kind = "query sequence file:" if spec.has_sequences else "query HMM file:"
+        what = "sequence" if spec.has_sequences else "MSA" if spec.query_kind == "alignments" else "HMM"
+        kind = f"query {what} file:"
         yield f"# {kind:<33s}{origin.query}"
         yield f"# {'target sequence database:':<33s}{origin.target}"
     if origin.part:

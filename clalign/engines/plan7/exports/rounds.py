@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator
 from typing import TextIO
@@ -17,13 +18,17 @@ from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.sequences import limited, write_round
 from clalign.engines.plan7.exports.source import profile_queries
+from clalign.engines.plan7.queries import load_queries
 from clalign.engines.plan7.rounds import card_of, made_again, rows_of, statistics_of
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import DamagedRun, OptionError
 from clalign.formats.hmmer3_writer import profile_text
 from clalign.formats.profile_stockholm import aligned_text, widen_inserts
+from clalign.jobs import JobContext
+from clalign.runs.inputs import input_of
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
+from clalign.values.devices import REFERENCE
 
 
 def write_profiles(source: Source, stream: TextIO, number: int) -> int:
@@ -31,10 +36,10 @@ def write_profiles(source: Source, stream: TextIO, number: int) -> int:
     count = 0
     for profile in _of_round(source, number):
         source.context.check()
-        built = profile_of(source.run, profile, source.spec)
+        built = profile_of(source.run, profile, source.spec, source.context)
         date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.origin.seconds))
         hmm = replace(built.hmm, facts={**built.hmm.facts, "date": date})
-        write_lines(stream, profile_text(hmm, built.columns))
+        write_lines(stream, profile_text(hmm, built.columns, built.mask))
         count += 1
     return count
 
@@ -77,11 +82,22 @@ def _of_round(source: Source, number: int) -> Iterator[int]:
     return (numbers[number - 1] for numbers in source.rounds.values() if len(numbers) >= number)
 
 
-def profile_of(run: RunFile, number: int, spec: SearchSpec) -> Built:
-    """Return the profile of a round, made again."""
+def profile_of(run: RunFile, number: int, spec: SearchSpec, context: JobContext) -> Built:
+    """Return the profile of a round, made again; the first one may be of a file, which is read again.
+
+    Raises
+    ------
+    InputError
+        If that file is not the one that the run began with.
+    """
     card = card_of(run, number)
     if card["before"] is not None:
         return made_again(run, number, spec, has_checksum=True)
+    if not spec.has_sequences:
+        file = dataclasses.replace(spec, profiles=input_of(run, "profiles", context))
+        given, _ = load_queries(file, lambda _: REFERENCE, context)
+        columns = given[number].columns
+        return Built(given[number], None if columns is None else columns.astype(np.int64), given[number].mask)
     build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
     codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode("latin-1", "replace"), np.uint8)]
     if (codes == NO_CODE).any():

@@ -24,13 +24,13 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
     comments, count = source.origin.comments(), 0
     for query in profile_queries(source):
         card, block = source.cards[query.number], BLOCK if source.choice.width else 0
-        above = query_row(source.cards[card["first"]]) if source.spec.has_rounds else None
-
+        is_round = source.spec.has_rounds
+        above = query_row(source.cards[card["first"]]) if is_round and source.spec.has_sequences else None
         if card["origin"] != "hmmer3":
             count += _write_rows(source, stream, query.number, comments)
             continue
         rows = limited(source, above, source.aligned_rows(query.number))
-        if above is not None:
+        if is_round:
             count += write_round(source, stream, query.number, rows, block, comments)
         elif packed := PackedRows(rows):
             author = f"{source.origin.program} (clalign {source.origin.version})"
@@ -62,15 +62,16 @@ def write_round(
     number : int
         Of the profile of the round.
     rows : iterable of AlignedRow
-        The query first.
+        A query that is a sequence first.
     block : int
         Columns of a block; 0 for one block.
     comments : iterable of str
     """
+    if not (packed := PackedRows(rows)):
+        return 0
     card, first = source.cards[number], source.cards[source.cards[number]["first"]]
     named = {**first, "name": f"{first['name']}-i{card['round']}"}
     author = f"{source.origin.program} (clalign {source.origin.version})"
-    packed = PackedRows(rows)
     write_lines(stream, hmmer3_stockholm_lines(named, packed, author, comments, block, has_case=False))
     return len(packed)
 

@@ -104,7 +104,7 @@ class Source(GeneralSource):
         for number, card in enumerate(self.cards if self.spec.has_rounds else ()):
             before: list[int] = found.setdefault(card.get("first", -1), [])
             expected = (before[0] if before else number, before[-1] if before else None, len(before) + 1)
-            if expected != tuple(card.get(name) for name in ("first", "before", "round")) or not card.get("n_rows"):
+            if expected != tuple(card.get(name) for name in ("first", "before", "round")) or card.get("n_rows") is None:
                 raise DamagedRun(self.run.path, "its rounds do not follow each other")
             before.append(number)
         return found

@@ -65,7 +65,7 @@ def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) 
         n_rows, limit = n_significant_domains(source, query), source.choice.seq_limit
         n_rows = n_rows if limit is None else min(n_rows, limit)
         if source.spec.has_rounds:
-            end.insert(0, hmmer3_text.alignment_saved(1 + n_rows, path))
+            end.insert(0, hmmer3_text.alignment_saved(source.spec.has_sequences + n_rows, path))
         else:
             end.append(hmmer3_text.alignment_saved(n_rows, path))
     write_lines(stream, end)

@@ -50,29 +50,26 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
 
 def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
     """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
+    from clalign.engines.plan7.rounds import n_rows_of
+
     source, numbers = source.of_all_rounds(), source.rounds[source.cards[query.number]["first"]]
-    known, n_rows, count = set[str](), 1, 0
+    has_query = source.spec.has_sequences
+    known, n_rows, count = set[str](), source.cards[numbers[0]]["n_rows"], 0
     write_lines(stream, chain(_head(source, query), [""]))
     for place, number in enumerate(numbers, 1):
         one = profile_query(source, number, works_of(source.run, number, number + 1).get(number, NO_WORK))
         if place > 1:
-            write_lines(stream, text.round_head(place, n_rows, len(known), one.length))
+            write_lines(stream, text.round_head(place, n_rows, len(known), one.length, has_query))
         marks = partial(_mark, known)
         write_lines(stream, chain(_hits_and_domains(source, one, marks), _statistics(source, one)))
         names = source.keys.significant_names(number)
         later = numbers[place:]
-        both = n_rows, source.cards[later[0]]["n_rows"] if later else _n_rows_of(source, number)
+        both = n_rows, source.cards[later[0]]["n_rows"] if later else n_rows_of(source.run, number)
         n_new = sum(name not in known for name in names)
         if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
-            write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations))
+            write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations, has_query))
         known, n_rows, count = set(names), both[1], count + len(one.keys)
     return count
-
-
-def _n_rows_of(source: Source, number: int) -> int:
-    """Return how many rows the alignment that ends a round has, whatever is written of it."""
-    found = (hit.domains for hit in source.run.hits(number) if hit.is_significant)
-    return 1 + sum(domain.is_significant for domains in found for domain in domains)
 
 
 def _mark(before: set[str], hit: Hit) -> str:
