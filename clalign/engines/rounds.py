@@ -34,6 +34,10 @@ class Round(Protocol):
     def __iter__(self) -> Iterator[Hit]: ...
 
     @property
+    def n_significant(self) -> int:
+        """How many hits are significant."""
+
+    @property
     def n_new(self) -> int:
         """How many significant hits were none in the round before."""
 

@@ -123,6 +123,13 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], fast_d
         assert (tmp_path / "x.a3m").read_text().startswith(f">{name.removesuffix('-i1')}")
     assert main(["export", "--chkhmm", f"{kept}-wal", str(kept)]) == 0
     assert Path(f"{kept}-wal-2.hmm").read_text().startswith("HMMER3/f")
+    for options, n_queries in (([], "4"), (["--query", "rrm2_pair"], "1"), (["--query", "rrm2_pair-i1"], "1")):
+        drawn = [str(tmp_path / f"rounds.{end}") for end in ("tsv", "svg")]
+        assert all(main(["picture", "--kind", "rounds", *options, "-o", path, str(kept)]) == 0 for path in drawn)
+        of_rounds = [line.split("\t") for line in Path(drawn[0]).read_text().splitlines()]
+        assert of_rounds[0] == ["round", "queries", "reported", "significant", "new", "lost"]
+        assert [line[:2] for line in of_rounds[1:]] == [["1", n_queries], ["2", "1" if options else "3"]]
+        assert of_rounds[1][3] == of_rounds[1][4] != "0"
     with open_run(kept, writable=True) as run:
         card = run.card(run.n_queries() - 1)
         run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})

@@ -22,6 +22,7 @@ from clalign.ui.engines.plan7.sheet import SequencesSheet
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.charts.pictures_view import PicturesView
 
 BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
 
@@ -239,9 +240,7 @@ def test_rounds_that_do_not_follow_each_other_are_refused(run_file: Path, qtbot:
         found_by_round(run_file)
 
 
-def test_rounds_begin_with_a_profile(
-    qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
-) -> None:
+def test_rounds_begin_with_a_profile(qtbot: Any, window: MainWindow, files: dict[str, str], press: Any) -> None:
     window.controller.sources.open_quietly([files["made.fasta"], files["made.hmm"], files["new.hmm"]])
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     window.dock.show()
@@ -262,3 +261,17 @@ def test_rounds_begin_with_a_profile(
     queue = window.controller.queue
     assert queue.current is not None
     assert queue.current.spec["spec"]["profiles"] == files["new.hmm"]
+
+
+def test_hits_by_round_are_drawn(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    page.show_tab("pictures")
+    view = page.findChild(PicturesView)
+    box = view.kinds
+    box.setCurrentIndex(box.findData("rounds"))
+    box.activated.emit(box.currentIndex())
+    qtbot.waitUntil(lambda: view.picture is not None and "by round" in view.picture.title)
+    with open_run(run_file) as run:
+        rounds = [one for one in (RoundOfRun(run, n) for n in range(run.n_queries())) if one.query == "globin1_cut"]
+        wanted = [(one.number, 1, len(one), one.n_significant, one.n_new, len(one.lost)) for one in rounds]
+    assert list(view.picture.rows()) == wanted

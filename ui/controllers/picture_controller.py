@@ -87,6 +87,7 @@ class PictureController(Controller):
         self._latest[view] = asked
         has_stages = run.engine is not None and run.engine.parts.stages is not None
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
+        view.allow_kind("rounds", "" if run.cards[0].get("round") else "This search has no rounds")
         if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
             if not view.is_chosen:  # nobody asked for this one
                 view.show_kind(ALL_QUERIES_KIND)

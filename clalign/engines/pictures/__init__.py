@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from clalign.engines.engine import engine_of, spec_of
+from clalign.engines.pictures.by_round import ByRound
 from clalign.engines.pictures.coverage import Coverage
 from clalign.engines.pictures.identity import Identities
 from clalign.engines.pictures.numbers import HitNumbers, read_numbers
@@ -124,6 +125,8 @@ KINDS: Mapping[str, Kind] = {
     "scores": Kind("Scores of all", "How many targets have which score, hits or not, beside what chance would give",
                    _scores, True, False),
     "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True, False),
+    "rounds": Kind("Rounds", "How many hits each round has, and how many are significant, new and lost",
+                   lambda n, _: ByRound(n), needs_hits=False),
     "species": Kind("Species", "Hits by species, from OS= or OX= in descriptions or a table of taxonomy", _species),
 }  # fmt: skip
 """The pictures by their names."""

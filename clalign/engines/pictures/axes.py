@@ -57,14 +57,17 @@ def plot_area(width: float, height: float, above: float) -> Area:
     return Area(EDGE + LEFT_NUMBERS, above, max(width - 2 * EDGE, 2 * LEFT_NUMBERS), height - 2.8 * LINE - 6)
 
 
-def axes(area: Area, across: Scale, up: Scale, titles: tuple[str, str]) -> list[Shape]:
-    """Return both axes with numbers, quiet lines and titles; that of the upright one stands above it."""
+def axes(area: Area, across: Scale, up: Scale, titles: tuple[str, str], is_whole: bool = False) -> list[Shape]:
+    """Return both axes with numbers, quiet lines and titles; that of the upright one stands above it.
+
+    Those across may be whole numbers alone.
+    """
     shapes: list[Shape] = []
     for tick in up.ticks(44):
         y = up(tick)
         shapes.append(Line(((area.left, y), (area.right, y)), "border"))
         shapes.append(Words(area.left - 8, y, tick_text(tick), "end", "muted"))
-    for tick in across.ticks(80):
+    for tick in (tick for tick in across.ticks(80) if not is_whole or tick == int(tick)):
         x = across(tick)
         shapes.append(Line(((x, area.bottom), (x, area.bottom + 4)), "muted"))
         shapes.append(Words(x, area.bottom + 4 + LINE / 2, tick_text(tick), "middle", "muted"))

@@ -47,6 +47,11 @@ class RoundOfRun:
         return self._run.hits(self._profile)
 
     @property
+    def n_significant(self) -> int:
+        """How many hits are significant."""
+        return len(self._significant())
+
+    @property
     def n_new(self) -> int:
         """How many significant hits were none in the round before."""
         return n_new(self._run, self._profile)
