@@ -26,6 +26,7 @@ from clalign.errors import InputError
 COMMAND = "clalign resume"
 
 if TYPE_CHECKING:
+    from clalign.values.documents import JobRequest
     from clalign.values.specs import Spec
 
 EXAMPLES = (
@@ -43,6 +44,11 @@ def add_parser(subparsers: Commands) -> None:
         " output is named, the text goes to standard output.",
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
+    rounds = parser.add_argument_group("Rounds")
+    rounds.add_argument("--one-more", action="store_true", help="search one more round than -N (jackhmmer)")
+    for flag, what in (("--take", "with the hits of T"), ("--drop", "without the hits of T")):
+        words = f"make its profile {what}, a name or accession, whatever their E-values are; may be repeated"
+        rounds.add_argument(flag, metavar="T", action="append", default=[], help=words)
     add_locate_option(parser)
     add_run_outputs(parser)
     add_dry_run_option(parser.add_argument_group("Run"))
@@ -63,18 +69,25 @@ def run(arguments: argparse.Namespace) -> int:
     outputs = outputs_of_run(arguments, COMMAND)
     if arguments.dry_run and arguments.locate:
         raise UsageError(COMMAND, "--locate changes the run, and --dry-run writes nothing: leave one of them out")
+    if not arguments.one_more and (arguments.take or arguments.drop):
+        raise UsageError(COMMAND, "--take and --drop choose hits for one more round: add --one-more")
+    if arguments.dry_run and arguments.one_more:
+        raise UsageError(COMMAND, "--one-more changes the run, and --dry-run writes nothing: leave one of them out")
     path = Path(arguments.run_file)
     with open_run(path) as found:
         engine, spec = engine_of(found), spec_to_continue(found, arguments.cluster or arguments.device)
         is_done = found.state == "done"
     outputs = outputs_of_its_engine(str(path), outputs, COMMAND)
     locate_inputs(str(path), arguments.locate)
-    if not is_done:
+    if not is_done or arguments.one_more:
         with contextlib.suppress(InputError):  # the worker reports moved files
             refuse_several(COMMAND, engine, spec, outputs, str(path))
     outputs.check(trace=arguments.profile_run, of=str(path))
     device = _device_of(arguments, spec)
-    job, place = {"job": "resume", "run": str(path), "device": device}, RunPlace(path, device=device or "")
+    job: JobRequest = {"job": "resume", "run": str(path), "device": device}
+    place = RunPlace(path, device=device or "")
+    if arguments.one_more:
+        job["one_more"] = {"take": arguments.take, "drop": arguments.drop}
     if arguments.dry_run:
         return print_dry_run(job, place, outputs, arguments)
     adopt(path.parent)  # that of a command that has died

@@ -251,6 +251,8 @@ def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
 
     path, is_dry_run = Path(request["run"]), bool(request.get("dry_run"))
     with open_run(path, writable=not is_dry_run) as file:
+        if (chosen := request.get("one_more")) is not None:
+            engine_of(file).one_more(file, chosen.get("take", ()), chosen.get("drop", ()))
         spec = spec_to_continue(file, request.get("device"))
         if "-" in spec.paths:
             raise OptionError(

@@ -114,6 +114,8 @@ class EngineParts(Struct, frozen=True, kw_only=True):
         Not imported later: its own parts are.
     round : callable
         Returns a round of a run, given the number of its profile.
+    one_more : callable
+        Has a run go on with one more round, given names of targets to take into it and to drop.
     """
 
     spec: LazyImport[type[Spec]]
@@ -136,6 +138,7 @@ class EngineParts(Struct, frozen=True, kw_only=True):
     begin_again: LazyImport[Callable[[Path, Path, float], None]] | None = None
     changes: AlignmentChanges | None = None
     round: LazyImport[Callable[[RunFile, int], Round]] | None = None
+    one_more: LazyImport[Callable[[RunFile, Iterable[str], Iterable[str]], None]] | None = None
 
 
 class Engine(Struct, frozen=True, kw_only=True):
@@ -294,6 +297,10 @@ class Engine(Struct, frozen=True, kw_only=True):
     def round(self, run: RunFile, number: int) -> Round:
         """Return a round of a search, given the number of its profile."""
         return self._present(self.parts.round, "looked at by rounds").get()(run, number)
+
+    def one_more(self, run: RunFile, taken: Iterable[str], dropped: Iterable[str]) -> None:
+        """Have a finished search in rounds go on with one more, given names of targets to take into it and to drop."""
+        self._present(self.parts.one_more, "continued by a round").get()(run, taken, dropped)
 
     def remarks(self, run: RunFile) -> str:
         """Return what is to be added to the tables of a finished run; empty for nothing."""

@@ -60,7 +60,7 @@ class Round(Protocol):
         """Return the profile that was searched with."""
 
 
-def has_converged(n_new: int, n_before: int, n_rows: int) -> bool:
+def has_converged(n_new: int, n_before: int, n_rows: int, is_chosen: bool) -> bool:
     """Return whether no round follows one, whatever their number may be.
 
     Parameters
@@ -70,8 +70,10 @@ def has_converged(n_new: int, n_before: int, n_rows: int) -> bool:
     n_before, n_rows : int
         Rows of the alignment that it was searched with the profile of, and of the one that ends it. Without a row there
         is no profile.
+    is_chosen : bool
+        Whether the user has taken or dropped some of its hits, so that a round makes sense all the same.
     """
-    return not n_rows or (not n_new and n_rows <= n_before)
+    return not n_rows or (not is_chosen and not n_new and n_rows <= n_before)
 
 
 MAX_LOST = 8

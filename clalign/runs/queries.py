@@ -396,17 +396,19 @@ class HitQueries:
         return AllScores(whole[0], whole[1], whole[2], scores[order], evalues[order], included[order] > 0)
 
     def significant_names(self, number: int) -> list[str]:
-        """Return the names of the significant hits of a query, one for each hit."""
-        asked = "SELECT name FROM hits JOIN targets USING (row) WHERE query = ? AND included ORDER BY hits.id"
+        """Return the names of the significant hits of a query, one for each hit, as the user has chosen them."""
+        chosen = "IN (SELECT value FROM queries, json_each(card, '$.{}') WHERE queries.id = ?1 AND json_valid(card))"
+        asked = (
+            "SELECT name FROM hits JOIN targets USING (row) WHERE query = ?1 AND"
+            f" (included OR row {chosen.format('taken')}) AND row NOT {chosen.format('dropped')} ORDER BY hits.id"
+        )
         return [name for (name,) in self._all(asked, number)]
 
     def names_before(self, number: int) -> set[str]:
         """Return the names of the significant hits of the round before that of a profile; none before the first one."""
-        asked = (
-            "SELECT DISTINCT targets.name AS name FROM queries JOIN hits ON query = json_extract(card, '$.before')"
-            " AND included JOIN targets ON targets.row = hits.row WHERE queries.id = ? AND json_valid(card)"
-        )
-        return {name for (name,) in self._all(asked, number)}
+        asked = "SELECT json_extract(card, '$.before') AS before FROM queries WHERE id = ? AND json_valid(card)"
+        found = {before for (before,) in self._all(asked, number)} - {None}
+        return {name for before in found for name in self.significant_names(int(before))}
 
     def target_names(self) -> dict[int, str]:
         """Return the name of each target that was hit, by its row."""

@@ -44,7 +44,7 @@ from clalign.runs.side_files import check_free
 from clalign.runs.unfinished import Unfinished
 from clalign.values.checked import plain
 from clalign.values.devices import without_cluster
-from clalign.values.documents import Card, TargetFacts
+from clalign.values.documents import Card, SpecFields, TargetFacts
 from clalign.values.hits import Hit
 from clalign.values.specs import Spec
 
@@ -180,6 +180,14 @@ class RunFile:
             self.connection.executemany(
                 "UPDATE queries SET best = ? WHERE id = ?", ((json.dumps(best), query) for query, best in bests)
             )
+
+    def reopen(self, queries: Iterable[int], spec: SpecFields) -> None:
+        """Have the ends of some queries computed again, with another spec, when the run is continued."""
+        with self.transaction():
+            self.connection.executemany("UPDATE queries SET best = ? WHERE id = ?", [("null", one) for one in queries])
+            self.connection.execute("DELETE FROM facts WHERE name IN ('finished', 'error')")
+            self.connection.execute("DELETE FROM verifications")
+        self.set_facts(state="stopped", spec=spec)
 
     def best(self, query: int) -> TargetFacts | None:
         """Return the best target of a query, if it is known already."""

@@ -13,6 +13,7 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.engines.engine import engine_of
+from clalign.engines.plan7.rounds import choose
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode, OptionError
 from clalign.formats.profiles import read_profiles
@@ -261,7 +262,7 @@ def test_rounds_from_an_alignment_are_those_of_its_profile(
         assert main(["explain", "-q", "--device", fast_device.id, "--profile", names[1], kept, "globin2_cut"]) == 0
         a3m = tmp_path / f"{name}.a3m"
         assert main(["export", "--a3m", str(a3m), kept]) == 0
-        assert a3m.read_text().count(">") == sum(1 for line in found[name]["dom"].open() if line[0] != "#")
+        assert a3m.read_text().count(">") == sum(line[0] != "#" for line in found[name]["dom"].read_text().splitlines())
 
 
 def test_a_round_from_a_profile_in_the_library(files: dict[str, Path], family: dict[str, Path], tmp_path: Path) -> None:
@@ -325,3 +326,51 @@ def test_rows_of_an_alignment_are_queries_where_its_format_is_given(
     with open_run(found["clalign"]) as run:
         assert run.n_queries() == family["afa"].read_text().count(">") > 1
         assert {card["n_rows"] for card in run.cards()} == {1}
+
+
+def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_path: Path) -> None:
+    kept, texts = tmp_path / "x.clalign", {name: tmp_path / f"{name}.txt" for name in ("one", "more", "whole")}
+    both = [str(files["queries"]), str(files["targets"])]
+    assert main(["jackhmmer", "-q", "-N", "1", "--run", str(kept), "-o", str(texts["one"]), *both]) == 0
+    for _ in range(2):
+        assert main(["resume", "-q", "--one-more", "-o", str(texts["more"]), str(kept)]) == 0
+    assert main(["jackhmmer", "-q", "-N", "3", "-o", str(texts["whole"]), *both]) == 0
+    assert lines_of(texts["more"]) == lines_of(texts["whole"])
+    assert main(["resume", "--take", "x", str(kept)]) == ExitCode.USAGE
+    assert main(["resume", "--one-more", "--take", "no such", str(kept)]) == ExitCode.INPUT
+
+
+def test_a_person_takes_and_drops_hits(
+    files: dict[str, Path], fast_device: Device, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, query, text = tmp_path / "x.clalign", tmp_path / "q.fa", tmp_path / "x.txt"
+    query.write_text(">" + files["queries"].read_text().split(">")[1])
+    words = ["-q", "-N", "4", "--incE", "1e-30", "--run", str(kept), "-o", str(text), str(query), str(files["targets"])]
+    assert main(["jackhmmer", *words]) == 0
+    with open_run(kept) as run:
+        last = run.n_queries() - 1
+        one = engine_of(run).round(run, last)
+        hits = {hit.name: hit for hit in one}
+        assert one.has_converged
+        taken = next(name for name, hit in hits.items() if not hit.is_significant)
+        dropped = next(name for name, hit in hits.items() if hit.is_significant)
+        n_before = one.alignment().n_rows
+    assert main(["resume", "-q", "--one-more", str(kept)]) == ExitCode.INPUT, "it has converged"
+    assert main(["resume", "-q", "--one-more", "--take", taken, "--drop", dropped, "-o", str(text), str(kept)]) == 0
+    with open_run(kept) as run:
+        assert (run.card(last)["taken"], run.card(last)["dropped"]) == ([hits[taken].row], [hits[dropped].row])
+        names = engine_of(run).round(run, last).alignment().names
+        assert any(name.startswith(f"{taken}/") for name in names)
+        assert not any(name.startswith(f"{dropped}/") for name in names)
+        change = len(hits[taken].reported_domains) - sum(one.is_significant for one in hits[dropped].domains)
+        assert run.card(last + 1)["n_rows"] == len(names) == n_before + change
+        assert dropped in engine_of(run).round(run, last + 1).new or not engine_of(run).round(run, last + 1).n_new
+    with pytest.raises(OptionError), open_run(kept, writable=True) as run:
+        choose(run, last, [hits[taken].row], None)
+    assert "@@ Chosen by the user:     1 hits taken, 1 dropped" in text.read_text()
+    assert main(["verify", "-q", "--device", fast_device.id, str(kept)]) == 0
+    with open_run(kept) as run:
+        profile = run.card(last)["name"]
+    capsys.readouterr()
+    assert main(["explain", "-q", "--device", fast_device.id, "--profile", profile, str(kept), dropped]) == 0
+    assert "dropped" in capsys.readouterr().out

@@ -33,6 +33,7 @@ ENGINE = Engine(
         explain_files=LazyImport("clalign.engines.plan7.explain:explain"),
         self_test=LazyImport("clalign.engines.plan7.self_test:self_test"),
         round=LazyImport("clalign.engines.plan7.round_of_run:RoundOfRun"),
+        one_more=LazyImport("clalign.engines.plan7.rounds:one_more"),
         explanation_lines=LazyImport("clalign.engines.plan7.explanation_text:explanation_lines"),
     ),
 )

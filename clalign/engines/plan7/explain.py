@@ -78,12 +78,15 @@ def explain(
     with opening_of(lambda: pick_device(spec.device), context) as opening:
         steps = opening.work(lambda session: search.steps_of(session, row), context.check, context.warn)
     name = database.header(row)[0]
+    taken, dropped = (run.card(profile).get(key) or () for key in ("taken", "dropped")) if run is not None else ((), ())
+    chosen = " The user took it into the next round." if row in taken else ""
+    chosen = " The user dropped it from the next round." if row in dropped else chosen
     return {
         "profile": profiles[profile].name,
         "target": name,
         "length": database.length(row),
         "steps": steps,
-        "verdict": _verdict(name, steps),
+        "verdict": _verdict(name, steps) + chosen,
     }
 
 

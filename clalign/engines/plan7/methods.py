@@ -19,6 +19,13 @@ def methods(run: RunFile) -> str:
         parts.append(f"Profiles of HMMER3 were searched as by HMMER 3.3.2, {_filters(spec)}.")
     if "hmmer2" in origins:
         parts.append("Profiles of HMMER2 were searched with Viterbi scores as by HMMER 2.3.2.")
+    if spec.has_rounds:
+        cards = run.cards()
+        n_taken, n_dropped = (sum(len(card.get(key) or ()) for card in cards) for key in ("taken", "dropped"))
+        by_hand = f"; {n_taken:,} hits were taken into it by hand, and {n_dropped:,} dropped" * bool(
+            n_taken + n_dropped
+        )
+        parts.append(f"Significant domains of a round made the profile of the next one{by_hand}.")
     if spec.without_null2:
         parts.append("Scores were not corrected for biased composition (null2).")
     size = run.facts.n_targets or 0

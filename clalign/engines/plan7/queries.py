@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec.structs import replace as change
@@ -18,13 +18,10 @@ from clalign.databases import cache
 from clalign.databases.loading import load_database
 from clalign.databases.profile_library import Take, kept_models, load_library
 from clalign.databases.refused_letters import refused_record, refused_rows
-from clalign.databases.rereading import ALIGNED
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import InputError, quoted
-from clalign.formats.a3m import alignment_form
-from clalign.formats.recognize import identify
-from clalign.formats.sources import is_plain, opened
-from clalign.jobs import JobContext, QuietContext
+from clalign.formats.sources import opened
+from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import Device
@@ -79,27 +76,6 @@ def load_queries(
         return _profile(builder, queries, row, context)
 
     return _made(spec, report.digest, how, rows.tolist(), pick_device, context, keep, make_one), report.digest
-
-
-def kind_of_queries(spec: SearchSpec) -> Literal["sequences", "alignments", "profiles"]:
-    """Return what a search in rounds begins with; the rows of an alignment are sequences where its format is given.
-
-    Raises
-    ------
-    InputError
-        If the file is of no known kind.
-    """
-    if spec.query_format != "auto" or not is_plain(spec.profiles):  # which can be read once only
-        return "sequences"
-    with opened(spec.profiles) as source:
-        found = identify(source)
-        if found.any_kind() == "profiles":
-            return "profiles"
-        is_fasta = found.format == "fasta"
-        is_aligned = found.kind == "alignment" or (is_fasta and alignment_form(source, QuietContext()) == "a3m")
-    if is_fasta and not is_aligned:
-        is_aligned = load_database(spec.profiles, alphabet="amino")[1].format == ALIGNED
-    return "alignments" if is_aligned else "sequences"
 
 
 def _of_alignments(

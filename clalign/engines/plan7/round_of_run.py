@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clalign.engines.plan7.exports.rounds import profile_of
-from clalign.engines.plan7.rounds import aligned, card_of, first_card, n_new, n_rows_of, names_before, rows_of
+from clalign.engines.plan7.rounds import aligned, card_of, ends_at, first_card, n_new, names_before, rows_of
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.rounds import has_converged
 from clalign.jobs import QuietContext
 from clalign.runs.pages import QueryFound, found_by_query
 from clalign.runs.queries import HitQueries
@@ -74,7 +73,7 @@ class RoundOfRun:
     @property
     def has_converged(self) -> bool:
         """Whether nothing new was found, so that no round follows."""
-        return has_converged(self.n_new, self._card["n_rows"], n_rows_of(self._run, self._profile))
+        return ends_at(self._run, self._profile)
 
     def alignment(self) -> RowAlignment:
         """Return the significant domains, aligned to the query, which is the first row: capital letters and dashes."""

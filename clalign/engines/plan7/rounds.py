@@ -11,7 +11,8 @@ Johnson, Eddy & Portugaly, BMC Bioinformatics 11, 431 (2010); HMMER 3.3.2 user's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace as replace_fields
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from clalign.engines.plan7.aligned import aligned_row, query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import has_converged
-from clalign.errors import DamagedRun
+from clalign.errors import DamagedRun, OptionError
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text
 from clalign.runs.hit_rows import unwritable
@@ -80,10 +81,89 @@ def n_rows_of(run: RunFile, number: int) -> int:
 
 
 def _significant(run: RunFile, number: int) -> Iterator[tuple[Hit, Domain]]:
-    """Yield the significant domains of a round, each with its hit, best first."""
+    """Yield the significant domains of a round, each with its hit, best first, as the user has chosen hits.
+
+    A hit that is taken without a significant domain has all that are reported.
+    """
+    taken, dropped = chosen_rows(run.card(number))
     for hit in run.hits(number):
-        if hit.is_significant:
-            yield from ((hit, domain) for domain in hit.domains if domain.is_significant)
+        if hit.row not in dropped and (hit.is_significant or hit.row in taken):
+            found = [domain for domain in hit.domains if domain.is_significant]
+            yield from ((hit, one) for one in found or (hit.reported_domains if hit.row in taken else ()))
+
+
+def chosen_rows(card: Card) -> tuple[set[int], set[int]]:
+    """Return the rows of targets whose hits the user takes into the next profile, and of those that he drops."""
+    return set(card.get("taken") or ()), set(card.get("dropped") or ())
+
+
+def ends_at(run: RunFile, number: int) -> bool:
+    """Return whether no round follows one, whatever their number may be."""
+    card = card_of(run, number)
+    return has_converged(n_new(run, number), card["n_rows"], n_rows_of(run, number), any(chosen_rows(card)))
+
+
+def choose(run: RunFile, number: int, rows: Iterable[int], is_in: bool | None) -> None:
+    """Keep that the user takes hits of a round into the next profile, or drops them; None for what E-values say.
+
+    Parameters
+    ----------
+    run : RunFile
+        Open for writing; nothing computes it.
+    number : int
+        Of the profile of the round.
+    rows : iterable of int
+        Of the targets.
+    is_in : bool or None
+
+    Raises
+    ------
+    OptionError
+        If the next profile is there already.
+    """
+    card = card_of(run, number)
+    if any(run.card(other).get("before") == number for other in range(number + 1, run.n_queries())):
+        raise OptionError("The next round has its profile already.", "Choose among the hits of the last round.")
+    taken, dropped = chosen_rows(card)
+    for row in rows:
+        taken.discard(row)
+        dropped.discard(row)
+        if is_in is not None:
+            (taken if is_in else dropped).add(row)
+    kept = {name: value for name, value in card.items() if name not in ("taken", "dropped")}
+    more = {name: sorted(rows) for name, rows in (("taken", taken), ("dropped", dropped)) if rows}
+    run.set_card(number, {**kept, **more})
+
+
+def one_more(run: RunFile, taken: Iterable[str] = (), dropped: Iterable[str] = ()) -> None:
+    """Have a finished or stopped search go on with one more round, of the queries that have not converged.
+
+    Parameters
+    ----------
+    run : RunFile
+        Open for writing; nothing computes it.
+    taken, dropped : iterable of str
+        Names of targets whose hits in the last rounds the user wants in the next profile, or not.
+
+    Raises
+    ------
+    OptionError
+        If there is no such target, or if all queries have converged, and none of their hits was chosen.
+    """
+    spec, hits = run.spec(SearchSpec), HitQueries(run.connection)
+    last = {card_of(run, number)["first"]: number for number in range(run.n_queries())} if spec.has_rounds else {}
+    for is_in, names in ((True, taken), (False, dropped)):
+        rows = {row for name in names for row in hits.targets_named(name)}
+        for number in last.values():
+            if found := rows.intersection(hits.rows(number).tolist()):
+                choose(run, number, found, is_in)
+    going = [number for number in last.values() if run.best(number) is None or not ends_at(run, number)]
+    if not going:
+        hint = "Take hits into the next one, or drop some."
+        raise OptionError("No query has a further round: all have converged.", hint)
+    ended = [number for number in going if run.best(number) is not None]
+    n_rounds = max(card_of(run, number)["round"] for number in going) + (len(ended) == len(going))
+    run.reopen(ended, replace_fields(spec, iterations=n_rounds).to_dict())
 
 
 def name_of(run: RunFile, number: int) -> str:
@@ -142,7 +222,8 @@ def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callab
 def place_of(run: RunFile, number: int, spec: SearchSpec) -> Card:
     """Return what the card of a profile says of its round, as it follows from the round before."""
     before: int | None = card_of(run, number)["before"]
-    return first_place(number, spec) if before is None else _next_place(run, before, n_rows_of(run, before))
+    place = first_place(number, spec) if before is None else _next_place(run, before, n_rows_of(run, before))
+    return {**place, **{name: rows for name, rows in run.card(number).items() if name in ("taken", "dropped")}}
 
 
 def first_place(number: int, spec: SearchSpec) -> Card:
@@ -200,10 +281,10 @@ class Rounds:
     def concluded(self, run: RunFile, number: int, session: Session) -> Storing:
         """Make the profile of the round that follows, if there is one; return what stores its card."""
         card = card_of(run, number)
-        if card["round"] >= self._spec.iterations:
+        if card["round"] >= run.spec(SearchSpec).iterations:  # they may have become fewer
             return lambda run: None
         rows = list(rows_of(run, number))
-        if has_converged(n_new(run, number), card["n_rows"], len(rows)):
+        if has_converged(n_new(run, number), card["n_rows"], len(rows), any(chosen_rows(card))):
             return lambda run: None
         builder = Builder(self._spec.round_spec(), AMINO, session, self._check)
         hmm = builder.build(aligned(run, number, rows), name_of(run, number), has_checksum=False).hmm

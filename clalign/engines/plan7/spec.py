@@ -303,9 +303,9 @@ class SearchSpec(Spec):
         if self.makes_profiles and not self.seed:
             found = replace(found, seed=secrets.randbelow(2**32 - 1) + 1)
         if self.has_rounds and self.query_kind == "auto":
-            from clalign.engines.plan7.queries import kind_of_queries
+            from clalign.engines.plan7.query_kinds import kind_of_queries
 
-            kind = kind_of_queries(self)
+            kind = kind_of_queries(self.profiles, self.query_format)
             found = found if kind == "sequences" else replace(found, query_kind=kind)
         return found
 

@@ -153,7 +153,8 @@ class Hmmer3Card(Hmmer2Card):
     """The card of a HMMER3 profile.
 
     In a search in rounds `round` is counted from 1, `first` and `before` are the numbers of the profiles of the
-    first one and of the one before, and `n_rows` is of the alignment that the profile was built from.
+    first one and of the one before, and `n_rows` is of the alignment that the profile was built from; `taken` and
+    `dropped` are the rows of targets whose hits the user wants in the next profile, or not, whatever their E-values.
     """
 
     calibration3: Calibration3
@@ -163,6 +164,8 @@ class Hmmer3Card(Hmmer2Card):
     first: NotRequired[Count | None]
     before: NotRequired[Count | None]
     n_rows: NotRequired[Place | None]
+    taken: NotRequired[list[Place]]
+    dropped: NotRequired[list[Place]]
 
 
 class BestTarget(Best):

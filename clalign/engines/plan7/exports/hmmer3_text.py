@@ -71,13 +71,20 @@ def round_head(number: int, n_rows: int, n_targets: int, length: int, has_query:
     yield ""
 
 
-def round_end(number: int, n_new: int, n_rows: tuple[int, int], is_last: bool, has_query: bool) -> Iterator[str]:
-    """Yield what ends a round: new targets, rows of its alignment before and after it, and whether it was the last."""
+def round_end(
+    number: int, n_new: int, n_rows: tuple[int, int], is_last: bool, has_query: bool, chosen: tuple[int, int] = (0, 0)
+) -> Iterator[str]:
+    """Yield what ends a round: new targets, rows of its alignment before and after it, and whether it was the last.
+
+    Before them stands how many hits the user has taken into the next profile, and dropped, if any.
+    """
     before, after = n_rows
     yield ""
+    if any(chosen):
+        yield f"@@ Chosen by the user:     {chosen[0]} hits taken, {chosen[1]} dropped"
     yield f"@@ New targets included:   {n_new}"
     yield f"@@ New alignment includes: {after} subseqs (was {before}){', including original query' * has_query}"
-    if has_converged(n_new, before, after):
+    if has_converged(n_new, before, after, any(chosen)):
         yield from ("@@", f"@@ CONVERGED (in {number} rounds). ", "@@", "")
     elif not is_last:
         yield from ("@@ Continuing to next round.", "")

@@ -50,7 +50,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
 
 def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
     """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
-    from clalign.engines.plan7.rounds import n_rows_of
+    from clalign.engines.plan7.rounds import chosen_rows, n_rows_of
 
     source, numbers = source.of_all_rounds(), source.rounds[source.cards[query.number]["first"]]
     has_query = source.spec.has_sequences
@@ -64,10 +64,13 @@ def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
         write_lines(stream, chain(_hits_and_domains(source, one, marks), _statistics(source, one)))
         names = source.keys.significant_names(number)
         later = numbers[place:]
+        taken, dropped = chosen_rows(source.cards[number])
         both = n_rows, source.cards[later[0]]["n_rows"] if later else n_rows_of(source.run, number)
         n_new = sum(name not in known for name in names)
         if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
-            write_lines(stream, text.round_end(place, n_new, both, place == source.spec.iterations, has_query))
+            chosen = (len(taken), len(dropped))
+            is_last = place == source.spec.iterations
+            write_lines(stream, text.round_end(place, n_new, both, is_last, has_query, chosen))
         known, n_rows, count = set(names), both[1], count + len(one.keys)
     return count
 
