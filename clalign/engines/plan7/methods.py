@@ -22,9 +22,7 @@ def methods(run: RunFile) -> str:
     if spec.has_rounds:
         cards = run.cards()
         n_taken, n_dropped = (sum(len(card.get(key) or ()) for card in cards) for key in ("taken", "dropped"))
-        by_hand = f"; {n_taken:,} hits were taken into it by hand, and {n_dropped:,} dropped" * bool(
-            n_taken + n_dropped
-        )
+        by_hand = f"; {n_taken:,} hits were taken into it by hand, {n_dropped:,} dropped" * bool(n_taken + n_dropped)
         parts.append(f"Significant domains of a round made the profile of the next one{by_hand}.")
     if spec.without_null2:
         parts.append("Scores were not corrected for biased composition (null2).")
