@@ -76,6 +76,11 @@ def has_converged(n_new: int, n_before: int, n_rows: int, is_chosen: bool) -> bo
     return not n_rows or (not is_chosen and not n_new and n_rows <= n_before)
 
 
+def chosen_rows(card: Card) -> tuple[set[int], set[int]]:
+    """Return the rows of targets whose hits the user takes into the next profile, and of those that he drops."""
+    return set(card.get("taken") or ()), set(card.get("dropped") or ())
+
+
 MAX_LOST = 8
 """Names of lost hits that are shown."""
 

@@ -13,6 +13,8 @@ from PySide6.QtTest import QTest
 
 import clalign
 from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
+from clalign.engines.plan7.rounds import stop_after
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import lost_words
 from clalign.errors import Cancelled, DamagedRun
 from clalign.jobs import QuietContext
@@ -275,3 +277,74 @@ def test_hits_by_round_are_drawn(qtbot: Any, window: MainWindow, run_file: Path)
         rounds = [one for one in (RoundOfRun(run, n) for n in range(run.n_queries())) if one.query == "globin1_cut"]
         wanted = [(one.number, 1, len(one), one.n_significant, one.n_new, len(one.lost)) for one in rounds]
     assert list(view.picture.rows()) == wanted
+
+
+def tick(page: Any, name: str) -> None:
+    """Click into the tick box of a hit."""
+    hits, table = page.run.hits, page.hits.table
+    row = next(row for row in range(hits.n_shown) if hits.row_at(row).name == name)
+    index = hits.index(row, hits.table.place("status"))
+    table.scrollTo(index)
+    area = table.visualRect(index)
+    QTest.mouseClick(table.viewport(), LEFT, pos=QPoint(area.left() + 10, area.center().y()))
+
+
+def states(page: Any) -> dict[str, tuple[Any, str]]:
+    """Return tick and word of each hit in view."""
+    hits = page.run.hits
+    place = hits.table.place("status")
+    cells = {hits.row_at(row).name: hits.index(row, place) for row in range(hits.n_shown)}
+    return {name: (one.data(Qt.ItemDataRole.CheckStateRole), one.data()) for name, one in cells.items()}
+
+
+def test_hits_of_the_last_round_are_ticked(qtbot: Any, window: MainWindow, run_file: Path) -> None:
+    page = open_page(qtbot, window, run_file)
+    assert page.more.isVisible()
+    assert not page.stop.isVisible()
+    before = states(page)
+    assert {ticked for ticked, _ in before.values()} == {Qt.CheckState.Checked}
+    name = next(iter(before))
+    tick(page, name)
+    qtbot.waitUntil(lambda: states(page).get(name) == (Qt.CheckState.Unchecked, "dropped"))
+    with open_run(run_file) as run:
+        assert run.card(page.run.profile)["dropped"] == [
+            hit.row for hit in run.hits(page.run.profile) if hit.name == name
+        ]
+    tick(page, name)
+    qtbot.waitUntil(lambda: states(page) == before)
+    with open_run(run_file) as run:
+        assert "dropped" not in run.card(page.run.profile)
+    click(page, 1)
+    qtbot.waitUntil(lambda: page.run.profile == 0 and not page.run.hits.is_busy and bool(states(page)))
+    assert {ticked for ticked, _ in states(page).values()} == {None}, "its next round has begun"
+    QTest.mouseClick(page.more, LEFT)
+    started = window.controller.queue.current
+    assert started is not None
+    assert (started.spec["job"], started.spec["run"], started.spec["one_more"]) == ("resume", str(run_file), {})
+
+
+@pytest.mark.thorough
+def test_one_more_round_is_searched_with_ticked_hits(
+    qtbot: Any, real_window: MainWindow, made: Path, tmp_path: Path, press: Any
+) -> None:
+    path, query = tmp_path / "one.clalign", tmp_path / "q.fa"
+    query.write_text(">" + (made.with_name("queries.fasta")).read_text().split(">")[1])
+    with clalign.jackhmmer(query, BUILT, path, iterations=2) as rounds:
+        assert sum(1 for _ in rounds) == 2
+    page = open_page(qtbot, real_window, path)
+    name = next(iter(states(page)))
+    tick(page, name)
+    qtbot.waitUntil(lambda: states(page).get(name) == (Qt.CheckState.Unchecked, "dropped"))
+    press(page, "One more round")
+    qtbot.waitUntil(lambda: len(page.run.cards) == 3 and page.run.state == "done", timeout=60_000)
+    with open_run(path) as run:
+        assert not any(one.startswith(f"{name}/") for one in RoundOfRun(run, 1).alignment().names)
+
+
+def test_a_search_ends_after_a_round(made: Path, run_file: Path) -> None:
+    with open_run(run_file, writable=True) as run:
+        stop_after(run)
+        assert run.spec(SearchSpec).iterations == 3
+        run.set_facts(spec={**(run.facts.spec or {}), "iterations": 9})
+        stop_after(run)
+        assert run.spec(SearchSpec).iterations == 3

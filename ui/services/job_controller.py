@@ -129,12 +129,12 @@ class JobController(Controller):
         text = "Only the reference is ready: what other devices do in seconds may take it an hour."
         self._app.notify("caution", text, ("Continue on the reference", partial(self.resume, run, device)))
 
-    def resume(self, run: str, device: str = "", title: str = "") -> None:
+    def resume(self, run: str, device: str = "", title: str = "", **more: object) -> None:
         """Continue a run from its last finished batch, by default on the device that it began on.
 
-        One that began on a cluster continues on the cluster that is chosen in the window.
+        One that began on a cluster continues on the cluster that is chosen in the window. `more` is said to the worker.
         """
-        job: JobRequest = {"job": "resume", "run": run}
+        job: JobRequest = {"job": "resume", "run": run, **more}
         if not self._app.workspace.devices_sought:
             device = REFERENCE.id
         device = device or self._chosen_cluster(run)

@@ -23,7 +23,7 @@ from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.rounds import has_converged
+from clalign.engines.rounds import chosen_rows, has_converged
 from clalign.errors import DamagedRun, OptionError
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text
@@ -90,11 +90,6 @@ def _significant(run: RunFile, number: int) -> Iterator[tuple[Hit, Domain]]:
         if hit.row not in dropped and (hit.is_significant or hit.row in taken):
             found = [domain for domain in hit.domains if domain.is_significant]
             yield from ((hit, one) for one in found or (hit.reported_domains if hit.row in taken else ()))
-
-
-def chosen_rows(card: Card) -> tuple[set[int], set[int]]:
-    """Return the rows of targets whose hits the user takes into the next profile, and of those that he drops."""
-    return set(card.get("taken") or ()), set(card.get("dropped") or ())
 
 
 def ends_at(run: RunFile, number: int) -> bool:
@@ -211,6 +206,13 @@ def made_again(
     builder = Builder(spec.round_spec(), AMINO, None, check)
     rows = aligned(run, before, list(rows_of(run, before)))
     return builder.build(rows, name_of(run, before), statistics_of(card), has_checksum)
+
+
+def stop_after(run: RunFile) -> None:
+    """Have a search end with the rounds that are begun, also while it is computed."""
+    spec = run.spec(SearchSpec)
+    n_rounds = max(card_of(run, number)["round"] for number in range(run.n_queries()))
+    run.set_facts(spec=replace_fields(spec, iterations=n_rounds).to_dict())
 
 
 def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callable[[], None]) -> list[Hmm]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...services.app_context import AppContext
 from ...services.commands import Command, Elsewhere, no_alignment, no_devices, no_hit, no_rows
 from .profile_controller import ProfileController
+from .run_view import ProfileRunView
 
 
 def no_profile(app: AppContext) -> str:
@@ -40,6 +41,21 @@ def nothing_to_align(app: AppContext) -> str:
     return no_devices(app)
 
 
+def no_round(app: AppContext) -> str:
+    """Return why no further round can be searched."""
+    run = app.page.run if app.page is not None else None
+    return (
+        "" if isinstance(run, ProfileRunView) and run.can_choose else Elsewhere("Open a search in rounds that rests.")
+    )
+
+
+def no_round_begun(app: AppContext) -> str:
+    """Return why there is no round to stop after."""
+    run = app.page.run if app.page is not None else None
+    is_live = isinstance(run, ProfileRunView) and run.is_of_rounds and run.is_live
+    return "" if is_live else Elsewhere("Open a search in rounds that is computed now.")
+
+
 COMMANDS = (
     Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
@@ -50,6 +66,10 @@ COMMANDS = (
             tip="Of each query a profile is made with a substitution matrix, and searched with", before="stop_job"),
     Command("search.open_sequences:rounds", "Search in rounds (jackhmmer)…", "Run", "", "autorenew",
             tip="Sequences, and again with a profile of what they found", before="stop_job"),
+    Command("search.one_more_round", "One more round", "Run", "", "plus", no_round,
+            "Goes on with one round more than were asked for, with the ticked hits", before="stop_job"),
+    Command("search.stop_after_round", "Stop after this round", "Run", "", "stop", no_round_begun,
+            "The search ends with the rounds that are begun, and can go on later", before="stop_job"),
     Command("search.search_with_hit", "Search with this sequence…", "", "", "magnify-scan", no_hit,
             "Opens the sheet of a search with sequences, with the whole sequence of the selected hit",
             before="stop_job"),

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from ...models.results.result_tabs import PARTS, TABS
 from ...views.results.results_page import ResultsPage
-from ...views.widgets.parts import LazyWidget
+from ...views.widgets.parts import LazyWidget, button
 from .card import DomainCard
 from .explain_sheet import FilterSheet
 from .funnel_view import FunnelView
@@ -34,7 +34,13 @@ class SearchPage(ResultsPage):
     def __init__(self, run: ProfileRunView) -> None:
         self._profile = LazyWidget(ProfileView, lambda view: self.profile_made.emit(view))
         self._funnel = LazyWidget(FunnelView, lambda view: self.funnel_made.emit(view))
+        self.more = button("One more round", lambda: self.action_requested.emit("search.one_more_round"),
+                           tip="Goes on with the ticked hits")  # fmt: skip
+        self.stop = button("Stop after this round", lambda: self.action_requested.emit("search.stop_after_round"),
+                           tip="The search ends with the rounds that are begun")  # fmt: skip
         super().__init__(run)
+        for place, one in enumerate((self.more, self.stop), 1):
+            self.title_row.insertWidget(place, one)
 
     def _parts(self) -> dict[str, QWidget]:
         return {**super()._parts(), "query": self._profile, "funnel": self._funnel}
@@ -68,6 +74,8 @@ class SearchPage(ResultsPage):
     def show_facts(self) -> None:
         """Show the facts about the run; only HMMER3 has filters."""
         super().show_facts()
+        self.more.setVisible(self.run.can_choose)
+        self.stop.setVisible(self.run.is_of_rounds and self.run.is_live)
         has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
         self.inner["plots"].setTabVisible(self.inner["plots"].indexOf(self._funnel), has_filters)
 

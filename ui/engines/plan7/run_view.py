@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
-from clalign.engines.rounds import done_words
+from clalign.engines.rounds import chosen_rows, done_words
 from clalign.runs.pages import QueryFound, Together
 from clalign.runs.run_file import open_run
 from clalign.values.checked import plain
@@ -15,7 +15,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting
 from ...models.charts.histogram import Histogram
-from ...models.results.hit_pages import ALL_QUERIES
+from ...models.results.hit_pages import ALL_QUERIES, HitRow
 from ...models.results.run_view import RunView
 from .columns import PROFILE_TABLE
 from .domain_table import estimates_line
@@ -40,6 +40,21 @@ class ProfileRunView(RunView):
         if direction in OF_SEQUENCES:  # profiles are made of them, but nobody has seen these
             self.noun, self.nouns = ("Round", "Rounds") if direction == "rounds" else ("Query", "Queries")
         super()._read_facts()
+        last = {card.get("first"): number for number, card in enumerate(self.cards)} if self.can_choose else {}
+        self.hits.chosen = {number: chosen_rows(self.cards[number]) for number in last.values()}
+
+    @property
+    def can_choose(self) -> bool:
+        """Whether a person can choose hits for one more round: nothing computes the rounds now."""
+        return self.is_of_rounds and not self.is_live and self.state in ("done", "stopped")
+
+    def choose_hit(self, hit: HitRow, is_in: bool) -> None:
+        """Keep whether the next round is made with a hit."""
+        from clalign.engines.plan7.rounds import choose
+
+        with open_run(self.path, writable=True) as run:
+            choose(run, hit.profile, [hit.row], None if is_in == hit.is_significant else is_in)
+        self.refresh()
 
     @property
     def is_of_rounds(self) -> bool:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
+from clalign.errors import ClalignError
+from clalign.runs.run_file import open_run
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models.jobs import JobItem
+from ...models.results.hit_pages import HitRow
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
@@ -24,7 +28,7 @@ from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
 from .notices import reason_not_to_run, source_offers
 from .profile_controller import ProfileController
-from .run_view import OF_SEQUENCES
+from .run_view import OF_SEQUENCES, ProfileRunView
 
 if TYPE_CHECKING:
     from ...models.results.run_view import RunView
@@ -59,6 +63,28 @@ class SearchController(FormController):
         """Connect the results of profiles."""
         for part in (self.profiles, self.filters):
             part.connect_page(page)
+        if isinstance(page.run, ProfileRunView):
+            page.run.hits.ticked.connect(partial(self._tick, page.run))
+
+    def _tick(self, run: ProfileRunView, hit: HitRow, is_in: bool) -> None:
+        try:
+            run.choose_hit(hit, is_in)
+        except ClalignError as error:
+            self._app.notify("stop", f"The choice is not kept. {error}")
+
+    def one_more_round(self) -> None:
+        """Continue the search in rounds in view by one more round."""
+        if self._app.page is not None:
+            self.jobs.resume(str(self._app.page.run.path), one_more={})
+
+    def stop_after_round(self) -> None:
+        """Have the search in view end with the rounds that are begun."""
+        from clalign.engines.plan7.rounds import stop_after
+
+        if self._app.page is not None:
+            with open_run(self._app.page.run.path, writable=True) as run:
+                stop_after(run)
+            self._app.notify("good", "The search ends with this round.")
 
     def close_page(self) -> None:
         """Close the page of a profile file."""

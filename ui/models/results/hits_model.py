@@ -61,6 +61,9 @@ class HitsModel(QAbstractTableModel):
     note_changed = Signal(int, int, str, str)
     """Query and row of the target, old and new note."""
 
+    ticked = Signal(object, bool)
+    """A `HitRow` with a tick box, and whether it is in now."""
+
     def __init__(self, path: Path, reader: Reader, table: TableKind, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.table = table
@@ -76,6 +79,9 @@ class HitsModel(QAbstractTableModel):
         self.error: Exception | None = None
         self.new: dict[int, frozenset[str]] = {}
         """Names of hits that are new in rounds after the first ones."""
+        self.chosen: dict[int, tuple[set[int], set[int]]] = {}
+        """Rows of the targets that a person takes into the next round, and of those that he drops, by profile; hits of
+        these alone have tick boxes."""
         self.shows_groups = True
         self._busy = False
         self._unsaved: dict[tuple[int, int], str] = {}
@@ -292,6 +298,9 @@ class HitsModel(QAbstractTableModel):
 
     def status(self, row: HitRow) -> str:
         """Return the word for the threshold that a hit passes, or that it is new in its round."""
+        taken, dropped = self.chosen.get(row.profile, ((), ()))
+        if row.row in taken or row.row in dropped:
+            return "taken" if row.row in taken else "dropped"
         if not self.is_significant(row):
             return "reported"
         return "new" if row.name in self.new.get(row.profile, ()) else "significant"
@@ -312,6 +321,9 @@ class HitsModel(QAbstractTableModel):
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         # A note that cannot be written stays in the table, and can be edited again.
         row = self.row_at(index.row())
+        if row is not None and role == Qt.ItemDataRole.CheckStateRole and self.is_in(row) is not None:
+            self.ticked.emit(row, Qt.CheckState(value) == Qt.CheckState.Checked)
+            return True
         if row is None or role != Qt.ItemDataRole.EditRole or not self.flags(index) & Qt.ItemFlag.ItemIsEditable:
             return False
         text, key = str(value), (row.profile, row.row)
@@ -352,8 +364,17 @@ class HitsModel(QAbstractTableModel):
         if not index.isValid():
             return flags
         flags |= Qt.ItemFlag.ItemIsDragEnabled  # without it no view begins to drag
-        is_note = self.table.columns[index.column()].key == "note"
-        return flags | Qt.ItemFlag.ItemIsEditable if is_note else flags
+        key, row = self.table.columns[index.column()].key, self.row_at(index.row())
+        if key == "status" and row is not None and self.is_in(row) is not None:
+            return flags | Qt.ItemFlag.ItemIsUserCheckable
+        return flags | Qt.ItemFlag.ItemIsEditable if key == "note" else flags
+
+    def is_in(self, row: HitRow) -> bool | None:
+        """Return whether the next round will be made with a hit; None if a person cannot choose that."""
+        if row.profile not in self.chosen:
+            return None
+        taken, dropped = self.chosen[row.profile]
+        return row.row in taken or (row.is_significant and row.row not in dropped)
 
     def has_rule_above(self, row: int) -> bool:
         """Return whether the threshold line is above a row: between significant and reported hits."""
@@ -412,6 +433,8 @@ class HitsModel(QAbstractTableModel):
             return escaped(column.text(row, self))
         if role == Qt.ItemDataRole.EditRole:
             return column.text(row, self)
+        if role == Qt.ItemDataRole.CheckStateRole and column.key == "status" and (is_in := self.is_in(row)) is not None:
+            return Qt.CheckState.Checked if is_in else Qt.CheckState.Unchecked
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._tip(row, column.key)
         if role == Qt.ItemDataRole.ForegroundRole and column.key == "note" and self.is_unsaved(row):

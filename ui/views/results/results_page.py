@@ -319,8 +319,8 @@ class ResultsPage(QWidget):
         export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", self.ask_export, "Export…")
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
-        title = row((self._title, 1), self.about, self.reset_button, *self._tools)
-        return stacked(title, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
+        self.title_row = row((self._title, 1), self.about, self.reset_button, *self._tools)
+        return stacked(self.title_row, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 
     def ask_export(self) -> None:
         """Ask for the sheet that writes the results to a file."""

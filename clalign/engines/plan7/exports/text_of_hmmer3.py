@@ -30,6 +30,7 @@ from clalign.engines.plan7.hmmer3.funnel import (
     survivors_of,
     works_of,
 )
+from clalign.engines.rounds import chosen_rows
 from clalign.values.documents import Card
 from clalign.values.hits import Hit
 
@@ -50,7 +51,7 @@ def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
 
 def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
     """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
-    from clalign.engines.plan7.rounds import chosen_rows, n_rows_of
+    from clalign.engines.plan7.rounds import n_rows_of
 
     source, numbers = source.of_all_rounds(), source.rounds[source.cards[query.number]["first"]]
     has_query = source.spec.has_sequences
