@@ -13,10 +13,11 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.engines.engine import engine_of
-from clalign.engines.plan7.rounds import choose
+from clalign.engines.plan7.rounds import choose, stop_after
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode, OptionError
 from clalign.formats.profiles import read_profiles
+from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.values.devices import Device
 
@@ -326,6 +327,29 @@ def test_rows_of_an_alignment_are_queries_where_its_format_is_given(
     with open_run(found["clalign"]) as run:
         assert run.n_queries() == family["afa"].read_text().count(">") > 1
         assert {card["n_rows"] for card in run.cards()} == {1}
+
+
+class EndsAfterTheFirst(QuietContext):
+    """Has a search in rounds end with the round of its first results."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+
+    def partial(self, **facts: object) -> None:
+        with open_run(self.run, writable=True) as run:
+            stop_after(run)
+
+
+def test_a_search_ends_after_the_round_that_is_begun(files: dict[str, Path], tmp_path: Path) -> None:
+    kept = tmp_path / "x.clalign"
+    both = files["queries"], files["targets"]
+    with clalign.jackhmmer(*both, kept, iterations=3, context=EndsAfterTheFirst(kept)) as rounds:
+        assert {one.number for one in rounds} == {1}
+    with open_run(kept) as run:
+        assert (run.state, run.facts.spec and run.facts.spec["iterations"]) == ("done", 1)
+    assert main(["resume", "-q", "--one-more", "-o", str(tmp_path / "x.txt"), str(kept)]) == 0
+    with open_run(kept) as run:
+        assert max(card["round"] for card in run.cards()) == 2
 
 
 def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_path: Path) -> None:

@@ -300,6 +300,7 @@ def states(page: Any) -> dict[str, tuple[Any, str]]:
 def test_hits_of_the_last_round_are_ticked(qtbot: Any, window: MainWindow, run_file: Path) -> None:
     page = open_page(qtbot, window, run_file)
     assert page.more.isVisible()
+    assert page.more.isEnabled(), "the first query has not converged"
     assert not page.stop.isVisible()
     before = states(page)
     assert {ticked for ticked, _ in before.values()} == {Qt.CheckState.Checked}

@@ -34,8 +34,7 @@ class SearchPage(ResultsPage):
     def __init__(self, run: ProfileRunView) -> None:
         self._profile = LazyWidget(ProfileView, lambda view: self.profile_made.emit(view))
         self._funnel = LazyWidget(FunnelView, lambda view: self.funnel_made.emit(view))
-        self.more = button("One more round", lambda: self.action_requested.emit("search.one_more_round"),
-                           tip="Goes on with the ticked hits")  # fmt: skip
+        self.more = button("One more round", lambda: self.action_requested.emit("search.one_more_round"))
         self.stop = button("Stop after this round", lambda: self.action_requested.emit("search.stop_after_round"),
                            tip="The search ends with the rounds that are begun")  # fmt: skip
         super().__init__(run)
@@ -74,10 +73,20 @@ class SearchPage(ResultsPage):
     def show_facts(self) -> None:
         """Show the facts about the run; only HMMER3 has filters."""
         super().show_facts()
-        self.more.setVisible(self.run.can_choose)
-        self.stop.setVisible(self.run.is_of_rounds and self.run.is_live)
+        self._show_more()
         has_filters = not self.run.cards or any(card["origin"] != "hmmer2" for card in self.run.cards)
         self.inner["plots"].setTabVisible(self.inner["plots"].indexOf(self._funnel), has_filters)
+
+    def _show_found(self) -> None:
+        super()._show_found()
+        self._show_more()
+
+    def _show_more(self) -> None:
+        has_converged = self.run.has_converged
+        self.more.setVisible(self.run.can_choose)
+        self.more.setEnabled(not has_converged)
+        self.more.setToolTip("All have converged: tick or untick hits" if has_converged else "With the ticked hits")
+        self.stop.setVisible(self.run.is_of_rounds and self.run.is_live)
 
     def show_histogram(self) -> None:
         """Draw the histogram and update the tab in view."""

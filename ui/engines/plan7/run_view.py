@@ -48,6 +48,12 @@ class ProfileRunView(RunView):
         """Whether a person can choose hits for one more round: nothing computes the rounds now."""
         return self.is_of_rounds and not self.is_live and self.state in ("done", "stopped")
 
+    @property
+    def has_converged(self) -> bool:
+        """Whether no query has a further round, unless hits are chosen for it."""
+        last = {card.get("first"): number for number, card in enumerate(self.cards)}
+        return all(number in self.found and self.found[number].has_converged for number in last.values())
+
     def choose_hit(self, hit: HitRow, is_in: bool) -> None:
         """Keep whether the next round is made with a hit."""
         from clalign.engines.plan7.rounds import choose
