@@ -134,6 +134,11 @@ def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], fast_d
         assert of_rounds[1][3] == of_rounds[1][4] != "0"
     with open_run(kept, writable=True) as run:
         card = run.card(run.n_queries() - 1)
+        statistics = card["calibration3"]
+        forward = {**statistics["forward"], "tau": statistics["forward"]["tau"] + 0.01}
+        run.set_card(run.n_queries() - 1, {**card, "calibration3": {**statistics, "forward": forward}})
+    assert main(["verify", "-q", "--device", fast_device.id, str(kept)]) == ExitCode.DIFFERENT, "its statistics"
+    with open_run(kept, writable=True) as run:
         run.set_card(run.n_queries() - 1, {**card, "n_rows": card["n_rows"] + 1})
     assert main(["verify", "-q", "--device", fast_device.id, str(kept)]) == ExitCode.DIFFERENT
 

@@ -158,13 +158,23 @@ def _made(
     return kept_models(known, make, keep and spec.seed != 0)
 
 
-def with_later_rounds(run: RunFile, spec: SearchSpec, first: list[Hmm], context: JobContext) -> list[Hmm]:
-    """Return the profiles of a run by their numbers, given those that it began with."""
+def with_later_rounds(
+    run: RunFile, spec: SearchSpec, first: list[Hmm], context: JobContext, device: Device | None = None
+) -> list[Hmm]:
+    """Return the profiles of a run by their numbers, given those that it began with.
+
+    A device fits the score statistics of later ones anew; without one they are those of the run.
+    """
     if not spec.has_rounds:
         return first
     from clalign.engines.plan7.rounds import all_profiles
 
-    return all_profiles(run, spec, first, context.check)
+    if device is None:
+        return all_profiles(run, spec, first, context.check)
+    with opening_of(lambda: device, context) as opening:
+        return opening.work(
+            lambda session: all_profiles(run, spec, first, context.check, session), context.check, context.warn
+        )
 
 
 def matrix_digest(spec: SearchSpec) -> str | None:

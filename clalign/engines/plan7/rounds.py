@@ -195,17 +195,18 @@ def n_new(run: RunFile, number: int) -> int:
 
 
 def made_again(
-    run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None, has_checksum: bool = False
-) -> Built:
-    """Return the profile of a later round, from the hits of the one before and its own statistics.
+    run: RunFile, number: int, spec: SearchSpec, check: Callable[[], None] = lambda: None, has_checksum: bool = False,
+    session: Session | None = None,
+) -> Built:  # fmt: skip
+    """Return the profile of a later round, from the hits of the one before, with statistics of the run or of a session.
 
     `has_checksum` as of `Builder.build`.
     """
     card = card_of(run, number)
     before: int = card["before"]
-    builder = Builder(spec.round_spec(), AMINO, None, check)
-    rows = aligned(run, before, list(rows_of(run, before)))
-    return builder.build(rows, name_of(run, before), statistics_of(card), has_checksum)
+    builder = Builder(spec.round_spec(), AMINO, session, check)
+    rows, known = aligned(run, before, list(rows_of(run, before))), statistics_of(card) if session is None else None
+    return builder.build(rows, name_of(run, before), known, has_checksum)
 
 
 def stop_after(run: RunFile) -> None:
@@ -215,10 +216,12 @@ def stop_after(run: RunFile) -> None:
     run.set_facts(spec=replace_fields(spec, iterations=n_rounds).to_dict())
 
 
-def all_profiles(run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callable[[], None]) -> list[Hmm]:
-    """Return the profiles of all rounds of a run by their numbers, given those of the first ones."""
+def all_profiles(
+    run: RunFile, spec: SearchSpec, first: list[Hmm], check: Callable[[], None], session: Session | None = None
+) -> list[Hmm]:
+    """Return the profiles of all rounds of a run by their numbers, given those of the first ones; see `made_again`."""
     later = range(len(first), run.n_queries())
-    return [*first, *(made_again(run, number, spec, check).hmm for number in later)]
+    return [*first, *(made_again(run, number, spec, check, session=session).hmm for number in later)]
 
 
 def place_of(run: RunFile, number: int, spec: SearchSpec) -> Card:

@@ -125,11 +125,12 @@ class _Inputs:
         self.database, self.report = load_database(
             spec.targets, alphabet=spec.alphabet, sequence_format=spec.sequence_format, context=context
         )
-        # Files are read again. Profiles of sequences are made again by a device; the reference takes seconds for each.
-        keep = spec.makes_first and (device is None or device.kind == "reference")
+        # Files are read again. Profiles that are made are made again by a device; the reference takes seconds for each.
+        device = None if device is None or device.kind == "reference" else device
+        keep = spec.makes_first and device is None
         profiles, digest = load_queries(spec, lambda _: device or REFERENCE, context, keep)
         check_unchanged(run, spec, self.report, digest)
-        self.profiles = with_later_rounds(run, spec, profiles, context)
+        self.profiles = with_later_rounds(run, spec, profiles, context, device)
 
 
 class _Again:
