@@ -132,7 +132,7 @@ class JobController(Controller):
     def resume(self, run: str, device: str = "", title: str = "", **more: object) -> None:
         """Continue a run from its last finished batch, by default on the device that it began on.
 
-        One that began on a cluster continues on the cluster that is chosen in the window. `more` is said to the worker.
+        One that began on a cluster continues on the cluster that is chosen in the window. `more` goes to the worker.
         """
         job: JobRequest = {"job": "resume", "run": run, **more}
         if not self._app.workspace.devices_sought:
