@@ -147,6 +147,10 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     QTest.keyClick(window, Qt.Key.Key_K, CTRL)
     QTest.keyClicks(palette.field, "gff3")  # a word of what it is for
     assert palette.shown_texts() == ["Export hits…"]
+    for words, first in (("tour", "Five-minute tour"), ("align", "Align sequences…")):
+        palette.field.clear()
+        QTest.keyClicks(palette.field, words)
+        assert palette.shown_texts()[0] == first, "scattered letters and what cannot be run come later"
     palette.field.clear()
     QTest.keyClicks(palette.field, "export")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)

@@ -42,6 +42,15 @@ class _Filter(QSortFilterProxyModel):
         index = self.sourceModel().index(row, 0, parent)
         return matches(self.wanted, index.data() or "") or begins(self.wanted, index.data(MEANING_ROLE) or "")
 
+    def lessThan(self, left: Index, right: Index) -> bool:
+        return self._rank(left) < self._rank(right)
+
+    def _rank(self, index: Index) -> tuple[bool, bool, int]:
+        """Put titles with the words that were typed before others, and what can be run before what cannot."""
+        is_off = not index.flags() & Qt.ItemFlag.ItemIsEnabled
+        is_typed = bool(self.wanted)
+        return is_typed and not begins(self.wanted, index.data()), is_typed and is_off, index.row()
+
 
 class CommandPalette(QFrame):
     """A field and a list over the top of the window; Enter runs a command, Esc closes."""
@@ -63,6 +72,7 @@ class CommandPalette(QFrame):
         self._source = QStandardItemModel(self)
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)
+        self._filter.sort(0)
         self.view.setModel(self._filter)
         self.note = label("", "muted", wrap=True)
         box = QVBoxLayout(self)
