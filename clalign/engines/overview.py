@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clalign.engines.columns import CellOf, Column, Kind, in_files
+from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
-from clalign.engines.export_source import Source
+from clalign.engines.export_source import Choice, Source
 from clalign.errors import DamagedRun
 from clalign.formats.sources import PathLike, path_text
 from clalign.formats.tables import PARTIAL, digits, plain
@@ -142,11 +143,12 @@ def read_overview(path: PathLike, context: JobContext | None = None) -> Overview
         Asked whether to go on.
     """
     with open_run(Path(path_text(path, "path"))) as run:
-        return overview(run.cards_without_curves(), HitQueries(run.connection), context or QuietContext())
+        source = engine_of(run).source(run, Choice(), context or QuietContext())
+        return overview(run.cards_without_curves(), source.keys, source.context)
 
 
 def overview(cards: list[Card], hits: HitQueries, context: JobContext) -> Overview:
-    """Return the overview of some hits, given the cards of the queries."""
+    """Return the overview of some hits, given the cards of the queries; of rounds the last of each query is told."""
     found = hits.scores_of_all()
     context.check()
     order = np.lexsort((-found.scores, found.queries))
@@ -155,8 +157,12 @@ def overview(cards: list[Card], hits: HitQueries, context: JobContext) -> Overvi
     shares = zip(_coverages(cards, parts), _identities(len(cards), parts), strict=True)
     context.check()
     searched = hits.shares_searched()
+    names, followed = {number: card["name"] for number, card in enumerate(cards)}, {c.get("before") for c in cards}
     lines = []
     for (number, card), both in zip(enumerate(cards), shares, strict=True):
+        if number in followed:
+            continue
+        card = {**card, "name": names.get(card.get("first", number), card["name"])}
         own = order[starts[number] : starts[number + 1]]
         line = _line(number, card, found.scores[own], found.evalues[own], found.significant[own], both)
         lines.append(replace(line, searched=searched.get(number, 0.0)))

@@ -7,6 +7,7 @@ import pytest
 from clalign.ui.engines.plan7.layout import as_fasta, lay_out
 from clalign.ui.models.alignment.alignment_layout import (
     TITLE_ROOM,
+    TITLE_SHARE,
     as_text,
     ruler,
     title_lines,
@@ -114,9 +115,8 @@ def test_the_safe_scheme_can_be_distinguished(kind: str, nucleic: bool) -> None:
 def test_a_title_takes_as_many_lines_as_it_needs() -> None:
     parts = ["18294.7 bits (20 288)", "identities 13716/16054 (85 %)", "positives 13716/16054 (85 %)", "44 gaps", "end"]
     for n_columns in (20, 40, 62, 200):
-        lines = [line.text for line in title_lines(parts, 0, n_columns, False)]
+        lines = [line.text for line in title_lines(parts, 0, n_columns)]
         assert " · ".join(lines) == " · ".join(parts)
-        assert all(len(line) <= n_columns + TITLE_ROOM for line in lines)
-    assert len(title_lines(parts, 0, 200, False)) == 1
-    broken = title_lines(parts, 0, 200, True)
-    assert [line.kind for line in broken] == ["title"] * len(parts) + ["space"], "no ruler touches the last one"
+        assert all(len(line) <= TITLE_SHARE * n_columns + TITLE_ROOM for line in lines)
+    assert len(title_lines(parts, 0, 44)) == 2, "not a line for each"
+    assert len(title_lines(parts, 0, 200)) == 1

@@ -128,7 +128,7 @@ def test_a_hit_in_words_and_lines(hmmer3_run: Callable[..., Path]) -> None:
     lines = lay_out(hit, "Made", 80)
     assert sum(line.kind == "posterior" for line in lines) == 3
     assert "confidence" in as_text(lines)
-    assert not any(line.kind == "posterior" for line in lay_out(hit, "Made", 80, False, False))
+    assert not any(line.kind == "posterior" for line in lay_out(hit, "Made", 80, False))
     assert "below the limit" in next(line.text for line in lay_out(weak, "Made", 200) if line.kind == "title")
     assert as_fasta(weak) == "", "what is not reported is not copied"
 

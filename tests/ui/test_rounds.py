@@ -12,6 +12,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 import clalign
+from clalign.engines.overview import read_overview
 from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
 from clalign.engines.plan7.rounds import stop_after
 from clalign.engines.plan7.spec import SearchSpec
@@ -123,6 +124,18 @@ def test_the_head_tells_of_the_last_rounds(qtbot: Any, window: MainWindow, run_f
     assert words.startswith(f"{hits} hits of 3 queries after up to 3 rounds, {n_converged} of them converged")
     assert sum(page.run.query_hits.values()) > hits
     assert not any(one.has_converged for number, one in found.items() if number not in last.values())
+
+
+def test_families_are_the_last_rounds_under_the_names_of_their_queries(run_file: Path) -> None:
+    seen, found = read_overview(run_file), found_by_round(run_file)
+    with open_run(run_file) as run:
+        last = {card["first"]: number for number, card in enumerate(run.cards())}
+        named = {number: run.card(first)["name"] for first, number in last.items()}
+    assert {line.number: line.name for line in seen.lines} == named
+    assert max(last.values()) >= len(last), "there are earlier rounds"
+    assert all(line.n_hits == found[line.number].n_hits for line in seen.lines)
+    assert set(seen.matrix.queries.tolist()) == {number for number in named if found[number].n_hits}
+    assert len(seen.matrix.hits) == sum(line.n_hits for line in seen.lines)
 
 
 def test_new_hits_are_marked_and_filtered(qtbot: Any, window: MainWindow, run_file: Path) -> None:

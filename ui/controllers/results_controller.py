@@ -115,8 +115,8 @@ class ResultsController(Controller):
                 view.show_text("The queries cannot be shown", error_text(answer, "They could not be read"))
             else:
                 content, heat = answer
-                nouns = page.run.noun.lower(), page.run.nouns.lower()
-                view.show_content(content, heat, *nouns, page.run.empty_words()[0])
+                nouns = "queries" if page.run.nouns == "Rounds" else page.run.nouns.lower()
+                view.show_content(content, heat, nouns, page.run.empty_words()[0])
 
         path = page.run.path
 

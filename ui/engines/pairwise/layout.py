@@ -57,10 +57,10 @@ class PairLayout(Layout):
     """Alignments of two sequences."""
 
     def lines(
-        self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
+        self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool
     ) -> PairLines:
         """Return the lines of all alignments."""
-        return PairLines(hit, card, n_columns, narrow, titled)
+        return PairLines(hit, card, n_columns, titled)
 
     def row_of_column(self, lines: Sequence[Line], alignment: int, column: int) -> int | None:
         """Return the row of a column."""
@@ -82,15 +82,15 @@ class PairLines(Sequence[Line]):
         The query's.
     n_columns : int
         To which they are wrapped.
-    narrow, with_titles : bool
-        As of `Layout.lines`.
+    with_titles : bool
+        As ``titled`` of `Layout.lines`.
     """
 
-    def __init__(self, hit: Hit, card: Card, n_columns: int, narrow: bool = False, with_titles: bool = True) -> None:
+    def __init__(self, hit: Hit, card: Card, n_columns: int, with_titles: bool = True) -> None:
         rows = [PairRow(card, hit, domain) for domain in hit.domains]
         width = max(MIN_COLUMNS, n_columns)
         self._titles = [
-            title_lines(pair_title(row), place, n_columns, narrow) if with_titles else []
+            title_lines(pair_title(row), place, n_columns) if with_titles else []
             for place, row in enumerate(rows)
         ]
         self._blocks = [_Blocks(row, place, width) for place, row in enumerate(rows)]

@@ -22,9 +22,9 @@ class ProfileLayout(Layout):
 
     has_nodes = True
 
-    def lines(self, hit: Hit, card: Card, n_columns: int, narrow: bool, posterior: bool, titled: bool) -> list[Line]:
+    def lines(self, hit: Hit, card: Card, n_columns: int, posterior: bool, titled: bool) -> list[Line]:
         """Return the lines of all domains, always with titles."""
-        return lay_out(hit, str(card["name"]), n_columns, narrow, posterior)
+        return lay_out(hit, str(card["name"]), n_columns, posterior)
 
     def fasta(self, hit: Hit, card: Card) -> str:
         """Return the aligned part of each reported domain."""
@@ -47,11 +47,11 @@ def domain_title(hit: Hit, domain: Domain) -> list[str]:
     return [head, evalues, *below, places, envelope]
 
 
-def lay_out(hit: Hit, profile: str, n_columns: int, narrow: bool = False, with_posterior: bool = True) -> list[Line]:
-    """Return the lines of all domains of a hit, wrapped to a number of columns; `narrow` breaks the titles."""
+def lay_out(hit: Hit, profile: str, n_columns: int, with_posterior: bool = True) -> list[Line]:
+    """Return the lines of all domains of a hit, wrapped to a number of columns."""
     lines: list[Line] = []
     for place, domain in enumerate(hit.domains):
-        lines += title_lines(domain_title(hit, domain), place, n_columns, narrow)
+        lines += title_lines(domain_title(hit, domain), place, n_columns)
         lines += _domain_lines(domain, place, profile, hit.name, max(MIN_COLUMNS, n_columns), with_posterior)
     return lines
 

@@ -10,8 +10,8 @@ from clalign.values.hits import Hit
 
 MIN_COLUMNS = 10
 
-TITLE_ROOM = 24
-"""Letters that a title may be longer than a line of columns: its letters are narrower and it has no margins."""
+TITLE_SHARE, TITLE_ROOM = 1.25, 4
+"""Letters of a title for each column, as they are narrower, and those more that the margins have room for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,12 @@ class Layout:
     has_nodes = False
 
     def lines(
-        self, hit: Hit, card: Card, n_columns: int, narrow: bool, with_posterior: bool, titled: bool
+        self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool
     ) -> Sequence[Line]:
         """Return the lines of all alignments of a hit, wrapped to a number of columns.
 
         Parameters
         ----------
-        narrow : bool
-            Whether each part of a title has a line of its own.
         posterior : bool
             With the line of the confidence of each column, if it is known.
         titled : bool
@@ -85,16 +83,16 @@ def fasta_record(hit: Hit, first: int, last: int, letters: str) -> str:
     return f">{hit.name}/{first}-{last} {hit.description}".rstrip() + "\n" + body + "\n"
 
 
-def title_lines(parts: list[str], place: int, n_columns: int, narrow: bool) -> list[Line]:
-    """Return the title of an alignment in as many lines as it needs; `narrow` gives each part its own line."""
+def title_lines(parts: list[str], place: int, n_columns: int) -> list[Line]:
+    """Return the title of an alignment in as many lines as it needs."""
     titles = parts[:1]
     for part in parts[1:]:
         longer = f"{titles[-1]} · {part}"
-        if narrow or len(longer) > n_columns + TITLE_ROOM:
+        if len(longer) > TITLE_SHARE * n_columns + TITLE_ROOM:
             titles.append(part)
         else:
             titles[-1] = longer
-    return [*(Line("title", text, domain=place) for text in titles), *[Line("space", domain=place)] * narrow]
+    return [Line("title", text, domain=place) for text in titles]
 
 
 def letter_numbers(text: str, gaps: str, start: int) -> list[int]:

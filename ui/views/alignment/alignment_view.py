@@ -101,22 +101,17 @@ class AlignmentView(QAbstractScrollArea):
 
     def as_text(self) -> str:
         """Return the alignments as plain text."""
-        lines = self._laid_out(COPY_COLUMNS, False)
+        lines = self._laid_out(COPY_COLUMNS)
         return as_text(lines) if lines else ""
 
     def as_fasta(self) -> str:
         """Return the matched parts as FASTA."""
         return "" if self.hit is None else self._layout.fasta(self.hit, self.card)
 
-    def _laid_out(self, n_columns: int, narrow: bool, titled: bool = True) -> Sequence[Line]:
+    def _laid_out(self, n_columns: int, titled: bool = True) -> Sequence[Line]:
         if self.hit is None:
             return []
-        return self._layout.lines(self.hit, self.card, n_columns, narrow, self.with_posterior, titled)
-
-    @property
-    def narrow(self) -> bool:
-        """Whether there is room for residues only."""
-        return self.viewport().width() < NARROW
+        return self._layout.lines(self.hit, self.card, n_columns, self.with_posterior, titled)
 
     @property
     def n_columns(self) -> int:
@@ -126,12 +121,12 @@ class AlignmentView(QAbstractScrollArea):
 
     def _arrange(self) -> None:
         names = [self.profile, self.hit.name] if self.hit else []
-        most = 0 if self.narrow else 18 if self.viewport().width() < 900 else 30
+        most = 0 if self.viewport().width() < NARROW else 18 if self.viewport().width() < 900 else 30
         longest = max(int(self.card.get("length", 0)), self.hit.length) if self.hit else 0
         self.lines.make_room(names, most, longest)
         # What the title of a single alignment of two sequences says stands above already.
         several = self.hit is not None and len(self.hit.domains) > 1
-        self.shown_lines = self._laid_out(self.n_columns, self.narrow, several)
+        self.shown_lines = self._laid_out(self.n_columns, several)
         self._marked = None
         shown = self._n_last_lines()
         bar = self.verticalScrollBar()

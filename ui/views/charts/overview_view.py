@@ -36,7 +36,7 @@ class OverviewView(LazyView):
         self.map.cell_chosen.connect(self.hit_chosen)
 
     def _shown(self) -> QWidget:
-        self.words, self.map_words = ElidedLabel("", "muted"), ElidedLabel("", "muted")
+        self.words = ElidedLabel("", "muted")
         made = QWidget()
         self.map_tools = [
             IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
@@ -45,8 +45,7 @@ class OverviewView(LazyView):
             IconButton("table-arrow-down", "Save the scores as a table (TSV)", self.matrix_requested.emit),
             IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
-        words = stacked(self.words, self.map_words, spacing=2)
-        top = row((words, 1), *self.map_tools, spacing=0, margins=(12, 6, 12, 4))
+        top = row((self.words, 1), *self.map_tools, spacing=0, margins=(12, 2, 12, 2))
         made.setLayout(stacked(top, (self.map, 1), spacing=0))
         return made
 
@@ -55,19 +54,18 @@ class OverviewView(LazyView):
         """The names of the columns of the map."""
         if self.content is None:
             return []
-        return [self.content.lines[number].name for number in self.content.matrix.queries.tolist()]
+        names = {line.number: line.name for line in self.content.lines}
+        return [names[number] for number in self.content.matrix.queries.tolist()]
 
-    def show_content(self, content: Overview, heat: HeatMap, noun: str, nouns: str, none: str) -> None:
+    def show_content(self, content: Overview, heat: HeatMap, nouns: str, none: str) -> None:
         """Show the hits of all queries of a run, or that there are `none`."""
         self.content = content
-        n_rows, n_columns = content.matrix.shape
+        n_rows = content.matrix.shape[0]
         for part in self.map_tools:
             part.setEnabled(n_rows > 0)
-        self.words.setText(_found_words(content, nouns))
         self.map.show_map(heat, self.query_names)
-        size = f"{formatting.plural(n_rows, 'target')} with {formatting.plural(n_columns, noun, nouns)}"
-        words = f"{size}, similar ones side by side. Click a cell to see its hit."
-        self.map_words.setText(words if n_rows else f"{none}, so there is no map of them.")
+        words = f"{formatting.plural(n_rows, 'target')}, similar ones side by side. Click a cell to see its hit."
+        self.words.setText(f"{_found_words(content, nouns)} · {words if n_rows else none}")
         self._stack.setCurrentIndex(1)
 
 
