@@ -11,6 +11,7 @@ from clalign.ui.models.alignment.residue_colors import letter_on
 from clalign.ui.models.alignment.row_colors import (
     CODES,
     FIRST_COLOR,
+    N_STEPS,
     PLAIN,
     QUIET,
     SCHEMES,
@@ -26,7 +27,8 @@ from clalign.ui.models.alignment.row_search import (
     prosite_pattern,
 )
 from clalign.ui.models.alignment.rows_view import RowsView
-from clalign.ui.theme import contrast
+from clalign.ui.theme import LIGHT, contrast
+from clalign.ui.views.alignment.rows_painter import LEVELS, color_table
 from clalign.values.column_statistics import N_LETTERS, count_letters
 from clalign.values.row_alignments import RowAlignment, RowNotes
 from clalign.values.species import SpeciesRule, Taxonomy
@@ -121,8 +123,11 @@ def test_values_are_colored_from_low_to_high_and_unknown_ones_grey() -> None:
     chosen = value_coloring("Accuracy", lambda rows, columns: table[np.ix_(rows, columns)], "rainbow")
     codes, known = composition([b"AC-D", b"A-CD"])
     places = chosen.places(codes, np.array([0, 1]), np.arange(4), known).tolist()
-    steps = [FIRST_COLOR + 1, FIRST_COLOR + 1 + round(0.5 * 251), FIRST_COLOR + 252, FIRST_COLOR]
-    assert places[0] == steps
+    low = FIRST_COLOR + 1
+    assert places[0] == [low, low + round(0.5 * (N_STEPS - 1)), low + 2 * N_STEPS - 1, FIRST_COLOR]
+    letter, gap = (color_table(chosen.palette, LIGHT)[place * LEVELS] for place in (low + N_STEPS - 1, places[0][2]))
+    assert letter == 0xFFFD0000
+    assert gap == 0xFFFEBFBF, "a gap has a quarter of the color of a letter, and the ground"
     assert places[1][1] == QUIET  # a gap without a value
     assert ramp("rainbow", 252)[0] == "#0000FB"
     assert ramp("rainbow", 252)[-1] == "#FD0000"

@@ -26,6 +26,12 @@ FIRST_COLOR = 3
 
 FOUND_COLOR = "#FFD400"
 
+N_STEPS = 126
+"""Colors of a ramp for letters, and as many for gaps."""
+
+FADED = "#40"
+"""Begins a color that is to be mixed with three times as much of the ground: what is said of gaps hides no letters."""
+
 UNKNOWN_COLOR = "#C8CCD0"
 """Color of a cell without a value."""
 
@@ -176,9 +182,9 @@ class Coloring:
         """Return the palette entry of each cell (uint8[rows, columns]); `known` describes these columns."""
         if self.values is not None:
             found = self.values(rows, columns)
-            steps = np.round(np.clip(np.nan_to_num(found), 0, 1) * (len(self.palette) - 2))
-            chosen = np.where(np.isnan(found), FIRST_COLOR, FIRST_COLOR + 1 + steps).astype(np.uint8)
-            return np.where(codes == GAP, np.where(np.isnan(found), QUIET, chosen), chosen)
+            steps = np.round(np.clip(np.nan_to_num(found), 0, 1) * (N_STEPS - 1)) + N_STEPS * (codes == GAP)
+            unknown = np.where(codes == GAP, QUIET, FIRST_COLOR)
+            return np.where(np.isnan(found), unknown, FIRST_COLOR + 1 + steps).astype(np.uint8)
         assert self.table is not None
         table = self.table(known)
         if len(table) == 1:
@@ -338,7 +344,8 @@ def _of_safe(value: float) -> str:
 
 def value_coloring(name: str, values: CellValues, kind: str = "safe") -> Coloring:
     """Return the coloring of cells by values."""
-    colors = ramp(kind, 252)
-    steps = [colors[round(place * 251 / 8)] for place in range(9)]
+    colors = ramp(kind, N_STEPS)
+    steps = [colors[round(place * (N_STEPS - 1) / 8)] for place in range(9)]
     legend = ((UNKNOWN_COLOR, "not defined"), *((color, "") for color in steps[:-1]), (steps[-1], "low to high"))
-    return Coloring(name, (UNKNOWN_COLOR, *colors), legend, values=values)
+    faded = (f"{FADED}{color[1:]}" for color in colors)
+    return Coloring(name, (UNKNOWN_COLOR, *colors, *faded), legend, values=values)

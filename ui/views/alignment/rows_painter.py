@@ -112,8 +112,11 @@ def span(offset: float, room: float, size: float, n: int) -> Span:
 @lru_cache(maxsize=32)
 def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
     """Return the pixel of each palette entry and each shade of a letter on it (uint32[n * LEVELS])."""
-    grounds = [colors.surface, colors.surface, FOUND_COLOR, *palette]
-    inks = [colors.text, theme.blend(colors.muted, colors.surface, 0.7).name(), *map(letter_on, grounds[2:])]
+    is_faded = [len(color) > len(FOUND_COLOR) for color in palette]
+    mixes = (theme.blend(color, colors.surface, QColor(color).alphaF()).name() for color in palette)
+    grounds, quiet = [colors.surface, colors.surface, FOUND_COLOR, *mixes], theme.blend(colors.muted, colors.surface, 0.7)
+    inks = [colors.text, quiet.name(), letter_on(FOUND_COLOR)]
+    inks += [colors.muted if one else letter_on(ground) for one, ground in zip(is_faded, grounds[3:], strict=True)]
     pairs = np.array([[_rgb(ground), _rgb(ink)] for ground, ink in zip(grounds, inks, strict=True)], np.float64)
     share = np.linspace(0, 1, LEVELS)[None, :, None]
     mixed = np.round(pairs[:, None, 0] * (1 - share) + pairs[:, None, 1] * share).astype(np.uint32)
