@@ -69,6 +69,20 @@ def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
     return page
 
 
+def test_no_hits_are_claimed_before_they_are_read(qtbot: Any, window: MainWindow, families: Path) -> None:
+    window.controller.open_run_page(str(families))
+    page, said = window.controller.page, set[tuple[str, str]]()
+
+    def look() -> bool:
+        said.add((page.summary.text(), page.scope.text()))
+        return bool(page.run.query_hits) and page.run.hits.is_read
+
+    qtbot.waitUntil(look)
+    page.show_counts()
+    assert not any(part.startswith("0 ") for words in said for part in words)
+    assert page.summary.text().startswith("6 hits of 2 of 3 profiles")
+
+
 def test_architectures_are_read_with_their_colors(families: Path) -> None:
     made = question(families, ArchitectureRequest("all"))(QuietContext())
     assert made.rule == "all"

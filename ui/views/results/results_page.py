@@ -497,13 +497,15 @@ class ResultsPage(QWidget):
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
         several = len(run.cards) > 1
-        head = run.total_words() if several else run.summary()
+        is_read = not (run.is_complete and run.looks_for_hits) or bool(run.found if several else run.hits.is_read)
+        head = (run.total_words() if several else run.summary()) if is_read else "Reading the hits"
         self.summary.setText(head if is_readable else str(run.path) if run.refusal else "")
         words = run.summary().split(" · ")  # what is the same of all of them stands above
-        self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several else "")
+        self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several and run.hits.is_read else "")
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
+        self.empty.show_icon("timer-sand" if run.is_live else "magnify-close", "muted")
         self.empty.show_text(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
