@@ -157,13 +157,16 @@ def device_notices(device: Device | None) -> list[Notice]:
     return []
 
 
+STILL_READ = "The files are still being read."
+
+
 def reason_not_to_start(files: Sequence[Source | None], missing: str, notices: list[Notice]) -> str:
     """Return why a run with some files cannot start: `missing` if one is not chosen; empty if it can."""
     for source in files:
         if source is None:
             return missing
         if source.state != "ready":
-            return "The files are still being read." if source.state == "reading" else source.problem
+            return STILL_READ if source.state == "reading" else source.problem
     return next((notice.text for notice in notices if notice.blocks), "")
 
 
@@ -186,6 +189,11 @@ class Workspace(QObject):
         self.profiles_path = ""
         self.sequences_path = ""
         self.queries_path = ""
+
+    @property
+    def being_read(self) -> list[Source]:
+        """Files that were opened and are not read yet."""
+        return [source for source in self.sources.values() if source.state == "reading"]
 
     def of_kind(self, kind: SourceKind) -> list[Source]:
         """Return the open files of a kind, in the order they were opened."""

@@ -18,7 +18,7 @@ from clalign.values.specs import Spec
 from ... import formatting, theme
 from ...models import device_words
 from ...models.results.scripts import as_command, as_python
-from ...models.workspace import Notice, Source, SourceKind, Workspace
+from ...models.workspace import STILL_READ, Notice, Source, SourceKind, Workspace
 from .choices import NarrowBox
 from .flow import Flow
 from .option_form import FormLines, OptionForm, Options
@@ -148,7 +148,8 @@ class SpecSheet(Sheet):
         for source in self.workspace.of_kind(kind):
             box.addItem(source_words(source), source.path)
         if not box.count():
-            box.addItem(NOTHING, "")
+            read = next((one for one in self.workspace.being_read if one.kind_by_name == kind), None)
+            box.addItem(NOTHING if read is None else f"Reading {read.name}…", "")
         box.setCurrentIndex(max(0, box.findData(path)))
 
     def show_workspace(self) -> None:
@@ -204,7 +205,7 @@ class SpecSheet(Sheet):
 
     def _show_readiness(self, problem: str, shown: set[str]) -> None:
         """Enable the start and show the command, or show why the run cannot start, unless a notice does."""
-        reason = problem or self._obstacle()
+        reason = problem or (STILL_READ if self.spec is None and self.workspace.being_read else self._obstacle())
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
         for copies in self.copies:
