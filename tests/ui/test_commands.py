@@ -101,7 +101,18 @@ def test_no_device_is_said_with_what_to_do(
     press(window.devices, "Look again")
     qtbot.waitUntil(lambda: window.controller.workspace.devices_known)
     assert "No OpenCL device found" in window.devices.words.text()
-    assert any("did not answer" in message.text for message in window.messages.messages)
+    assert [m.severity for m in window.messages.messages if "did not answer" in m.text] == ["caution"]
+
+
+def test_a_test_of_a_device_is_no_longer_spoken_of_when_it_is_over(
+    qtbot: Any, window: MainWindow, manners: Callable[..., None], press: Press
+) -> None:
+    manners(warns="Testing Made GPU (Made): only once, for up to 120 s.")
+    window.chip.click()
+    with qtbot.waitSignal(window.controller.inspector.devices_found):
+        press(window.devices, "Look again")
+    assert [(severity, text[:7]) for _, severity, text in window.messages.history][-1] == ("note", "Testing")
+    assert not window.messages.messages
 
 
 def test_the_self_test_shows_its_checks(qtbot: Any, window: MainWindow, press: Press) -> None:

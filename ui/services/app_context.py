@@ -57,6 +57,8 @@ class AppContext(QObject):
         self.notes.indexChanged.connect(self.update_actions)
         self._files: Reader | None = None
         self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
+        self.inspector.remark_made.connect(lambda text: self.notify("note", text))
+        self.inspector.devices_found.connect(self._settle_remarks)
         self.inspector.fault_found.connect(self.show_fault)
         self.queue.job_added.connect(lambda _: self.inspector.stop_dry_run())  # the job is to have the device
         window.sheets.sheet_closed.connect(self.inspector.stop_dry_run)
@@ -107,6 +109,14 @@ class AppContext(QObject):
         self.actions_outdated.emit()
 
     # --- messages ---
+
+    def _settle_remarks(self) -> None:
+        """Close what was said while devices were looked for; it matters if there is none."""
+        for text in self.inspector.remarks:
+            self.window.messages.withdraw(text)
+            if len(self.workspace.devices) < 2:  # only the reference
+                self.notify("caution", text)
+        self.inspector.remarks.clear()
 
     def notify(self, severity: str, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show a message, with a long text below it if there is one."""

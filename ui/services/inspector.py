@@ -40,6 +40,9 @@ class Inspector(QObject):
     run_found = Signal(str)
     devices_found = Signal()
     device_tested = Signal(str, list, str)
+    remark_made = Signal(str)
+    """Words on devices while they are looked for: a test that takes long, or a driver that does not answer."""
+
     problem_found = Signal(str)
     fault_found = Signal(str, str, str)
 
@@ -50,6 +53,7 @@ class Inspector(QObject):
         self._waiting: deque[tuple[JobRequest, Answer, Problem, PartialHandler]] = deque()
         self._workers: list[WorkerProcess] = []
         self.dry_run_worker: WorkerProcess | None = None
+        self.remarks: list[str] = []
 
     @property
     def is_idle(self) -> bool:
@@ -171,7 +175,8 @@ class Inspector(QObject):
 
     def _pass_warning_on(self, event: Event) -> None:
         if event.kind == "warning":
-            self.problem_found.emit(str(event.value["text"]))
+            self.remarks.append(str(event.value["text"]))
+            self.remark_made.emit(self.remarks[-1])
 
     def _miss_devices(self, message: str, hint: str) -> None:
         self._workspace.set_devices([])
