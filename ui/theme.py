@@ -94,8 +94,9 @@ QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: $selected; color: $text; }
 QMenu::item:disabled { color: $muted; }
 QMenu::indicator { left: 6px; width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; }
-QMenu::indicator:exclusive { border-radius: 7px; }
-QMenu::indicator:exclusive:checked { image: none; }
+QMenu::indicator:exclusive { border-radius: 8px; }
+QMenu::indicator:exclusive:checked { image: none; width: 6px; height: 6px; border: 5px solid $accent;
+    background: $on_accent; }
 QMenu::indicator:checked { background: $accent; border-color: $accent; image: url("$icons/tick-$name.svg"); }
 QMenu::separator { height: 1px; background: $border; margin: 4px 8px; }
 QDockWidget { titlebar-close-icon: url("$icons/close-$name.svg"); }

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_places((arguments.output,), (profiles,))
     hmm = profile_named(profiles, arguments.name)
     nodes = node_range(arguments.nodes, hmm.length)
-    painter = painter_of("clalign.ui.engines.plan7.logo_files")
+    painter = painter_of("clalign.ui.engines.plan7.logo_pictures")
     choices = painter.PictureChoices(nodes, arguments.per_row, not arguments.no_indel, arguments.colors)
     with writing(arguments.output):
         painter.write_logo(hmm, arguments.heights, choices, arguments.output)

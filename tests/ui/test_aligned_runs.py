@@ -30,7 +30,7 @@ from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
 from clalign.ui.models.jobs import JobItem
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.picture_sheet import SizedPictureSheet
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, creation_numbers
 
 LEFT = Qt.MouseButton.LeftButton

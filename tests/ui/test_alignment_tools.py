@@ -20,7 +20,7 @@ from clalign.ui.models.alignment.tree_layout import TreeLayout
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.alignment.rows_page import RowsPanel
 from clalign.ui.views.alignment.tree_view import TreeCanvas
-from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.picture_sheet import SizedPictureSheet
 from clalign.values.trees import Tree
 
 LEFT = Qt.MouseButton.LeftButton

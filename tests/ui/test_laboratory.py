@@ -30,7 +30,7 @@ from clalign.ui.models.laboratory.documents import (
 )
 from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.picture_sheet import SizedPictureSheet
 from clalign.ui.views.laboratory.comparison_page import ComparisonPage, SearchesPage
 from clalign.ui.views.laboratory.lab_page import LabPage
 from clalign.ui.views.laboratory.publication_page import PublicationPage

@@ -17,7 +17,7 @@ from clalign.ui.engines.pairwise.dot_plot import bare_plot, path_of, seen_of
 from clalign.ui.engines.pairwise.layout import PairLines
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
+from clalign.ui.views.charts.picture_sheet import SizedPictureSheet
 from clalign.values.hits import Hit
 from tests.long_runs import long_run
 

@@ -38,8 +38,8 @@ from clalign.ui import theme
 from clalign.ui.controllers import picture_controller
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.charts.picture_sheet import SizedPictureSheet
 from clalign.ui.views.charts.pictures_view import PicturesView
-from clalign.ui.views.charts.sized_picture_sheet import SizedPictureSheet
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.drawings import Words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,9 @@ class HelpController(Controller):
         self._page: HelpPage | None = None
         self._doctor: QProcess | None = None
         self.log_file = log.log_folder() / "window.log"
-        app.window.messages.message_added.connect(self._note_message)
+        app.window.messages.message_added.connect(partial(log.LOG.info, "said (%s): %s"))
         app.queue.job_added.connect(lambda item: log.LOG.info("job begun: %s %s", item.kind, item.title))
         app.queue.job_ended.connect(self._note_end)
-
-    def _note_message(self, severity: str, text: str) -> None:
-        log.LOG.info("said (%s): %s", severity, text)
 
     def _note_end(self, item: JobItem) -> None:
         log.LOG.info("job ended: %s %s: %s %s", item.kind, item.title, item.state, item.line())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QUndoCommand
 
 from clalign.common.plain_data import Json
 from clalign.engines.export import export
@@ -13,7 +13,6 @@ from clalign.formats.scratch import Scratch
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 
-from ..models.results.note_changes import NoteChange
 from ..models.results.scripts import as_command, as_python
 from ..services.app_context import AppContext, Controller
 from ..services.job_controller import JobController
@@ -26,6 +25,26 @@ if TYPE_CHECKING:
 
 PREVIEW_HITS, PREVIEW_LETTERS = 3, 2000
 """Hits that are written to show how a file begins, and how much of it is read."""
+
+
+class NoteChange(QUndoCommand):
+    """A note of a run, before and after it was changed.
+
+    It does nothing by itself: a note that cannot be written now must stay where it is in the stack.
+
+    Parameters
+    ----------
+    run : str
+        Path of the run.
+    profile, row : int
+        Query, and row of the target.
+    before, after : str
+    """
+
+    def __init__(self, run: str, profile: int, row: int, before: str, after: str) -> None:
+        super().__init__()
+        self.run, self.profile, self.row = run, profile, row
+        self.before, self.after = before, after
 
 
 def _words_of_one(run: RunView) -> str:

@@ -146,7 +146,7 @@ class AlignmentController(Controller):
             page = self.pages[path] = RowsPage(Path(path).name)
             page.number_requested.connect(partial(self._read, path))
             page.stop_requested.connect(partial(self._stop, path))
-            self.connect_rows(page)
+            page.panel_made.connect(self.connect_rows)
             self._app.window.center.addWidget(page)
         self._show(path)
         self._read(path, 0)
@@ -157,7 +157,7 @@ class AlignmentController(Controller):
         self._app.window.data.select(path)
         self._app.window.details.show_source(self._app.workspace.sources.get(path))
 
-    def connect_rows(self, shown: RowsPage | RowsPanel) -> None:
+    def connect_rows(self, shown: RowsPanel) -> None:
         """Connect an alignment in view."""
         shown.save_requested.connect(self.save)
         shown.export_requested.connect(self.export_picture)

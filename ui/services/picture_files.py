@@ -31,8 +31,8 @@ def export_picture_file(
     objection : callable
         Returns why a picture cannot be written to a path; empty if it can.
     """
+    from ..views.charts.picture_sheet import SizedPictureSheet
     from ..views.charts.pictures import save_picture
-    from ..views.charts.sized_picture_sheet import SizedPictureSheet
 
     sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, objection)
 

@@ -152,7 +152,7 @@ class MainWindow(Workbench):
         data.source_activated.connect(controller.sources.use_source)
         data.close_requested.connect(controller.close_source)
         data.open_requested.connect(controller.sources.open_files)
-        data.menu_requested.connect(self._offer_file_menu)
+        data.menu_requested.connect(lambda path, place: self.file_menu(path).popup(place))
         data.run_requested.connect(lambda path: controller.sources.open_paths([path]))
         data.resume_requested.connect(controller.resume_recent)
         devices.device_chosen.connect(controller.devices.choose_device)
@@ -236,9 +236,6 @@ class MainWindow(Workbench):
         if is_run:
             menu.addAction("Delete…", partial(controller.library.delete, [path]))
         return menu
-
-    def _offer_file_menu(self, path: str, place: QPoint) -> None:
-        self.file_menu(path).popup(place)
 
     def _offer_hit_menu(self, place: QPoint) -> None:
         menu = QMenu(self)

@@ -148,10 +148,8 @@ class DataDock(QWidget):
         self._quiet = before
 
     def _choose(self, index: Index) -> None:
-        path = index.data(PATH_ROLE)
-        if path and not self._quiet:
-            self._path = path
-            self.source_chosen.emit(path)
+        if not self._quiet:
+            self._click(index)
 
     def _click(self, index: Index) -> None:
         path = index.data(PATH_ROLE)

@@ -39,7 +39,7 @@ class AlignedPage(ResultsPage):
         tip = "How the alignment was made, merge by merge: play it, or choose another gap factor"
         self._annealing = IconButton("play-box-outline", tip, lambda: None, "Annealing")
         self._annealing.setCheckable(True)
-        self._annealing.toggled.connect(self._show_annealing)
+        self._annealing.toggled.connect(lambda shown: self.bar.setVisible(shown and self._panel is not None))
         self._rows = QStackedWidget()
         self._rows.addWidget(self._nothing)
         aligned = QWidget()
@@ -95,9 +95,6 @@ class AlignedPage(ResultsPage):
                 panel.fit()
             self.panel_made.emit(panel)
             self.show_counts()
-
-    def _show_annealing(self, shown: bool) -> None:
-        self.bar.setVisible(shown and self._panel is not None)
 
     def _show_whole(self) -> None:
         """Show the whole alignment, in which merges are seen."""

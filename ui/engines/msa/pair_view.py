@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
 
 from clalign.common.escapes import escaped
 
 from ... import formatting, theme
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.parts import ElidedLabel, IconButton, label, row, stacked
+from ...views.widgets.place_tips import PlaceTips
 from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import path_of
 from .run_view import AlignedRunView
@@ -22,6 +23,7 @@ class PairCanvas(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        PlaceTips(self, self.tip_at)
         self.shown = PairShown()
         self.with_path = True
         self.setMinimumSize(160, 140)
@@ -57,12 +59,6 @@ class PairCanvas(QWidget):
         lines = [f"{name} {chr(text[k])} {k + 1}" for name, text, k in named]
         probability = f"{value:.3f}" if value else "too small to be stored"
         return "\n".join([*lines, f"probability {probability}; {state}"])
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
-            return True
-        return super().event(event)
 
 
 class PairView(QWidget):

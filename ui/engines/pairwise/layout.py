@@ -56,9 +56,7 @@ def pair_line(card: Card, hit: Hit) -> str:
 class PairLayout(Layout):
     """Alignments of two sequences."""
 
-    def lines(
-        self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool
-    ) -> PairLines:
+    def lines(self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool) -> PairLines:
         """Return the lines of all alignments."""
         return PairLines(hit, card, n_columns, titled)
 
@@ -90,8 +88,7 @@ class PairLines(Sequence[Line]):
         rows = [PairRow(card, hit, domain) for domain in hit.domains]
         width = max(MIN_COLUMNS, n_columns)
         self._titles = [
-            title_lines(pair_title(row), place, n_columns) if with_titles else []
-            for place, row in enumerate(rows)
+            title_lines(pair_title(row), place, n_columns) if with_titles else [] for place, row in enumerate(rows)
         ]
         self._blocks = [_Blocks(row, place, width) for place, row in enumerate(rows)]
         n_lines = [n for i, blocks in enumerate(self._blocks) for n in (len(self._titles[i]), len(blocks))]

@@ -21,6 +21,7 @@ from ...views.widgets.parts import (
     ElidedLabel,
     IconButton,
     IconLabel,
+    Surface,
     height_for,
     label,
     row,
@@ -187,7 +188,7 @@ class StagesArea(QScrollArea):
             self.updateGeometry()
 
 
-class FunnelView(QWidget):
+class FunnelView(Surface):
     """Stages above, the sequences of one of them below."""
 
     stage_requested = Signal(object, bool)
@@ -196,8 +197,6 @@ class FunnelView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.rows: list[StageRow] = []
         self.shown: tuple[str, bool] | None = None
         self.table = TextTable(COLUMNS, self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -167,19 +167,24 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "forward"
         if card["origin"] == "hmmer3":
             return _hmmer3_histogram(run, profile, card, kind)
         left, bins = drawn_bins(run, profile)
-        n_targets = float(run.facts.n_targets or 0)
-    edges, counts = joined(left, bins)
-    return ProfileHistogram(
-        edges=edges,
-        counts=counts,
-        n_scores=int(bins.sum()),
-        n_searched=n_targets or float(bins.sum()),
-        calibration=calibration_of(card),
-        fit=fit_gumbel(left + BIN / 2000, bins) if len(left) else None,
-        cutoffs=cutoffs_of(card),
-        report_score=finite(card.get("report_score")),
-        least_significant_score=finite(card.get("include_score")),
-    )
+        n_searched = float(run.facts.n_targets or bins.sum())
+    fit = fit_gumbel(left + BIN / 2000, bins) if len(left) else None
+    made = _histogram(card, left, bins, n_searched, calibration_of(card), cutoffs_of(card))
+    return replace(made, fit=fit)
+
+
+def _histogram(
+    card: Card,
+    left: npt.NDArray[np.float64],
+    bins: npt.NDArray[np.int64],
+    n_searched: float,
+    calibration: Calibration | None,
+    marks: dict[str, float],
+) -> ProfileHistogram:
+    """Return the histogram of the scores in bins."""
+    (edges, counts), n = joined(left, bins), int(bins.sum())
+    report, significant = finite(card.get("report_score")), finite(card.get("include_score"))
+    return ProfileHistogram(edges, counts, n, report, significant, marks, "viterbi", n_searched, calibration)
 
 
 def cutoffs_of(card: Card) -> dict[str, float]:
@@ -200,17 +205,6 @@ def _hmmer3_histogram(run: RunFile, profile: int, card: Card, kind: ScoreKind) -
         marks = {"f3": limit, **cutoffs_of(card)}
     else:
         marks = {"f1": finite(card.get("histogram_pass_score"))}
-    edges, counts = joined(left, bins)
-    return ProfileHistogram(
-        edges=edges,
-        counts=counts,
-        n_scores=int(bins.sum()),
-        n_searched=float(card.get("n_targets") or run.facts.n_targets or n_all),
-        calibration=calibration,
-        fit=None,
-        cutoffs={name: score for name, score in marks.items() if np.isfinite(score)},
-        report_score=finite(card.get("report_score")),
-        least_significant_score=finite(card.get("include_score")),
-        kind=kind,
-        n_random=float(n_all),
-    )
+    n_searched = float(card.get("n_targets") or run.facts.n_targets or n_all)
+    known = {name: score for name, score in marks.items() if np.isfinite(score)}
+    return replace(_histogram(card, left, bins, n_searched, calibration, known), kind=kind, n_random=float(n_all))

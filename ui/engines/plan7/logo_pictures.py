@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter
 
+from clalign.values.profile_logo import HeightMode
+from clalign.values.profiles import Hmm
+
 from ... import theme
-from ...views.charts.pictures import save_picture
-from .logo_figure import LogoFigure
+from ...views.charts.painting import has_fonts, start_painting
+from ...views.charts.pictures import FORMATS, save_picture
+from .logo_figure import LogoFigure, logo_figure
 from .logo_painter import MARGIN, LogoStyle, extra_height, paint_block
+
+__all__ = ["FORMATS", "LogoPicture", "PictureChoices", "has_fonts", "save_logo", "write_logo"]
 
 LETTERS = 130.0
 """Height of the letters of a row in pixels."""
@@ -83,3 +89,15 @@ def save_logo(figure: LogoFigure, choices: PictureChoices, path: str, font: QFon
         The file cannot be written.
     """
     save_picture(LogoPicture(figure, choices), path, font)
+
+
+def write_logo(hmm: Hmm, mode: HeightMode, choices: PictureChoices, path: str) -> None:
+    """Write the logo of a profile; the ending of the file name decides the format.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    start_painting()
+    save_logo(logo_figure(hmm, mode), choices, path, QFont())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QHelpEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -15,9 +14,10 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from ... import theme
+from ...views.widgets.place_tips import PlaceTips
 from .logo_figure import LogoFigure
 from .logo_painter import MARGIN, ROW, LogoStyle, extra_height, paint_block
 
@@ -38,6 +38,7 @@ class LogoView(QAbstractScrollArea):
 
     def __init__(self, name: str = "Logo of the profile") -> None:
         super().__init__()
+        PlaceTips(self.viewport(), self.tip_at)
         self.figure: LogoFigure | None = None
         self.node = 0
         self.cell = CELL
@@ -192,12 +193,6 @@ class LogoView(QAbstractScrollArea):
         above, _ = figure.stack(node - 1)
         letters = ", ".join(f"{letter} {bits:.2f}" for letter, bits in reversed(above[-4:]))
         return f"Node {node}, consensus {figure.consensus[node - 1]}" + (f": {letters} bits" if letters else "")
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
-            return True
-        return super().viewportEvent(event)
 
     def sizeHint(self) -> QSize:
         return QSize(700, int(extra_height(self.figure, True)) + 180 if self.figure else 300)

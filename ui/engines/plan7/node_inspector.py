@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from ... import formatting, theme
 from ...views.widgets.facts import facts_grid
-from ...views.widgets.parts import ScrolledCard, clear_layout, label, row
+from ...views.widgets.parts import ScrolledCard, Surface, clear_layout, label, row
+from ...views.widgets.place_tips import PlaceTips
 from .logo_figure import percents
 from .logo_painter import LogoStyle, letter_color
 from .profile_nodes import ShownProfile, emissions, lane_sentences, lane_steps, node_facts, node_title, statistics_words
@@ -25,6 +26,7 @@ class EmissionBars(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        PlaceTips(self, self.tip_at)
         self._rows: list[tuple[str, float, float, float]] = []
         self._nucleic = False
         self.scheme = "clustal"
@@ -83,12 +85,6 @@ class EmissionBars(QWidget):
                 score = f"{bits:+.2f} bits".replace("-", "−") if math.isfinite(bits) else "cannot occur"
                 return f"{letter}: {100 * share:.2f} %, background {100 * null:.2f} %, {score}"
         return ""
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
-            return True
-        return super().event(event)
 
 
 class Lane(QWidget):
@@ -196,13 +192,11 @@ MAX_SIZES = 1100, 400
 """Pixels of the pictures."""
 
 
-class NodeInspector(QWidget):
+class NodeInspector(Surface):
     """Text at the left, residues and transitions at the right."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.bars, self.lane = EmissionBars(), Lane()
         scroll = ScrolledCard((12, 8, 8, 8), 6)
         self._words = scroll.box

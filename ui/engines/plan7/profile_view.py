@@ -14,7 +14,18 @@ from ...models.results.missing_files import LOCATE_TITLE, can_be_located, withou
 from ...models.widgets.text_table import ROW_ROLE, TextColumn, TextTable
 from ...views.results.query_list import NameList
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, button, label, row, split, stacked, title_label
+from ...views.widgets.parts import (
+    ElidedLabel,
+    EmptyPanel,
+    IconButton,
+    Surface,
+    button,
+    label,
+    row,
+    split,
+    stacked,
+    title_label,
+)
 from ...views.widgets.sheet import Sheet
 from ...views.widgets.text_table_view import TextTableView
 from .logo_figure import LogoFigure, beside, logo_figure
@@ -73,7 +84,7 @@ class DisfavoredSheet(Sheet):
         self.close_sheet()
 
 
-class ProfileView(QWidget):
+class ProfileView(Surface):
     """Shows a `ShownProfile`."""
 
     export_requested = Signal()
@@ -84,8 +95,6 @@ class ProfileView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.profile: ShownProfile | None = None
         self.wanted: tuple[str, int] = ("", 0)
         self.wanted_hits: tuple[int, int] = (-1, 0)

@@ -54,9 +54,7 @@ class Layout:
 
     has_nodes = False
 
-    def lines(
-        self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool
-    ) -> Sequence[Line]:
+    def lines(self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool) -> Sequence[Line]:
         """Return the lines of all alignments of a hit, wrapped to a number of columns.
 
         Parameters

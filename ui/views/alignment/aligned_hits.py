@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout, QWidget
 
 from clalign.values.row_alignments import is_residue
@@ -25,8 +25,6 @@ class AlignedHits(LazyView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
         self.request: bool = True
         self.significant = QCheckBox("Significant only")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
 
 from ... import formatting
-from ...models.alignment.rows_view import Selection
+from ...models.alignment.rows_view import RowsView, Selection
+from ..widgets.place_tips import PlaceTips
 from .rows_area import MAX_NAMES, MIN_NAMES, Place, RowsArea
 from .rows_tracks import track_words
 
@@ -24,6 +24,10 @@ class RowsCanvas(RowsArea):
     find_requested = Signal()
     copy_requested = Signal()
     menu_requested = Signal(object, object)
+
+    def __init__(self, view: RowsView) -> None:
+        super().__init__(view)
+        PlaceTips(self.viewport(), self.tip_at)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self.arrange()
@@ -174,12 +178,6 @@ class RowsCanvas(RowsArea):
         if place.part == "ruler":
             return view.column_words(place.column)
         return track_words(view, place.track, place.column) if place.track is not None else ""
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), formatting.tip(self.tip_at(event.pos().toPointF())), self)
-            return True
-        return super().viewportEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.viewport().update()

@@ -56,7 +56,7 @@ class ComparisonPane(QWidget):
         canvas.setMinimumHeight(80)
         self._box.addWidget(canvas, 1)
         canvas.view_moved.connect(self._follow_other)
-        other.moved.connect(self._link_other)
+        other.moved.connect(lambda: self._link(True))
         self.words.setText(self.model.words())
 
     def _show_found(self) -> None:
@@ -108,9 +108,6 @@ class ComparisonPane(QWidget):
 
     def _link_first(self) -> None:
         self._link(False)
-
-    def _link_other(self) -> None:
-        self._link(True)
 
     def _link(self, is_other: bool) -> None:
         """Frame the residues of the cursor's column on both sides, and move the other cursor to it."""

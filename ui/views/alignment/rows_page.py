@@ -24,6 +24,7 @@ from ..widgets.parts import (
     EmptyPanel,
     FactsLabel,
     IconButton,
+    Surface,
     button,
     row,
     shrinking,
@@ -120,11 +121,11 @@ class RowsPanel(QWidget):
         self.schemes, self.orders = NarrowBox(), NarrowBox()
         self._fill_schemes()
         self._fill_orders()
-        for box, name, letters in ((self.schemes, "Colors of the cells", 12), (self.orders, "Order of the rows", 8)):
+        for box, name, letters in ((self.schemes, "Colors of the cells", 15), (self.orders, "Order of the rows", 8)):
             box.setAccessibleName(name)
             box.setToolTip(name)
             box.setMinimumContentsLength(letters)
-            box.setMaximumWidth(150)
+            box.setMaximumWidth(180)
         self.schemes.activated.connect(lambda: self.choose_scheme(self.schemes.currentData()))
         self.orders.activated.connect(lambda: view.sort(self.orders.currentData()))
         tip = "Differences only: dots where a row agrees with the consensus, or with its reference row"
@@ -398,21 +399,16 @@ class RowsPanel(QWidget):
         self.view.close()
 
 
-class RowsPage(QWidget):
+class RowsPage(Surface):
     """The alignments of a file, one at a time."""
 
     number_requested = Signal(int)
     stop_requested = Signal()
-    save_requested = Signal()
-    export_requested = Signal()
-    noticed = Signal(str, str)
-    ways_requested = Signal(object)
+    panel_made = Signal(object)
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.title = title
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.panel: RowsPanel | None = None
         self.numbers = shrinking(QComboBox())
         self.numbers.setAccessibleName("Alignment in view")
@@ -443,13 +439,7 @@ class RowsPage(QWidget):
         if by_species is not None:
             view.own_orders[SPECIES] = by_species
         self.panel = panel = RowsPanel(view)
-        for signal, own in (
-            (panel.save_requested, self.save_requested),
-            (panel.export_requested, self.export_requested),
-            (panel.noticed, self.noticed),
-            (panel.ways_requested, self.ways_requested),
-        ):
-            signal.connect(own)
+        self.panel_made.emit(panel)
         view.measured.connect(self._show_facts)
         self._stack.addWidget(panel)
         self._stack.setCurrentWidget(panel)

@@ -114,7 +114,10 @@ def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
     """Return the pixel of each palette entry and each shade of a letter on it (uint32[n * LEVELS])."""
     is_faded = [len(color) > len(FOUND_COLOR) for color in palette]
     mixes = (theme.blend(color, colors.surface, QColor(color).alphaF()).name() for color in palette)
-    grounds, quiet = [colors.surface, colors.surface, FOUND_COLOR, *mixes], theme.blend(colors.muted, colors.surface, 0.7)
+    grounds, quiet = (
+        [colors.surface, colors.surface, FOUND_COLOR, *mixes],
+        theme.blend(colors.muted, colors.surface, 0.7),
+    )
     inks = [colors.text, quiet.name(), letter_on(FOUND_COLOR)]
     inks += [colors.muted if one else letter_on(ground) for one, ground in zip(is_faded, grounds[3:], strict=True)]
     pairs = np.array([[_rgb(ground), _rgb(ink)] for ground, ink in zip(grounds, inks, strict=True)], np.float64)

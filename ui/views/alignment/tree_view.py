@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QWidget
 
-from ... import formatting, theme
+from ... import theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
 from ..widgets.parts import ElidedLabel, IconButton, row, shrinking, stacked
+from ..widgets.place_tips import PlaceTips
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
 LINE = 16.0
@@ -38,6 +39,7 @@ class TreeCanvas(QAbstractScrollArea):
 
     def __init__(self, layout: TreeLayout) -> None:
         super().__init__()
+        PlaceTips(self.viewport(), self.words_at)
         self.tree, self.line, self.stretch = layout, LINE, 1.0
         self.node = -1
         self.marked = range(0)
@@ -106,6 +108,11 @@ class TreeCanvas(QAbstractScrollArea):
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
 
     # --- choosing ---
+
+    def words_at(self, at: QPointF) -> str:
+        """Return the tooltip for a place."""
+        node = self.node_at(at)
+        return self.tree.words(node).replace(" · ", "\n") if node >= 0 else ""
 
     def node_at(self, at: QPointF) -> int:
         """Return the node at a place of the viewport, by branch, fork or name; -1 for none."""
@@ -216,14 +223,6 @@ class TreeCanvas(QAbstractScrollArea):
             bar = self.horizontalScrollBar() if across else self.verticalScrollBar()
             bar.setValue(bar.value() - (turn.y() or turn.x()))
         event.accept()
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            node = self.node_at(event.pos().toPointF())
-            text = self.tree.words(node).replace(" · ", "\n") if node >= 0 else ""
-            QToolTip.showText(event.globalPos(), formatting.tip(text), self)
-            return True
-        return super().viewportEvent(event)
 
 
 class TreePane(QWidget):

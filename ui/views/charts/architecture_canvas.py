@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QToolTip
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractScrollArea
 
 from clalign.values.architectures import Architecture, PlacedDomain
 
 from ... import formatting, theme
 from ...models.charts.architectures import Bars
+from ..widgets.place_tips import PlaceTips
 from .architecture_painter import EDGE, LENGTHS, NAMES, ROW, RULER, BarStyle, paint_bar, paint_ruler, span_of
 
 MAX_ZOOM = 50.0
@@ -28,6 +29,7 @@ class ArchitectureCanvas(QAbstractScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
+        PlaceTips(self.viewport(), self.words_at)
         self.shown: list[Architecture] = []
         self.colors: dict[str, str] = {}
         self.zoom, self.place = 1.0, -1
@@ -93,6 +95,13 @@ class ArchitectureCanvas(QAbstractScrollArea):
         place = math.floor((y - self._top(0)) / ROW)
         return place if y > RULER and 0 <= place < len(self.shown) else -1
 
+    def words_at(self, place: QPointF) -> str:
+        """Return the tooltip for a place."""
+        domain, row = self.domain_at(place), self.row_at(place.y())
+        if domain is not None:
+            return domain_words(domain)
+        return "" if row < 0 else sequence_words(self.shown[row], self.part)
+
     def domain_at(self, point: QPointF) -> PlacedDomain | None:
         """Return the domain under a place."""
         place = self.row_at(point.y())
@@ -152,15 +161,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
             event.accept()
         else:
             super().wheelEvent(event)
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            domain, place = self.domain_at(event.pos().toPointF()), self.row_at(event.pos().y())
-            text = "" if place < 0 else sequence_words(self.shown[place], self.part)
-            text = text if domain is None else domain_words(domain)
-            QToolTip.showText(event.globalPos(), formatting.tip(text), self)
-            return True
-        return super().viewportEvent(event)
 
 
 def domain_words(domain: PlacedDomain) -> str:

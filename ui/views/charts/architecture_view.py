@@ -37,8 +37,6 @@ class ArchitectureView(LazyView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.request: ArchitectureRequest = ArchitectureRequest()
         self.content: Architectures | None = None
         self.canvas = ArchitectureCanvas()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
-    QHelpEvent,
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
@@ -17,12 +16,13 @@ from PySide6.QtGui import (
     QPixmap,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QRubberBand, QToolTip
+from PySide6.QtWidgets import QAbstractScrollArea, QRubberBand
 
 from clalign.engines.pictures import HitPicture
 from clalign.values.drawings import Drawing
 
-from ... import formatting, theme
+from ... import theme
+from ..widgets.place_tips import PlaceTips
 from .drawing_painter import paint_shapes
 
 MAX_MARKED = 500
@@ -42,6 +42,7 @@ class DrawingView(QAbstractScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
+        PlaceTips(self.viewport(), self.words_at)
         self.picture: HitPicture | None = None
         self.drawing: Drawing | None = None
         self._laid_out = QSize()
@@ -154,7 +155,7 @@ class DrawingView(QAbstractScrollArea):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         place = event.position()
         if self._pressed is None:
-            part = self.part_at(place)
+            part = self.part_at(QPointF(place))
             self.viewport().setCursor(Qt.CursorShape.ArrowCursor if part is None else Qt.CursorShape.PointingHandCursor)
             self.described.emit("" if part is None or self.drawing is None else self.drawing.picks.tip(part))
         elif (place - self._pressed).manhattanLength() > MIN_DRAG:
@@ -196,13 +197,7 @@ class DrawingView(QAbstractScrollArea):
         else:
             super().keyPressEvent(event)
 
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), formatting.tip(self.words_at(event.pos())), self.viewport())
-            return True
-        return super().viewportEvent(event)
-
-    def words_at(self, place: QPoint) -> str:
+    def words_at(self, place: QPointF) -> str:
         """Return the tooltip for a place."""
         part = self.part_at(QPointF(place))
         return "" if part is None or self.drawing is None else self.drawing.picks.tip(part)

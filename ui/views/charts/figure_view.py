@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF
-from PySide6.QtGui import QColor, QFontInfo, QHelpEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QSize, QSizeF
+from PySide6.QtGui import QColor, QFontInfo, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from clalign.engines.pictures.charts import chart_drawing, chart_height
 from clalign.values.charts import Chart
 from clalign.values.drawings import TEXT, Drawing
 
 from ... import theme
+from ..widgets.place_tips import PlaceTips
 from .drawing_painter import DrawingPicture, paint_shapes
 
 PICTURE = QSizeF(960, 540)
@@ -27,6 +28,7 @@ class FigureView(QWidget):
 
     def __init__(self, name: str) -> None:
         super().__init__()
+        PlaceTips(self, self.tip_at)
         self.chart: Chart | None = None
         self.setAccessibleName(name)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -68,9 +70,3 @@ class FigureView(QWidget):
         picks = self._drawing(self.chart).picks
         part = picks.at(place.x() / self._scale, place.y() / self._scale)
         return "" if part is None else picks.tip(part)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), self.tip_at(event.pos().toPointF()), self)
-            return True
-        return super().event(event)

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetricsF,
-    QHelpEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -21,10 +20,11 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QWidget
 
 from ... import formatting, theme
 from ...models.charts.heat_map import HeatMap, ramp
+from ..widgets.place_tips import PlaceTips
 
 NAMES, EDGE = 130.0, 10.0
 MIN_HEAD, MAX_HEAD = 64.0, 170.0
@@ -165,6 +165,7 @@ class HeatMapView(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
+        PlaceTips(self, self.words_at)
         self.heat: HeatMap | None = None
         self.names: Sequence[str] = ()
         self.frame = Frame(1, 1)
@@ -298,12 +299,6 @@ class HeatMapView(QWidget):
             self.fit()
         else:
             super().keyPressEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), formatting.tip(self.words_at(event.pos().toPointF())), self)
-            return True
-        return super().event(event)
 
     def words_at(self, place: QPointF) -> str:
         """Return the tooltip for a cell."""

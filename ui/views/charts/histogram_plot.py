@@ -142,7 +142,7 @@ class ScorePlot(pg.GraphicsView):
         self._make_lines()
         view = self.view
         view.setMouseEnabled(x=True, y=False)
-        view.sigRangeChangedManually.connect(self._note_zoom)
+        view.sigRangeChangedManually.connect(lambda _: self._set_zoomed(True))
         view.sigXRangeChanged.connect(self._show_tags)
         view.sigResized.connect(self._show_tags)
         self.setMinimumHeight(4 * self.fontMetrics().height())  # words above, numbers below, and bars between them
@@ -321,9 +321,6 @@ class ScorePlot(pg.GraphicsView):
     def show_every(self) -> None:
         """Show all scores, including distant ones."""
         self.view.setXRange(*self._whole, padding=0.03)
-        self._set_zoomed(True)
-
-    def _note_zoom(self) -> None:
         self._set_zoomed(True)
 
     def _set_zoomed(self, zoomed: bool) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QPushButton
 
 from ...models.charts.histogram import Histogram
-from ..widgets.parts import ElidedLabel, button, label, row, stacked
+from ..widgets.parts import ElidedLabel, Surface, button, label, row, stacked
 from .histogram_plot import ScorePlot
 from .legend import Legend
 
 
-class HistogramView(QWidget):
+class HistogramView(Surface):
     """Plot, legend, and description.
 
     Parameters
@@ -43,8 +43,6 @@ class HistogramView(QWidget):
         self.back = self._link(
             "Back to the first view", self.plot.show_all, "Show the scores around the thresholds again (Home)"
         )
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
         top.addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from clalign.engines.overview import Overview
@@ -23,8 +23,6 @@ class OverviewView(LazyView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.content: Overview | None = None
         self.map = HeatMapView()
         self.empty = EmptyPanel("view-dashboard-outline", "Reading the results", "The hits of all queries appear here.")

@@ -50,8 +50,6 @@ class PicturesView(LazyView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.request: Asked = Asked("coverage")
         self.is_chosen = False
         """Whether the user chose the picture: it stays then, even if it cannot be drawn."""

@@ -97,7 +97,7 @@ class NameSheet(Sheet):
         self.name = QLineEdit()
         self.name.setPlaceholderText("Name, the first word of its header")
         self.name.setAccessibleName("Name of the sequence")
-        self.go = button("Explain", self._give, "primary")
+        self.go = button("Explain", lambda: self.name_given.emit(self.name.text().strip()), "primary")
         self.body.addWidget(label(text, "muted", wrap=True))
         self.body.addWidget(self.name)
         self.body.addStretch(1)
@@ -110,6 +110,3 @@ class NameSheet(Sheet):
         empty = not self.name.text().strip()
         self.go.setEnabled(not empty)
         self.go.setToolTip("Type a name first." if empty else "")
-
-    def _give(self) -> None:
-        self.name_given.emit(self.name.text().strip())

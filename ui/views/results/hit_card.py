@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QMenu, QStackedWidget, QWidget
 
@@ -15,7 +15,17 @@ from ...models.results.run_view import RunView
 from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
 from ..widgets.flow import Flow
-from ..widgets.parts import ElidedLabel, EmptyPanel, FactsLabel, IconButton, ScrolledCard, height_for, row, stacked
+from ..widgets.parts import (
+    ElidedLabel,
+    EmptyPanel,
+    FactsLabel,
+    IconButton,
+    ScrolledCard,
+    Surface,
+    height_for,
+    row,
+    stacked,
+)
 
 NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
 
@@ -42,7 +52,7 @@ def _with_menu(tool: IconButton) -> IconButton:
     return tool
 
 
-class HitCard(QWidget):
+class HitCard(Surface):
     """Shows the chosen hit of a run, with buttons for colors, zoom and copying."""
 
     verify_requested = Signal(int)
@@ -57,8 +67,6 @@ class HitCard(QWidget):
         self.run: RunView | None = None
         self.alignment = AlignmentView()
         self.alignment.node_chosen.connect(self.node_chosen)
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.strip = DomainStrip()
         self.strip.domain_chosen.connect(self.alignment.go_to_domain)
         self.name_label = ElidedLabel("")

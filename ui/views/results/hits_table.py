@@ -7,9 +7,18 @@ from itertools import chain, islice
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QItemSelectionRange, QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QPoint,
+    QSignalBlocker,
+    QSize,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStackedWidget, QWidget
 
 from clalign.runs.pages import PickedHits
 
@@ -23,7 +32,33 @@ from ..widgets.parts import EmptyPanel, IconButton, button, label, row, set_role
 from ..widgets.table import Table
 from ..widgets.wait_sign import WaitSign
 from .dragged_hits import DraggedHits
-from .row_numbers import RowNumbers, ranges_of
+
+ROW_HEIGHT = 26
+
+
+class RowNumbers(QHeaderView):
+    """Row numbers as wide as the last one; Qt would measure two thousand rows."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Vertical)
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setDefaultSectionSize(ROW_HEIGHT)
+        self.setDefaultAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSectionsClickable(True)
+        self.setHighlightSections(True)
+
+    def sizeHint(self) -> QSize:
+        if not self.count():
+            return super().sizeHint()
+        return QSize(self.sectionSizeFromContents(self.count() - 1).width(), 0)
+
+
+def ranges_of(rows: Sequence[int]) -> list[range]:
+    """Return rows, given from the top, as separate ranges."""
+    cuts = [place for place in range(1, len(rows)) if rows[place] != rows[place - 1] + 1]
+    ends = zip([0, *cuts], [*cuts, len(rows)], strict=True)
+    return [range(rows[begin], rows[end - 1] + 1) for begin, end in ends if end]
+
 
 NAMES = ("name", "profile")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem
 
 from clalign.values.documents import Card
 
@@ -14,7 +14,7 @@ from ...models.results.queries_model import BEST, NEW, SPARK, QueriesModel
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import ROW_ROLE
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import IconButton, row, stacked
+from ..widgets.parts import IconButton, Surface, row, stacked
 from ..widgets.text_table_view import TextTableView
 
 MAX_UNSEARCHED = 8
@@ -67,7 +67,7 @@ class NameDelegate(QStyledItemDelegate):
             painter.fillRect(area.left() + 4, area.bottom() - 2, done, 2, QColor(theme.current().accent))
 
 
-class NameList(QWidget):
+class NameList(Surface):
     """Profiles or queries by their names, with a field that searches them if they are many.
 
     Parameters
@@ -81,8 +81,6 @@ class NameList(QWidget):
     def __init__(self, noun: str, nouns: str) -> None:
         super().__init__()
         self._is_quiet = False
-        self.setProperty("role", "page")
-        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.model = QueriesModel(noun, self)
         self.table = TextTableView(self.model, nouns)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

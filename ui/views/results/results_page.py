@@ -35,9 +35,8 @@ from ..widgets.text_table_view import TurningSplitter
 from .explain_sheet import ExplainSheet
 from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .hit_card import HitCard
-from .hits_table import HitsPanel
+from .hits_table import HitsPanel, ranges_of
 from .query_list import QueryList
-from .row_numbers import ranges_of
 
 if TYPE_CHECKING:
     from ..alignment.aligned_hits import AlignedHits

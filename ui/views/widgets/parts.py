@@ -411,7 +411,16 @@ def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     return made
 
 
-class LazyView(QWidget):
+class Surface(QWidget):
+    """A widget with the ground of pages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+
+
+class LazyView(Surface):
     """A view that requests its content when it becomes visible; until then a page shows why there is none."""
 
     requested = Signal(object)
