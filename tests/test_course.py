@@ -145,6 +145,36 @@ def test_a_bar_goes_on_between_events_but_never_back() -> None:
     assert course.fraction == 1.0
 
 
+def test_results_that_come_together_are_no_sign_of_speed() -> None:
+    course, later = Course(), {"training round 2": 1e8, "pairs": 3e8}
+    forecast = {"rate": 1e8, "kernel_seconds": 0.9, "seconds": {}}
+    rounds = [
+        ("training round 1", 0.0, 0.0),
+        *((f"training round {n}", 6.0 * n, done) for n in (1, 2) for done in (6e7, 1e8)),
+    ]
+    for stage, now, done in rounds:
+        told = {"stage": stage, "done": done, "total": 1e8, "unit": "cells"}
+        course.take({**told, "forecast": {**forecast, "later": later}}, now)
+    before = course.seconds_left
+    assert before is not None
+    assert 9 <= before <= 36, "the pairs take three times 6 s"
+    course.wait(16.0)
+    assert course.seconds_left is not None
+    assert before - 5 <= course.seconds_left <= before - 3, "time passes where nothing is reported"
+
+
+def test_a_kernel_that_takes_long_says_so_of_the_others() -> None:
+    course, forecast = Course(), {"rate": 1e9, "kernel_seconds": 0.9, "seconds": {}, "later": {}}
+    course.take({"stage": "search", "done": 0.0, "total": 1e9, "unit": "cells", "forecast": forecast}, 0.0)
+    left = []
+    for tick in range(1, 41):
+        course.take({"stage": "build", "done": 0, "total": 10, "unit": "programs", "waits": True}, tick / 2)
+        left.append(course.seconds_left)
+    known = [one for one in left if one is not None]
+    assert known == sorted(known)
+    assert known[-1] >= 60
+
+
 def test_a_job_that_has_reported_nothing_has_no_bar() -> None:
     course = Course()
     course.wait(5.0)

@@ -17,7 +17,7 @@ from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
-from clalign.execution.estimate import BUILD_SECONDS, COMPILING_BYTES, PROGRAM_BYTES, n_compilers
+from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES, build_seconds, n_compilers
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
 from clalign.execution.job import Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part, store_facts
 from clalign.execution.units import Plan
@@ -236,7 +236,7 @@ def _build_seconds(device: DeviceFields) -> float:
     kind, n_new = str(device["kind"]), int(device["new"])
     if not n_new:
         return 0.0
-    return LAST_SECONDS.get(kind, 0.0) + BUILD_SECONDS.get(kind, 0.0) * n_new / n_compilers(kind, n_new)
+    return LAST_SECONDS.get(kind, 0.0) + build_seconds(kind) * n_new / n_compilers(kind, n_new)
 
 
 def _compiling_bytes(device: DeviceFields) -> float:

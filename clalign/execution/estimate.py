@@ -26,6 +26,15 @@ BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
 are not given, take PoCL minutes."""
 
 
+def build_seconds(kind: str) -> float:
+    """Return the mean time of a program for a device of a kind (s), if this machine stays as busy as in the last minute.
+
+    Where more programs run than it has cores, a compiler gets its share of them.
+    """
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return BUILD_SECONDS.get(kind, 0.0) * max(1.0, load / (os.cpu_count() or 1))
+
+
 def n_compilers(kind: str, n_new: int) -> int:
     """Return how many programs are compiled at a time for a device of a kind, of so many new ones."""
     most = MAX_COMPILERS if kind == "cpu" else MAX_BUILDERS

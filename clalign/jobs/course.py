@@ -27,8 +27,14 @@ FIRST_SECONDS = 0.5
 TRUSTED_SHARE, MAX_TRUSTED_SECONDS = 0.05, 2.0
 """What is expected counts like a measurement over this share of it, at most like one of this time (s)."""
 
+TOGETHER = 0.1
+"""Part of the wait for the first results within which others count as first ones."""
+
 MEASURED_SECONDS = 2.0
 """Time of work on cells before what is left of them is shown (s), unless other things take longer."""
+
+USUAL_KERNELS = 2
+"""Kernels of the usual time that count beside those that were compiled."""
 
 MAX_SLOWNESS = 4.0
 """Most by which what is measured changes the expected time of other stages."""
@@ -80,6 +86,7 @@ class Course:
         self.done = self.total = 0.0
         self.kernels: tuple[int, int] | None = None
         self._now: float | None = None
+        self._silent = 0.0
         self._elapsed, self._spent = 0.0, 0.0  # the latter with what earlier jobs have done
         self._done_before: float | None = None
         self._is_believed, self._slowness = False, 1.0
@@ -91,14 +98,14 @@ class Course:
         self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
         self._forecast: Json = {}
         self._seen: set[str] = set()
-        self._build_seconds = self._built_at = 0.0
+        self._build_seconds = 0.0
         self._n_built = self._n_first = 0
         self._n_kernels, self._is_compiling = 0, False
 
     def take(self, value: Json, now: float) -> None:
         """Take an event of progress that came at a time (s)."""
         passed = 0.0 if self._now is None else max(0.0, now - self._now)
-        self._now = now
+        self._now, self._silent = now, 0.0
         self._elapsed += passed
         if value["stage"] == BUILD:
             self._take_build(value, passed)
@@ -107,12 +114,12 @@ class Course:
         self._follow(passed)
 
     def wait(self, now: float) -> None:
-        """Let time pass without an event (s): the bar goes on as expected, but not far beyond what was reported."""
+        """Let time pass without an event (s): bar and time left go on as expected, but not far beyond what is known."""
+        self._silent = 0.0 if self._now is None else max(0.0, now - self._now)
         if self._now is None or self._expected_total is None or not self._work_seconds:
             return
-        passed = max(0.0, now - self._now)
         most = self._told_share + AHEAD * (1.0 - self._told_share)
-        self._bar = max(self._bar, min((self._spent + passed) / max(self._expected_total, 1e-9), most))
+        self._bar = max(self._bar, min((self._spent + self._silent) / max(self._expected_total, 1e-9), most))
 
     def hold(self) -> None:
         """Count no time until the next event: the job was paused."""
@@ -126,8 +133,7 @@ class Course:
         elif self.kernels is not None:
             self._build_seconds += passed
         self._is_compiling = is_now
-        if done > self._n_built:
-            self._n_built, self._built_at = done, self._build_seconds
+        self._n_built = max(done, self._n_built)
         # What was not foreseen is compiled as the last one.
         self.kernels = max(0, min(self._n_built, self._n_kernels - is_now)), self._n_kernels
 
@@ -139,6 +145,8 @@ class Course:
             self._forecast = {**self._forecast, "seconds": {value["stage"]: value["seconds"]}}
         if value["stage"] != self.stage:
             is_like = self.unit == (value.get("unit") or "") == "cells"
+            if is_like and not self._is_compiling:  # the end of one and the beginning of the other, told at once
+                self._measure(max(0.0, self.total - self.done) + done, passed)
             self.stage, self._stage_seconds = value["stage"], 0.0
             self._seen.add(self.stage)
             if not is_like:
@@ -159,10 +167,13 @@ class Course:
         self.done, self.total, self.unit = done, total, str(value.get("unit") or "")
 
     def _measure(self, units: float, passed: float) -> None:
-        """Measure the rate, from the first results on: until then more and more is at work, and nothing is reported."""
-        if not self._first_units:
+        """Measure the rate, from the first results on: until then more and more is at work, and nothing is reported.
+
+        What comes together with the first ones was at work beside them.
+        """
+        if not self._first_units or (not self._stage_rate.seconds and passed < TOGETHER * self._waited):
             self._waited += passed
-            self._first_units = units
+            self._first_units += units
             return
         for rate in (self._stage_rate, self._shown_rate):
             rate.add(units, passed)
@@ -181,7 +192,10 @@ class Course:
                 return self._first_units / self._waited if self._waited else 0.0
             return measured.units / measured.seconds
         weight = min(MAX_TRUSTED_SECONDS, max(0.1, TRUSTED_SHARE * self.total / expected))
-        return (measured.units + weight * expected) / (measured.seconds + weight)
+        units, seconds = measured.units, measured.seconds
+        if not seconds and self._first_units:
+            units, seconds = self._first_units, self._waited
+        return (units + weight * expected) / (seconds + weight)
 
     def _expected(self, stage: str) -> float | None:
         """Return the time that was expected of a stage that is not measured in cells (s); None if there is none.
@@ -225,10 +239,9 @@ class Course:
         n_left = self._n_kernels - self._n_built
         if n_left <= 0:
             return 0.0
-        n_new = self._n_built - self._n_first
-        each = (self._built_at + float(self._forecast.get("kernel_seconds") or 1.0)) / (n_new + 1)
-        since = self._build_seconds - self._built_at
-        left = (n_left - 1) * each + max(each - since, since / 4)
+        n_new, usual = self._n_built - self._n_first, float(self._forecast.get("kernel_seconds") or 1.0)
+        # The time since the last one counts: the longer the next one takes, the longer will those after it.
+        left = n_left * (self._build_seconds + USUAL_KERNELS * usual) / (n_new + USUAL_KERNELS)
         share = min(1.0, self.done / self.total) if self.total and self.is_working else 0.0
         return left if self.kernels else left * (1 - share)
 
@@ -292,6 +305,7 @@ class Course:
         if self._work_seconds < BELIEVED_SECONDS or not self._is_believed:
             return None
         left = max(self._expected_total - self._spent, 0.0)
+        left = left if self.kernels else max(left - self._silent, left / 4)
         step = next((step for most, step in STEPS if left < most), STEPS[-1][1])
         return step * math.ceil(left / step) or None
 
