@@ -27,7 +27,7 @@ are not given, take PoCL minutes."""
 
 
 def build_seconds(kind: str) -> float:
-    """Return the mean time of a program for a device of a kind (s), if this machine stays as busy as in the last minute.
+    """Return the mean time of a program for a device of a kind (s), on a machine as busy as in the last minute.
 
     Where more programs run than it has cores, a compiler gets its share of them.
     """

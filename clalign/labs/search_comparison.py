@@ -14,7 +14,7 @@ import clalign
 from clalign.common.amounts import THIN, seconds_text
 from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_of
-from clalign.errors import ClalignError, DeviceError, OptionError
+from clalign.errors import Cancelled, ClalignError, DeviceError, OptionError
 from clalign.execution.estimate import counted
 from clalign.jobs import JobContext
 from clalign.jobs.course import Course
@@ -30,8 +30,8 @@ from clalign.values.text_columns import Row, TextColumn
 REPORT_SECONDS = 0.25
 """Time between two tellings of a device that computes (s)."""
 
-WAITS = "waits"
-"""Status of a device that others are before."""
+WAITS, STOPPED = "waits", "stopped"
+"""Status of a device that others are before, and of one that has not come to its end."""
 
 Compute = Callable[[Device, Path, JobContext], JobResult]
 """Searches with a device, writes the run to a path, and returns what the job of a search does."""
@@ -120,6 +120,10 @@ def compare_searches(
         watch, path = _Watch(context, row, (place, len(devices))), folder / f"{place}.clalign"
         try:
             result = compute(device, path, watch)
+        except Cancelled:
+            for unfinished, its_name in list(zip(devices, names, strict=True))[place:]:
+                context.partial(device={**_new_row(unfinished, its_name), "status": STOPPED})
+            raise
         except (DeviceError, MemoryError) as error:
             row["error"] = error.message if isinstance(error, ClalignError) else "There is too little memory."
         else:

@@ -14,7 +14,7 @@ from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, OptionError
 from clalign.jobs import Event, Job, JobContext, QuietContext
-from clalign.labs.search_comparison import SEARCHES, TIMES, compare_searches, merged
+from clalign.labs.search_comparison import SEARCHES, STOPPED, TIMES, compare_searches, merged
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.documents import JobResult
 
@@ -108,5 +108,10 @@ def test_nothing_is_compared_without_devices_or_after_it_was_stopped(tmp_path: P
         def check(self) -> None:
             raise Cancelled
 
+        def partial(self, **facts: Any) -> None:
+            told.append(facts["device"])
+
+    told: list[dict[str, Any]] = []
     with pytest.raises(Cancelled):
         compare_searches([REFERENCE], "search", searched, tmp_path, Stopped())
+    assert (told[-1]["status"], told[-1]["seconds"]) == (STOPPED, None), "what it had done is no result"

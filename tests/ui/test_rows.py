@@ -178,6 +178,13 @@ def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: Row
     assert canvas.shown_columns() == range(N_COLUMNS)
     panel.fit()
     assert canvas.shown_rows() == range(N_ROWS)
+    assert panel.whole.isChecked()
+    QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
+    assert (canvas.cell, canvas.height_) == before
+    QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
+    assert canvas.shown_columns() == range(N_COLUMNS)
+    wheel(panel, 120, CTRL)
+    assert not panel.whole.isChecked()
 
 
 def test_residues_are_distinguished_from_gaps_however_small_they_are(panel: RowsPanel) -> None:

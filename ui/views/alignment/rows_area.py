@@ -88,7 +88,7 @@ class RowsArea(QAbstractScrollArea):
         self.names = 0.0
         self.tracks: tuple[str, ...] = tuple(TRACKS)
         self.beside: tuple[str, ...] = ()
-        self.wrapped = self._fits = False
+        self.wrapped = self.is_whole = False
         self._dragged = ""
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -178,7 +178,7 @@ class RowsArea(QAbstractScrollArea):
     def arrange(self) -> None:
         """Fit the scroll bars to what is shown."""
         across, down = self.horizontalScrollBar(), self.verticalScrollBar()
-        if self._fits:
+        if self.is_whole:
             self._take_fitting_sizes()
         room = self.room
         if self.wrapped and self.wrapping_obstacle():
@@ -387,14 +387,14 @@ class RowsArea(QAbstractScrollArea):
 
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
         """Widen or narrow columns around a place, by default the center; 0 restores all sizes."""
-        self._fits = False
+        self.is_whole = False
         if steps == 0:
             self.height_ = HEIGHT
         self._resize_columns(_stepped(CELLS, self.cell, steps) if steps else CELL, at)
 
     def zoom_rows(self, steps: int, at: QPointF | None = None) -> None:
         """Raise or lower the height of rows around a place, by default the center."""
-        self._fits = False
+        self.is_whole = False
         room, bar = self.room, self.verticalScrollBar()
         y = min(max((at.y() if at is not None else room.center().y()) - room.top(), 0.0), room.height())
         row = (bar.value() + y) / self.height_
@@ -413,7 +413,7 @@ class RowsArea(QAbstractScrollArea):
 
     def fit(self) -> None:
         """Show the whole alignment, and keep it whole when it or its room changes, until sizes are chosen."""
-        self.wrapped, self._fits = False, True
+        self.wrapped, self.is_whole = False, True
         self.arrange()
 
     def _take_fitting_sizes(self) -> None:
@@ -426,7 +426,7 @@ class RowsArea(QAbstractScrollArea):
     def set_wrapped(self, wrapped: bool) -> None:
         """Show blocks of columns below each other, or a single one."""
         first = self.shown_columns().start
-        self.wrapped, self._fits = wrapped, False
+        self.wrapped, self.is_whole = wrapped, False
         self.arrange()
         self.show_middle(first / max(1, self.view.n_columns), 0.0)
         if not self.wrapped:

@@ -131,6 +131,10 @@ class RowsPanel(QWidget):
         tip = "Differences only: dots where a row agrees with the consensus, or with its reference row"
         self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
         self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
+        self.whole = _toggle(
+            "fit-to-page-outline", "Show the whole alignment, or its letters again", "Whole", self._show_whole
+        )
+        canvas.view_moved.connect(lambda: self.whole.setChecked(canvas.is_whole))
         tools = QToolBar()  # what has no room it offers behind an arrow
         tools.setIconSize(theme.ICON_SIZE)
         tools.setProperty("role", "tools")
@@ -141,9 +145,8 @@ class RowsPanel(QWidget):
                 ("arrow-expand-horizontal", "Wider columns (Ctrl+wheel, Ctrl++)", lambda: canvas.zoom(1)),
                 ("arrow-collapse-vertical", "Lower rows (Ctrl+Shift+wheel, Ctrl+Down)", lambda: canvas.zoom_rows(-1)),
                 ("arrow-expand-vertical", "Higher rows (Ctrl+Shift+wheel, Ctrl+Up)", lambda: canvas.zoom_rows(1)),
-                ("fit-to-page-outline", "Show the whole alignment", self.fit),
-                ("magnify", "Find residues, a pattern or a name (Ctrl+F)", self.start_finding),
             )),
+            self.whole, IconButton("magnify", "Find residues, a pattern or a name (Ctrl+F)", self.start_finding),
             self._menu_button(),
         ):  # fmt: skip
             tools.addWidget(widget)
@@ -273,6 +276,10 @@ class RowsPanel(QWidget):
         """Show the whole alignment."""
         self.wrap.setChecked(False)
         self.canvas.fit()
+
+    def _show_whole(self, whole: bool) -> None:
+        if whole != self.canvas.is_whole:
+            (self.fit if whole else partial(self.canvas.zoom, 0))()
 
     def _keep_tracks(self) -> None:
         self._tracks_chosen = True
