@@ -111,12 +111,8 @@ class HitController(Controller):
         page = self._app.page
         if page is None:
             return
-        hits = page.run.hits
-        counts: dict[str, int | None] = {
-            "all": page.run.n_hits,
-            "filtered": hits.n_shown,
-            "selected": page.hits.table.n_chosen(),
-        }
+        hits, n_chosen = page.run.hits, page.hits.table.n_chosen()
+        counts: dict[str, int | None] = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": n_chosen}
         if page.run.engine is not None and page.run.engine.calls_significant:
             # To count those of all queries would take long where only one is in view.
             are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved

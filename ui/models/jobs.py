@@ -84,11 +84,8 @@ class JobItem:
     @property
     def is_lab(self) -> bool:
         """Whether it belongs to the laboratory."""
-        return (
-            self.kind in ("bench", "compare_searches", "synchronization")
-            or self.kind.endswith("ladder")
-            or self.kind.startswith("publication_")
-        )
+        kind = self.kind.partition("_")[0] if self.kind.startswith("publication_") else self.kind
+        return kind in ("bench", "compare_searches", "synchronization", "publication") or kind.endswith("ladder")
 
     @property
     def is_measured(self) -> bool:

@@ -206,11 +206,9 @@ COMMANDS = _with_engine_commands()
 MENUS = ("File", "Edit", "View", "Run", "Devices", "Help")
 """Of the window. Those of the menu *Alignment* are in *Tools* above every alignment."""
 
-ROLES = {
-    "window.quit": QAction.MenuRole.QuitRole,
-    "preferences": QAction.MenuRole.PreferencesRole,
-    "window.about": QAction.MenuRole.AboutRole,
-}
+_ROLE = QAction.MenuRole
+
+ROLES = {"window.quit": _ROLE.QuitRole, "preferences": _ROLE.PreferencesRole, "window.about": _ROLE.AboutRole}
 
 
 def _tip(command: Command, action: QAction) -> str:

@@ -67,14 +67,10 @@ def paint_pair(
     area = area_of(room, shown)
     painter.setPen(QColor(colors.text))
     metrics = QFontMetricsF(painter.font(), painter.device())
+    sizes = max(area.height(), 160.0), max(area.width(), room.right() - area.left())
     first, second = (
         metrics.elidedText(f"{escaped(name)}, {formatting.count(len(text))}", Qt.TextElideMode.ElideMiddle, size)
-        for name, text, size in zip(
-            shown.names,
-            shown.letters,
-            (max(area.height(), 160.0), max(area.width(), room.right() - area.left())),
-            strict=True,
-        )
+        for name, text, size in zip(shown.names, shown.letters, sizes, strict=True)
     )
     if any(shown.names):
         across = QRectF(area.left(), room.top() + 2, room.right() - area.left(), 18)

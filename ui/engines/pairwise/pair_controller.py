@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shiboken6 import isValid
@@ -154,12 +155,8 @@ class PairController(FormController):
             return
         run, scheme = page.run, self._app.settings.preferences.scheme
         hit, card, is_nucleic = page.run.hit, run.card, run.is_nucleic
-        export_picture_file(
-            self._app,
-            f"{hit.name}-alignment",
-            lambda: AlignmentPicture(hit, card, is_nucleic, scheme),
-            lambda path: too_long(hit, path),
-        )
+        make = partial(AlignmentPicture, hit, card, is_nucleic, scheme)
+        export_picture_file(self._app, f"{hit.name}-alignment", make, partial(too_long, hit))
 
     def save_dots(self) -> None:
         """Save the visible part of the dot plot as a picture."""

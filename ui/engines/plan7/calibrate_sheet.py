@@ -54,11 +54,8 @@ class CalibrateSheet(Sheet):
         self.fits: list[Json] = []
         self.devices = NarrowBox()
         fill_devices(self.devices, workspace, workspace.device.id)
-        self.number, self.seed, self.output = (
-            QLineEdit(formatting.count(NUMBER)),
-            QLineEdit(str(SEED)),
-            QLineEdit(str(output)),
-        )
+        self.number, self.seed = QLineEdit(formatting.count(NUMBER)), QLineEdit(str(SEED))
+        self.output = QLineEdit(str(output))
         self.seed.setToolTip("The same seed draws the same sequences on every device")
         self.problem = label("", "caution", wrap=True)
         self.bar, self.words = QProgressBar(), label("", "muted", wrap=True)

@@ -30,14 +30,9 @@ _BIAS = TextColumn("Bias", "Correction for biased composition, in bits",
 _MODEL = TextColumn("Model", "First and last node", lambda r: _places(r, "query_range"), True, 62)
 _TARGET = TextColumn("Sequence", "First and last aligned residue", lambda r: _places(r, "target_range"), True, 82)
 
-HMMER2_COLUMNS = (
-    _NUMBER,
-    _SCORE,
-    _BIAS,
-    TextColumn("E-value", "Of the domain alone", lambda r: _evalue(r, "evalue"), True, 84),
-    _MODEL,
-    _TARGET,
-)
+_EVALUE = TextColumn("E-value", "Of the domain alone", lambda r: _evalue(r, "evalue"), True, 84)
+
+HMMER2_COLUMNS = (_NUMBER, _SCORE, _BIAS, _EVALUE, _MODEL, _TARGET)
 
 HMMER3_COLUMNS = (
     _NUMBER,

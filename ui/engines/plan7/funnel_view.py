@@ -215,12 +215,8 @@ class FunnelView(Surface):
         self.scale, legend = FunnelScale(), Legend()
         self._grid.addWidget(self.scale, 0, 1)
         legend.show_entries(LEGEND)
-        explain = IconButton(
-            "filter-check-outline",
-            "Run one sequence of your choice through every filter",
-            lambda: self.explain_requested.emit(None),
-            "Explain one sequence…",
-        )
+        ask, tip = lambda: self.explain_requested.emit(None), "Run one sequence of your choice through every filter"
+        explain = IconButton("filter-check-outline", tip, ask, "Explain one sequence…")
         made.setLayout(
             stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 6, 16, 6), spacing=-1)
         )

@@ -54,9 +54,5 @@ class LogoSheet(PictureSheet):
 
     def choices(self) -> PictureChoices:
         """Return what was chosen."""
-        return PictureChoices(
-            range(self.first.value() - 1, self.last.value()),
-            self.per_row.value(),
-            self.with_rows.isChecked(),
-            self._scheme,
-        )
+        nodes = range(self.first.value() - 1, self.last.value())
+        return PictureChoices(nodes, self.per_row.value(), self.with_rows.isChecked(), self._scheme)

@@ -144,21 +144,15 @@ class ProfileView(Surface):
         self.modes.setToolTip("What the height of a letter means")
         self.modes.activated.connect(lambda: self._draw())
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
+        least, written = "Which residues does this profile favor least?", "Write the logo as SVG, PDF or PNG"
         tools = row(
             self.modes,
             self.schemes,
             IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
             None,
-            IconButton(
-                "thumb-down-outline",
-                "Which residues does this profile favor least?",
-                self._request_disfavored,
-                "Least favored…",
-            ),
-            IconButton(
-                "export-variant", "Write the logo as SVG, PDF or PNG", self.export_requested.emit, "Export logo…"
-            ),
+            IconButton("thumb-down-outline", least, self._request_disfavored, "Least favored…"),
+            IconButton("export-variant", written, self.export_requested.emit, "Export logo…"),
         )
         for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)

@@ -18,11 +18,7 @@ MAX_LETTERS = 60_000
 
 MAX_CELLS = 12_000_000
 
-SIZES = {
-    "letters": ("Letters", 9.0, 14.0),
-    "screen": ("As on the screen", 0.0, 0.0),
-    "small": ("Colors only", 3.0, 3.0),
-}
+SIZES = {"letters": ("Letters", 9.0, 14.0), "screen": ("As on screen", 0.0, 0.0), "small": ("Colors only", 3.0, 3.0)}
 """Titles and pixels of the sizes of cells; 0 is that of the screen."""
 
 PARTS = (

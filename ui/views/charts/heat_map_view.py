@@ -285,14 +285,9 @@ class HeatMapView(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
-        steps = {
-            Qt.Key.Key_Left: (-60, 0),
-            Qt.Key.Key_Right: (60, 0),
-            Qt.Key.Key_Up: (0, -60),
-            Qt.Key.Key_Down: (0, 60),
-        }
-        if key in steps:
-            self._shift(*steps[key])
+        ways = {Qt.Key.Key_Left: (-60, 0), Qt.Key.Key_Right: (60, 0), Qt.Key.Key_Up: (0, -60), Qt.Key.Key_Down: (0, 60)}
+        if key in ways:
+            self._shift(*ways[key])
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal, Qt.Key.Key_Minus):
             self.zoom(0.8 if key == Qt.Key.Key_Minus else 1.25)
         elif key == Qt.Key.Key_0:

@@ -79,12 +79,8 @@ class PicturesView(LazyView):
             self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)
         self.kinds.activated.connect(lambda: self.choose_kind(self.kinds.currentData()))
         self.meaning = ElidedLabel("", "muted")
-        self.taxonomy = IconButton(
-            "family-tree",
-            "Choose a table of species: name, accession, OX number or OS name, tab, species",
-            self.taxonomy_requested.emit,
-            "Taxonomy…",
-        )
+        tip = "Choose a table of species: name, accession, OX number or OS name, tab, species"
+        self.taxonomy = IconButton("family-tree", tip, self.taxonomy_requested.emit, "Taxonomy…")
         self.columns = shrinking(QComboBox())
         self.columns.setAccessibleName("Column of the table of taxonomy")
         self.columns.activated.connect(lambda: self._change_request(column=self.columns.currentData()))

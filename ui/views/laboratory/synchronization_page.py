@@ -70,8 +70,8 @@ class SynchronizationPage(LabPage):
             ("runs", self.runs, MAX_RUNS, "repeats"),
         ]
         if self.work.text().strip():
-            most = PROGRAMS[self.programs.currentData()].most
-            fields.append(("size", self.work, most, PROGRAMS[self.programs.currentData()].unit))
+            program = PROGRAMS[self.programs.currentData()]
+            fields.append(("size", self.work, program.most, program.unit))
         else:
             set_role(self.work, "state", "")
         found = {name: whole_number(field, most) for name, field, most, _ in fields}

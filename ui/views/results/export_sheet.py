@@ -31,13 +31,7 @@ from ..widgets.flow import Flow
 from ..widgets.parts import allow_entry, button, label, row
 from ..widgets.sheet import Sheet
 
-GROUPS = {
-    "sequences": "Sequences",
-    "alignment": "Alignment",
-    "table": "Table",
-    "annotation": "Annotation",
-    "report": "Report",
-}
+GROUPS = {title.lower(): title for title in ("Sequences", "Alignment", "Table", "Annotation", "Report")}
 """Titles of the groups of formats."""
 
 PREVIEW_MS, PREVIEW_LINES, TAB_LETTERS = 200, 10, 18

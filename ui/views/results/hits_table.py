@@ -370,12 +370,8 @@ class HitsPanel(QWidget):
         self.waiting.stopped.connect(self._abandon)
         self.waiting.turned.connect(self._show_busy_words)
         model.busy_changed.connect(self._show_busy)
-        self.list_all = IconButton(
-            "close",
-            "Only hits that were picked in a picture are listed. Click to list all again",
-            lambda: model.list_picked(None),
-            "Picked hits only",
-        )
+        tip = "Only hits that were picked in a picture are listed. Click to list all again"
+        self.list_all = IconButton("close", tip, lambda: model.list_picked(None), "Picked hits only")
         self.list_all.hide()
         self._picked: PickedHits | None = None
         top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.fold)

@@ -278,14 +278,9 @@ class ResultsPage(QWidget):
         made.link_requested.connect(self.link_requested)
 
     def _hits_tab(self) -> QSplitter:
-        self._explain_best = button(
-            "Explain the best one",
-            lambda: self.action_requested.emit("explanations.explain_best"),
-            tip="Why it is not reported",
-        )
-        self.wider = button(
-            "Search with a higher limit…", lambda: self.action_requested.emit("search_wider"), "primary"
-        )
+        ask, tip = self.action_requested.emit, "Why it is not reported"
+        self._explain_best = button("Explain the best one", lambda: ask("explanations.explain_best"), tip=tip)
+        self.wider = button("Search with a higher limit…", lambda: ask("search_wider"), "primary")
         self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
         self._hits_stack = QStackedWidget()
         self._hits_stack.addWidget(self._hits)
@@ -303,18 +298,12 @@ class ResultsPage(QWidget):
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
         self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
-        self.reset_button = IconButton(
-            "restore", "Restore both thresholds of the search", self.run.reset_thresholds, "Reset thresholds"
-        )
-        ask = self.action_requested.emit
+        ask, tip = self.action_requested.emit, "Restore both thresholds of the search"
+        self.reset_button = IconButton("restore", tip, self.run.reset_thresholds, "Reset thresholds")
         tip = "Report: inputs, messages, device, versions, command (Ctrl+I)"
         self.about = IconButton("information-outline", tip, lambda: ask("show_report"))
-        verify = IconButton(
-            "shield-check-outline",
-            "Compute a sample of hits again on the reference",
-            lambda: ask("hits.verify_run"),
-            "Verify",
-        )
+        tip = "Compute a sample of hits again on the reference"
+        verify = IconButton("shield-check-outline", tip, lambda: ask("hits.verify_run"), "Verify")
         export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", self.ask_export, "Export…")
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
