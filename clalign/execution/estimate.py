@@ -26,6 +26,10 @@ BUILD_SECONDS = {"cpu": 0.9, "gpu": 0.8, "accelerator": 0.8}
 are not given, take PoCL minutes."""
 
 
+MANY_PROGRAMS = 20
+"""New programs of a usual search, where their number is not known."""
+
+
 def build_seconds(kind: str) -> float:
     """Return the mean time of a program for a device of a kind (s), on a machine as busy as in the last minute.
 

@@ -29,7 +29,7 @@ from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
 from clalign.execution.cpu_helper import CpuHelper
-from clalign.execution.estimate import START_SECONDS, Estimate, build_seconds
+from clalign.execution.estimate import MANY_PROGRAMS, START_SECONDS, Estimate, build_seconds, n_compilers
 from clalign.execution.executor import Executor
 from clalign.execution.local_executors import LocalExecutors, Serve
 from clalign.execution.planner import Planner
@@ -506,7 +506,7 @@ def forecast_of(run: RunFile, work: Work, plan: Plan, devices: Sequence[Device])
         at_cells = found.seconds - found.later_seconds - START_SECONDS
         kind = devices[0].kind
         forecast["rate"] = left / max(at_cells, 1e-3)
-        forecast["kernel_seconds"] = build_seconds(kind)
+        forecast["kernel_seconds"] = build_seconds(kind) / n_compilers(kind, MANY_PROGRAMS)
     return forecast
 
 

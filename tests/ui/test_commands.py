@@ -158,7 +158,11 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     QTest.keyClick(window, Qt.Key.Key_K, CTRL)
     QTest.keyClicks(palette.field, "gff3")  # a word of what it is for
     assert palette.shown_texts() == ["Export hits…"]
-    for words, first in (("tour", "Five-minute tour"), ("align", "Align sequences…")):
+    for words, first in (
+        ("tour", "Five-minute tour"),
+        ("align", "Align sequences…"),
+        ("keys", "Keys and filter language"),
+    ):
         palette.field.clear()
         QTest.keyClicks(palette.field, words)
         assert palette.shown_texts()[0] == first, "scattered letters and what cannot be run come later"

@@ -45,11 +45,11 @@ class _Filter(QSortFilterProxyModel):
     def lessThan(self, left: Index, right: Index) -> bool:
         return self._rank(left) < self._rank(right)
 
-    def _rank(self, index: Index) -> tuple[bool, bool, int]:
-        """Put titles with the words that were typed before others, and what can be run before what cannot."""
-        is_off = not index.flags() & Qt.ItemFlag.ItemIsEnabled
-        is_typed = bool(self.wanted)
-        return is_typed and not begins(self.wanted, index.data()), is_typed and is_off, index.row()
+    def _rank(self, index: Index) -> tuple[int, ...]:
+        """Put titles with the words that were typed first, then what can be run, then those that begin with them."""
+        title, is_off = index.data().lower(), not index.flags() & Qt.ItemFlag.ItemIsEnabled
+        first = len(title.split()[0]) if title.startswith(self.wanted.lower().strip()) else len(title)
+        return (not begins(self.wanted, title), is_off, first, index.row()) if self.wanted else (index.row(),)
 
 
 class CommandPalette(QFrame):

@@ -104,7 +104,8 @@ class SpecSheet(Sheet):
             button("Copy as command", self.copy_command, "flat"),
             button("Copy as Python", self.copy_python, "flat"),
         )
-        self.foot.addLayout(row((Flow(*self.copies), 1), self.estimate, self.run_button))
+        self.foot.addLayout(row(None, self.estimate))  # however long it gets, no button moves
+        self.foot.addLayout(row((Flow(*self.copies), 1), self.run_button))
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
         """Return the label and the box of each file, by the name of the file in the workspace."""
