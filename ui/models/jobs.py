@@ -175,7 +175,7 @@ def _running(item: JobItem) -> str:
     course = item.course
     parts = [course.words or "Starting"]
     if course.fraction and not course.kernels:
-        parts[0] += f" {formatting.percent(course.fraction)}"
+        parts.append(formatting.percent(course.fraction))
     if course.now:
         parts.append(course.now)
     if course.rate:
