@@ -121,9 +121,5 @@ class ReportSheet(Sheet):
         shown.setFont(theme.mono_font())
         self.box.addWidget(shown)
         ask = self.copy_requested.emit
-        buttons = row(
-            button("Copy as command", lambda: ask("hits.copy_command")),
-            button("Copy as Python", lambda: ask("hits.copy_python")),
-            None,
-        )
-        self.box.addLayout(buttons)
+        command = button("Copy as command", lambda: ask("hits.copy_command"))
+        self.box.addLayout(row(command, button("Copy as Python", lambda: ask("hits.copy_python")), None))
