@@ -293,11 +293,6 @@ class Course:
         return self._bar
 
     @property
-    def is_known(self) -> bool:
-        """Whether there is something to show by a bar."""
-        return bool(self.total) or self._bar > 0 or bool(self._n_kernels)
-
-    @property
     def seconds_left(self) -> float | None:
         """The time left (s); None while it cannot be believed, and at the end."""
         if self._expected_total is None or self._bar >= 1 or self._bar < BELIEVED_SHARE:

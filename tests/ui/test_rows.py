@@ -181,8 +181,12 @@ def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: Row
     assert panel.whole.isChecked()
     QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
     assert (canvas.cell, canvas.height_) == before
+    canvas.horizontalScrollBar().setValue(37)
     QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
     assert canvas.shown_columns() == range(N_COLUMNS)
+    QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
+    assert canvas.horizontalScrollBar().value() == 37
+    QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
     wheel(panel, 120, CTRL)
     assert not panel.whole.isChecked()
 

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from .. import theme
 from ..models.jobs import JobItem, JobQueue
 from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, line, row, set_role, stacked
 
@@ -111,11 +110,7 @@ class JobRow(QWidget):
         self.words.setText(item.line())
         self._devices.show_lines(item.device_lines())
         set_role(self._bar, "state", item.state)
-        busy = item.state == "running" and not item.course.is_known and not theme.is_still()
-        if busy != (self._bar.maximum() == 0):
-            self._bar.setRange(0, 0 if busy else 1000)
-        if not busy:
-            self._bar.setValue(1000 if item.state == "done" else round(1000 * item.course.fraction))
+        self._bar.setValue(1000 if item.state == "done" else round(1000 * item.course.fraction))
         self._bar.setVisible(item.is_active or item.state in ("stopped", "lost"))
         if item.offers() != self._offers:
             self._show_offers(item.offers())

@@ -97,7 +97,7 @@ class RowsPanel(QWidget):
         self.finder = QWidget()
         self.finder.setLayout(self._finding())
         self.finder.hide()
-        self._tracks_chosen = False
+        self._tracks_chosen, self._places = False, [0, 0]
         self.head = self._tools()
         self.setLayout(stacked(self.head, self.finder, (self.panes, 1), foot, spacing=0))
         self.panes.failed.connect(partial(self.noticed.emit, "stop"))
@@ -278,8 +278,14 @@ class RowsPanel(QWidget):
         self.canvas.fit()
 
     def _show_whole(self, whole: bool) -> None:
-        if whole != self.canvas.is_whole:
-            (self.fit if whole else partial(self.canvas.zoom, 0))()
+        bars = self.canvas.horizontalScrollBar(), self.canvas.verticalScrollBar()
+        if whole and not self.canvas.is_whole:
+            self._places = [bar.value() for bar in bars]
+            self.fit()
+        elif not whole and self.canvas.is_whole:
+            self.canvas.zoom(0)
+            for bar, place in zip(bars, self._places, strict=True):
+                bar.setValue(place)
 
     def _keep_tracks(self) -> None:
         self._tracks_chosen = True
