@@ -30,6 +30,9 @@ PRESS = "hmmpress"
 OTHERS = (PRESS, "hmmfetch", "hmmconvert", "hmmemit", "hmmstat", "hmmlogo", "alimask", "nhmmer", "nhmmscan")
 """Programs that HMMER does itself where it is installed."""
 
+AS_HMMER = {"jackhmmer": ("--qkind", "sequences")}
+"""Options with which a command takes its files as HMMER does: there each row of an alignment is a query."""
+
 _MARK = "Written by clalign shims"
 """By this a file is known as one of clalign's own, which may be written anew."""
 
@@ -141,7 +144,8 @@ def run_as(words: list[str], worker_ahead: WorkerAhead) -> int:
             show("\n".join(lines))
             flush_stdout()
         return ExitCode.DONE
-    code = run_words([name, "--progress", "none", *given], worker_ahead, shlex.join([name, *given]))
+    ours = ["--progress", "none", *AS_HMMER.get(name, ())]
+    code = run_words([name, *ours, *given], worker_ahead, shlex.join([name, *given]))
     return code if code in (ExitCode.DONE, *ENDED_FROM_OUTSIDE) else 1
 
 

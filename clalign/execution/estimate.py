@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
@@ -36,7 +37,7 @@ def build_seconds(kind: str) -> float:
     Where more programs run than it has cores, a compiler gets its share of them.
     """
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return BUILD_SECONDS.get(kind, 0.0) * max(1.0, load / (os.cpu_count() or 1))
+    return BUILD_SECONDS.get(kind, 0.0) * max(1.0, load / n_cores())
 
 
 def n_compilers(kind: str, n_new: int) -> int:

@@ -47,6 +47,7 @@ LINES = {  # program and words of pipelines, {out} and {more} are the files that
     " --tblout {more} -E 0.0001 --incE 0.0001 -Z 1000 {proteins} {proteins}",
     "couplings": "jackhmmer -N 3 --incE 0.001 --tblout {out} --domtblout {more} -o /dev/null --cpu 2 {proteins}"
     " {repeats}",
+    "rows of an alignment": "jackhmmer -N 1 --tblout {out} --domtblout {more} -o /dev/null {hits} {repeats}",
     "query columns": "hmmalign --outformat A2M -o {out} {rrm} {repeats}",
 }
 
