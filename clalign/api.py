@@ -158,12 +158,12 @@ class Results:
         taxonomy: PathLike = "", column: str = "",
     ) -> None:  # fmt: skip
         """Draw the hits; see `clalign.picture`."""
-        from clalign.engines.pictures import Asked
+        from clalign.engines.pictures import PictureRequest
         from clalign.tools.painting import write_picture
 
         number = None if query is None else self._number(query)
-        asked = Asked(kind, number, path_text(taxonomy, "taxonomy") if taxonomy else "", column)
-        write_picture(self.run, asked, path_text(path, "path"), typed(width, float, "width"))
+        request = PictureRequest(kind, number, path_text(taxonomy, "taxonomy") if taxonomy else "", column)
+        write_picture(self.run, request, path_text(path, "path"), typed(width, float, "width"))
 
     def save(self, path: PathLike) -> None:
         """Keep the run in a file, which `open_run`, the command line and the window open.

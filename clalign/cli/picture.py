@@ -62,7 +62,7 @@ def add_parser(subparsers: Commands) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
     from clalign.engines.engine import engine_of
-    from clalign.engines.pictures import Asked, check_has_hits
+    from clalign.engines.pictures import PictureRequest, check_has_hits
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
     from clalign.tools.painting import ENDINGS, TABLE, check_ending, write_picture
@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_has_hits(found)
         hits, noun = HitQueries(found.connection), engine_of(found).query
         query = None if arguments.query is None else hits.query_named(arguments.query, noun)
-        asked = Asked(arguments.kind, query, arguments.taxonomy or "", arguments.column)
-        write_picture(found, asked, arguments.output, arguments.width)
+        request = PictureRequest(arguments.kind, query, arguments.taxonomy or "", arguments.column)
+        write_picture(found, request, arguments.output, arguments.width)
     return 0
 
 

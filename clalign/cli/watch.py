@@ -124,7 +124,7 @@ def _finish(
         )
         return stopped
     if not isinstance(display, Silence):
-        tell_remarks(place.path, display)
+        show_remarks(place.path, display)
     if isinstance(display, PlainLines):
         display.message(summary(last.value, engine.past_verb))
     place.clear()
@@ -279,7 +279,7 @@ def engine_at(path: Path) -> Engine:
         return engine_of(run)
 
 
-def tell_remarks(path: Path, display: Progress) -> None:
+def show_remarks(path: Path, display: Progress) -> None:
     """Say what tables have no place for, such as that some lists are not whole."""
     from clalign.runs.run_file import open_run
 

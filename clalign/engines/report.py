@@ -124,7 +124,7 @@ def _figure(picture: str, words: str) -> Iterator[str]:
 
 def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     # Here, since a report is a writer of every search, which would wait for what few of them need.
-    from clalign.engines.pictures import KINDS, Asked, picture_of
+    from clalign.engines.pictures import KINDS, PictureRequest, picture_of
     from clalign.engines.pictures.charts import chart_drawing
     from clalign.engines.pictures.numbers import read_numbers
     from clalign.engines.pictures.species import SpeciesSummary
@@ -135,7 +135,7 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     numbers = read_numbers(source.run, source.keys, query, source.context) if has_hits else None
     for name in PICTURES if has_hits else ():
         if query is not None or not KINDS[name].of_one:
-            picture = picture_of(source.run, Asked(name, query), numbers, source.context)
+            picture = picture_of(source.run, PictureRequest(name, query), numbers, source.context)
             if name != "species" or (isinstance(picture, SpeciesSummary) and picture.has_species):
                 yield from _figure(drawing_svg(picture.draw(*PICTURE_SIZE)), picture.sentence)
     if len(lines) == 1:

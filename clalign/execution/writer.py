@@ -88,7 +88,7 @@ class Writer:
         self.planner = planner
         self.context = context
         self._forecast: Forecast = forecast or {}
-        self._told_stage = ""
+        self._last_stage = ""
         self.done_cells, self.device_seconds = run.work_done()
         self._cells_before, self._began = self.done_cells, time.monotonic()
         self._cells_of = {number: run.work_done(number)[0] for number in planner.plan.phases or ()}
@@ -141,8 +141,8 @@ class Writer:
         else:
             phase, before = plan.phases[number], self._cells_of[number]
         facts, done = dict(phase.facts), done + before
-        if phase.stage != self._told_stage:
-            self._told_stage = phase.stage
+        if phase.stage != self._last_stage:
+            self._last_stage = phase.stage
             facts["forecast"] = {**self._forecast, "later": self._later(number)}
         speed = self._speed(done >= phase.n_cells)
         self.context.progress(phase.stage, done, phase.n_cells, "cells", **speed, **facts)

@@ -93,7 +93,7 @@ class Course:
         self._waited = self._first_units = 0.0
         self._work_seconds = 0.0
         self._stage_seconds = 0.0
-        self._bar = self._told_share = 0.0  # the latter as it was at the last event
+        self._bar = self._reported_share = 0.0  # the latter as it was at the last event
         self._expected_total: float | None = None
         self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
         self._forecast: Json = {}
@@ -118,7 +118,7 @@ class Course:
         self._silent = 0.0 if self._now is None else max(0.0, now - self._now)
         if self._now is None or self._expected_total is None or not self._work_seconds:
             return
-        most = self._told_share + AHEAD * (1.0 - self._told_share)
+        most = self._reported_share + AHEAD * (1.0 - self._reported_share)
         self._bar = max(self._bar, min((self._spent + self._silent) / max(self._expected_total, 1e-9), most))
 
     def hold(self) -> None:
@@ -273,8 +273,8 @@ class Course:
         self._work_seconds += passed if is_begun else 0.0
         self._expected_total += (total - self._expected_total) * (1 - math.exp(-passed / CALM_SECONDS))
         if is_begun and total:
-            self._told_share = done / max(self._expected_total, total)
-            self._bar = max(self._bar, self._told_share)
+            self._reported_share = done / max(self._expected_total, total)
+            self._bar = max(self._bar, self._reported_share)
         if left == 0.0:
             self._bar = 1.0
 
@@ -284,8 +284,8 @@ class Course:
         if self.kernels is None:
             return stage_words(self.stage) if self.stage else ""
         has_begun = self.is_working and self.done > (self._done_before or 0.0)
-        said = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
-        return f"{said}, {self.kernels[0]} of {self.kernels[1]}"
+        words = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
+        return f"{words}, {self.kernels[0]} of {self.kernels[1]}"
 
     @property
     def fraction(self) -> float:

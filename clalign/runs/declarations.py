@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from clalign import runs
 from clalign.errors import OptionError
 from clalign.runs.columns import Columns, SqlRow, sql_of
-from clalign.runs.facts import Asked, BegunRun, Best
+from clalign.runs.facts import BegunRun, Best, SpecFacts
 from clalign.values.checked import Count, Place
 from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Hit
@@ -144,7 +144,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     cards: Mapping[str, type] = field(default_factory=dict)
     best: type[Best] = Best
     begun: type[BegunRun] = BegunRun
-    asked: type[Asked] = Asked
+    asked: type[SpecFacts] = SpecFacts
     order: Callable[[Card, Hit], tuple[float, str | None]] = by_score
     judge: Callable[[Card, SpecFields], Judge | None] = lambda card, spec: None
     unsound: Callable[[Card, Hit], str | None] = lambda card, hit: None

@@ -74,7 +74,7 @@ class MergedPart(TypedDict):
     seconds: Finite
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class SpecFacts(Struct, frozen=True, kw_only=True):
     """What is read of the spec of any run without its engine; engines may have more."""
 
     direction: str | None = None
@@ -184,7 +184,7 @@ def best_of(text: str, kind: type[Best], path: Path) -> TargetFacts | None:
 
 
 def facts_of(
-    path: Path, stored: Mapping[str, str], begun: type[BegunRun] = BegunRun, asked: type[Asked] = Asked
+    path: Path, stored: Mapping[str, str], begun: type[BegunRun] = BegunRun, asked: type[SpecFacts] = SpecFacts
 ) -> RunFacts:
     """Return what a run says of itself, given the JSON texts of its facts.
 

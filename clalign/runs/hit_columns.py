@@ -98,17 +98,17 @@ def read_hit_columns(hits: HitQueries, number: int | None, check: Callable[[], N
 def _query_lengths(connection: RunConnection, numbers: Integers) -> Integers:
     """Return the lengths of queries, 0 for those that a damaged run does not have."""
     known: dict[int, int] = dict(connection.execute("SELECT id, length FROM queries").fetchall())
-    asked, places = np.unique(numbers, return_inverse=True)
-    return np.array([known.get(number, 0) for number in asked.tolist()], np.int64)[places]
+    distinct, places = np.unique(numbers, return_inverse=True)
+    return np.array([known.get(number, 0) for number in distinct.tolist()], np.int64)[places]
 
 
-def _places(ids: Integers, asked: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
+def _places(ids: Integers, wanted: Integers) -> tuple[Integers, npt.NDArray[np.bool_]]:
     """Return where ids stand, and whether they do: a search may have replaced hits while they were read."""
     if not len(ids):
-        return np.zeros(len(asked), np.int64), np.zeros(len(asked), np.bool_)
+        return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
     order = np.argsort(ids)
-    of = order[np.minimum(np.searchsorted(ids, asked, sorter=order), len(ids) - 1)]
-    return of, ids[of] == asked
+    of = order[np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)]
+    return of, ids[of] == wanted
 
 
 class AlignedParts(Struct, frozen=True, eq=False):
@@ -178,6 +178,6 @@ def target_words(connection: RunConnection, rows: Sequence[int]) -> dict[int, tu
     found: dict[int, tuple[str, str, str]] = {}
     for start in range(0, len(rows), NAMES_AT_ONCE):
         some = [int(row) for row in rows[start : start + NAMES_AT_ONCE]]
-        asked = f"SELECT row, name, accession, description FROM targets WHERE row IN ({','.join('?' * len(some))})"
-        found |= {row: (name, accession, text) for row, name, accession, text in connection.execute(asked, some)}
+        statement = f"SELECT row, name, accession, description FROM targets WHERE row IN ({','.join('?' * len(some))})"
+        found |= {row: (name, accession, text) for row, name, accession, text in connection.execute(statement, some)}
     return found

@@ -244,11 +244,11 @@ class HitPages:
         if query.sort is not None:
             ties = "hits.id" if query.sort in NEARLY_UNIQUE else order
             order = f"{values[query.sort]} {'DESC' if query.descending else 'ASC'}, {ties}"
-        asked = " ".join((order, *(one for one, _ in where)))
-        numbers = [query.number] if is_of_one else self._queries_with_hits() if "(" in asked else []
-        if "is_reported(" in asked:
+        statement = " ".join((order, *(one for one, _ in where)))
+        numbers = [query.number] if is_of_one else self._queries_with_hits() if "(" in statement else []
+        if "is_reported(" in statement:
             self._hits.judge_in_sql(numbers)
-        if "is_new(" in asked:
+        if "is_new(" in statement:
             before = {number: HitQueries(self._connection).names_before(number) for number in numbers}
             self._connection.create_function("is_new", 2, lambda number, name: name not in before.get(number, ()))
         tables = "hits"
@@ -287,14 +287,14 @@ class HitPages:
 
     def listed(self, first: int, n_rows: int) -> list[ListedHit]:
         """Return some rows; those that the search has dropped meanwhile are left out."""
-        asked = self._ids[first : first + n_rows].tolist()
-        chosen = f"hits.id IN ({','.join('?' * len(asked))})"
+        ids = self._ids[first : first + n_rows].tolist()
+        chosen = f"hits.id IN ({','.join('?' * len(ids))})"
         rows = self._connection.execute(
-            f"SELECT hits.id, query, verified, {OF_HIT} AS note FROM hits WHERE {chosen}", asked
+            f"SELECT hits.id, query, verified, {OF_HIT} AS note FROM hits WHERE {chosen}", ids
         )
         beside = {key: (query, verified, note or "") for key, query, verified, note in rows}
-        hits = self._hits.found(asked)
-        return [ListedHit(key, *beside[key], hits[key]) for key in asked if key in beside and key in hits]
+        hits = self._hits.found(ids)
+        return [ListedHit(key, *beside[key], hits[key]) for key in ids if key in beside and key in hits]
 
     def close(self) -> None:
         """Let the file go."""

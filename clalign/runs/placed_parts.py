@@ -76,15 +76,15 @@ def parts_by_target(
 
 def path_of(hits: HitQueries, hit: int, number: int) -> str:
     """Return the path of a part of a hit; empty if there is none."""
-    asked = "SELECT states FROM parts WHERE hit = ? AND number = ?"
-    found = hits.connection.execute(asked, (hit, number)).fetchone()
+    statement = "SELECT states FROM parts WHERE hit = ? AND number = ?"
+    found = hits.connection.execute(statement, (hit, number)).fetchone()
     return str(found[0] or "") if found else ""
 
 
 def longest_of_name(hits: HitQueries) -> dict[str, int]:
     """Return the length of the longest of the targets that share a name, by that name."""
-    asked = "SELECT name, max(length) FROM targets GROUP BY name HAVING count(*) > 1"
-    return dict(hits.connection.execute(asked))
+    statement = "SELECT name, max(length) FROM targets GROUP BY name HAVING count(*) > 1"
+    return dict(hits.connection.execute(statement))
 
 
 def _in(numbers: list[int]) -> str:
@@ -92,8 +92,8 @@ def _in(numbers: list[int]) -> str:
 
 
 def _targets(hits: HitQueries, rows: list[int]) -> dict[int, Target]:
-    asked = f"SELECT row, name, accession, description, length FROM targets WHERE row {_in(rows)}"
-    columns = hits.connection.columns(asked)
+    statement = f"SELECT row, name, accession, description, length FROM targets WHERE row {_in(rows)}"
+    columns = hits.connection.columns(statement)
     found = dict(zip(columns["row"], map(Target, *columns.values()), strict=True))
     if len(found) < len(rows):
         raise RunBusy("The search has replaced hits while they were read.", "Try again when it is done.")

@@ -185,13 +185,13 @@ class HitQueries:
 
     def of_query(self, number: int) -> list[HitKey]:
         """Return the hits of a query, best first."""
-        asked = f"SELECT id FROM hits WHERE query = ? AND {self._is_of_query} ORDER BY {ORDER} LIMIT ?"
-        return [HitKey(key, number) for (key,) in self._all(asked, number, self._most_of_query)]
+        statement = f"SELECT id FROM hits WHERE query = ? AND {self._is_of_query} ORDER BY {ORDER} LIMIT ?"
+        return [HitKey(key, number) for (key,) in self._all(statement, number, self._most_of_query)]
 
     def with_hits(self, first: int, last: int) -> set[int]:
         """Return the numbers from `first` to before `last` of queries with hits."""
-        asked = f"SELECT DISTINCT query FROM hits WHERE query >= ? AND query < ? AND {self._is_of_query}"
-        return {number for (number,) in self._all(asked, first, last)}
+        statement = f"SELECT DISTINCT query FROM hits WHERE query >= ? AND query < ? AND {self._is_of_query}"
+        return {number for (number,) in self._all(statement, first, last)}
 
     def by_input(self) -> list[HitKey]:
         """Return all hits in the order of the targets' file."""
@@ -207,11 +207,11 @@ class HitQueries:
             Whether hits of a target stand as those of a query, equal ones by the query's name; else by E-value.
         """
         order = "sort_key DESC, queries.name, query" if by_rank else "evalue, score DESC, query"
-        asked = (
+        statement = (
             "SELECT hits.id AS id, query, row FROM hits JOIN queries ON queries.id = hits.query"
             f" WHERE {self._is_chosen} ORDER BY input_index, {order}"
         )
-        blocks = list(self._connection.blocks(asked))  # a question that stays open would keep the log from the file
+        blocks = list(self._connection.blocks(statement))  # a question that stays open would keep the log from the file
         entries = (entry for some in blocks for entry in zip(*some.values(), strict=True))
         for row, hits in itertools.groupby(entries, key=itemgetter(2)):
             yield row, [HitKey(key, number) for key, number, _ in hits]
@@ -318,8 +318,8 @@ class HitQueries:
 
     def _rounds_of(self, number: int) -> list[int]:
         """Return the numbers of all rounds that began with a query; its own where there are no others."""
-        asked = "SELECT id FROM queries WHERE json_valid(card) AND json_extract(card, '$.first') = ? ORDER BY id"
-        return [int(found) for (found,) in self._all(asked, number)] or [int(number)]
+        statement = "SELECT id FROM queries WHERE json_valid(card) AND json_extract(card, '$.first') = ? ORDER BY id"
+        return [int(found) for (found,) in self._all(statement, number)] or [int(number)]
 
     def targets_named(self, words: str, noun: str = "target", more: str = "") -> list[int]:
         """Return the rows of the targets with hits that have this name or accession, or this place in their file (from
@@ -362,8 +362,8 @@ class HitQueries:
         """
         found: list[int] = []
         for column in ("name", "accession"):
-            asked = f"SELECT id FROM queries WHERE {column} = ? ORDER BY id"
-            found = found or [int(number) for (number,) in self._all(asked, words) if words]
+            statement = f"SELECT id FROM queries WHERE {column} = ? ORDER BY id"
+            found = found or [int(number) for (number,) in self._all(statement, words) if words]
         n_queries = int(self._one("SELECT count(*) AS count FROM queries")[0])
         if len(found) != 1 and words.isdecimal() and 1 <= int(words) <= n_queries:
             return int(words) - 1
@@ -389,25 +389,25 @@ class HitQueries:
 
     def scores_of_all(self) -> AllScores:
         """Return the scores of the hits of all queries, by query and target: runs are stored in any order."""
-        asked = f"SELECT id, query, row, score, evalue, included FROM hits WHERE {self._is_chosen}"
-        ids, queries, targets, scores, evalues, included = read_numbers(self._connection, asked, 6)
+        statement = f"SELECT id, query, row, score, evalue, included FROM hits WHERE {self._is_chosen}"
+        ids, queries, targets, scores, evalues, included = read_numbers(self._connection, statement, 6)
         order = np.lexsort((targets, queries))
         whole = [column[order].astype(np.int64) for column in (ids, queries, targets)]
         return AllScores(whole[0], whole[1], whole[2], scores[order], evalues[order], included[order] > 0)
 
     def significant_names(self, number: int) -> list[str]:
         """Return the names of the significant hits of a query, one for each hit, as the user has chosen them."""
-        chosen = "IN (SELECT value FROM queries, json_each(card, '$.{}') WHERE queries.id = ?1 AND json_valid(card))"
-        asked = (
-            "SELECT name FROM hits JOIN targets USING (row) WHERE query = ?1 AND"
+        chosen = "IN (SELECT value FROM queries, json_each(card, '$.{}') WHERE queries.id = ? AND json_valid(card))"
+        statement = (
+            "SELECT name FROM hits JOIN targets USING (row) WHERE query = ? AND"
             f" (included OR row {chosen.format('taken')}) AND row NOT {chosen.format('dropped')} ORDER BY hits.id"
         )
-        return [name for (name,) in self._all(asked, number)]
+        return [name for (name,) in self._all(statement, number, number, number)]
 
     def names_before(self, number: int) -> set[str]:
         """Return the names of the significant hits of the round before that of a profile; none before the first one."""
-        asked = "SELECT json_extract(card, '$.before') AS before FROM queries WHERE id = ? AND json_valid(card)"
-        found = {before for (before,) in self._all(asked, number)} - {None}
+        statement = "SELECT json_extract(card, '$.before') AS before FROM queries WHERE id = ? AND json_valid(card)"
+        found = {before for (before,) in self._all(statement, number)} - {None}
         return {name for before in found for name in self.significant_names(int(before))}
 
     def target_names(self) -> dict[int, str]:
@@ -447,8 +447,8 @@ class HitQueries:
 
     def origins(self) -> set[str]:
         """Return what programs the queries are of; see their cards."""
-        asked = "SELECT DISTINCT json_extract(card, '$.origin') AS line FROM queries WHERE json_valid(card)"
-        return {origin for (origin,) in self._all(asked)}
+        statement = "SELECT DISTINCT json_extract(card, '$.origin') AS line FROM queries WHERE json_valid(card)"
+        return {origin for (origin,) in self._all(statement)}
 
     def cells_per_residue(self) -> float:
         """Return how many cells of all queries together are computed for each residue of the targets."""

@@ -196,8 +196,8 @@ class RunFile:
 
     def n_ended(self, first: int, last: int) -> int:
         """Return how many queries from a number on, to before another, have their best target: all rows are stored."""
-        asked = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
-        found = self.connection.execute(asked, (first, last))
+        statement = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
+        found = self.connection.execute(statement, (first, last))
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
 
     def begun(self) -> set[int]:
@@ -266,12 +266,12 @@ class RunFile:
         Queries without batches are left out.
         """
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in columns)
-        asked = (
+        statement = (
             f"SELECT query, sum(last - first) AS count, total(cells) AS cells, total(seconds) AS seconds, {sums}"
             f" FROM batches LEFT JOIN {self._own(table).name} USING (query, first) WHERE query >= ? AND query < ?"
             " GROUP BY query"
         )
-        return iter(self.connection.execute(asked, (first, last)))
+        return iter(self.connection.execute(statement, (first, last)))
 
     def own_pieces(self, table: str, query: int, columns: Sequence[str], piece: int | None = None) -> Iterator[SqlRow]:
         """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.

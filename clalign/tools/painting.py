@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clalign.errors import ClalignError, ExitCode, OptionError, OutputError
 
 if TYPE_CHECKING:
-    from clalign.engines.pictures import Asked
+    from clalign.engines.pictures import PictureRequest
     from clalign.runs.run_file import RunFile
 
 ENDINGS = (".svg", ".pdf", ".png")
@@ -113,7 +113,7 @@ def check_width(millimeters: float, name: str = "width") -> None:
         raise OptionError(f"{name} is {millimeters:g}.", f"Give {MIN_WIDTH:g} to {MAX_WIDTH:g} (mm).")
 
 
-def write_picture(run: RunFile, asked: Asked, path: str, millimeters: float = WIDTH) -> None:
+def write_picture(run: RunFile, request: PictureRequest, path: str, millimeters: float = WIDTH) -> None:
     """Write a picture of the hits of an open run, or its numbers, by the ending of the file name.
 
     Raises
@@ -133,7 +133,7 @@ def write_picture(run: RunFile, asked: Asked, path: str, millimeters: float = WI
 
     check_ending(path, (*ENDINGS, TABLE))
     check_width(millimeters)
-    picture = picture_of(run, asked)
+    picture = picture_of(run, request)
     with writing(path):
         if path.lower().endswith(TABLE):
             write_rows(picture, path)

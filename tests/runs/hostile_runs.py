@@ -31,7 +31,7 @@ from clalign.databases.examples import load_examples
 from clalign.engines.engine import engine_of, explain_in_run, spec_of
 from clalign.engines.export import export
 from clalign.engines.merging import Merging, merge_runs
-from clalign.engines.pictures import KINDS, Asked
+from clalign.engines.pictures import KINDS, PictureRequest
 from clalign.engines.plan7.hmmer3.funnel import funnel_of, survivors_at
 from clalign.errors import ClalignError, OptionError
 from clalign.jobs import Job, QuietContext
@@ -291,7 +291,7 @@ def uses(path: Path) -> Iterator[tuple[str, Callable[[], object]]]:
 def painted(path: Path, kind: str, out: Path) -> None:
     """Write the numbers behind a picture."""
     with open_run(path) as run, contextlib.suppress(OptionError):
-        write_picture(run, Asked(kind), str(out))
+        write_picture(run, PictureRequest(kind), str(out))
 
 
 def looked_at(path: Path, what: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from clalign.engines.pictures import Asked, picture_of
+from clalign.engines.pictures import PictureRequest, picture_of
 from clalign.engines.pictures.points import Points
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers.results_controller import names_with_query
@@ -73,7 +73,7 @@ def test_the_query_is_distinguished_from_its_hits_where_all_are_aligned(
 
 def test_a_few_very_high_scores_do_not_press_the_others_into_one_line(pair_runs: dict[str, Path]) -> None:
     with open_run(pair_runs["proteins"]) as run:
-        picture = picture_of(run, Asked("score-coverage"))
+        picture = picture_of(run, PictureRequest("score-coverage"))
         assert picture.title == "All 2 queries: score against coverage of the query"
         assert isinstance(picture, Points)
         picture.y = np.full(len(picture.y), 25.0)

@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from clalign.cli import main
 from clalign.engines.engine import engine_of
 from clalign.engines.export_source import Choice
-from clalign.engines.pictures import KINDS, Asked, picture_of, read_picture
+from clalign.engines.pictures import KINDS, PictureRequest, picture_of, read_picture
 from clalign.engines.pictures.coverage import CLASSES, class_of, packed
 from clalign.engines.pictures.numbers import read_numbers
 from clalign.engines.pictures.points import MAX_DOTS, marked
@@ -89,7 +89,7 @@ def test_numbers_are_those_of_the_tables(any_run: RunFile) -> None:
 
 
 def test_bars_and_curve_count_what_is_aligned(any_run: RunFile) -> None:
-    picture = picture_of(any_run, Asked("coverage", 0))
+    picture = picture_of(any_run, PictureRequest("coverage", 0))
     hits = list(any_run.hits(0))
     plain = Counter(place for hit in hits for part in hit.reported_domains for place in range(*part.query_range))
     assert list(picture.rows()) == [(place + 1, plain[place]) for place in range(any_run.card(0)["length"])]
@@ -109,15 +109,15 @@ def found_ids(run: RunFile, hits: list[Any]) -> list[int]:
 def test_identities_and_points_are_counted(any_run: RunFile) -> None:
     known = [row["identity"] for row in table(any_run) if row["identity"] is not None]
     plain = Counter(min(int(value // 5), 19) for value in known)
-    counts = [count for _, _, count in picture_of(any_run, Asked("identity")).rows()]
+    counts = [count for _, _, count in picture_of(any_run, PictureRequest("identity")).rows()]
     assert counts == [plain[bar] for bar in range(20)]
     lengths = sorted(row["target_length"] for row in table(any_run))
-    assert sorted(value for _, _, value in picture_of(any_run, Asked("score-length")).rows()) == lengths
+    assert sorted(value for _, _, value in picture_of(any_run, PictureRequest("score-length")).rows()) == lengths
 
 
 def test_a_rectangle_picks_what_it_touches(any_run: RunFile) -> None:
     for kind in set(KINDS) - {"filters", "rounds"}:
-        drawn = picture_of(any_run, Asked(kind, 0)).draw(800, 400)
+        drawn = picture_of(any_run, PictureRequest(kind, 0)).draw(800, 400)
         everything = drawn.picks.within(0, 0, drawn.width, drawn.height)
         assert sorted(everything.tolist()) == sorted(drawn.picks.hits.tolist())
         assert len(set(everything.tolist())) == len(everything)
@@ -132,11 +132,11 @@ def test_scores_of_all_and_filters_are_those_of_the_run(
     any_run: RunFile, profile_run: Path, pair_runs: dict[str, Path]
 ) -> None:
     left, counts = any_run.histogram(0)
-    rows = list(picture_of(any_run, Asked("scores", 0)).rows())
+    rows = list(picture_of(any_run, PictureRequest("scores", 0)).rows())
     for low, high, n, _ in rows:
         assert n == int(counts[(left >= low - 1e-9) & (left < high - 1e-9)].sum())
     assert sum(n for _, _, n, _ in rows) == counts.sum()
-    drawn = read_picture(pair_runs["proteins"], Asked("scores", 0)).draw(800, 400)
+    drawn = read_picture(pair_runs["proteins"], PictureRequest("scores", 0)).draw(800, 400)
     with open_run(pair_runs["proteins"]) as run:
         raws = [hit.raw for hit in run.hits(0)]
     edges = [low for low, *_ in read_bounds(pair_runs["proteins"])]
@@ -144,7 +144,7 @@ def test_scores_of_all_and_filters_are_those_of_the_run(
     assert Counter(drawn.picks.parts.tolist()) == plain
     with open_run(profile_run) as run:
         passed = [(stage["label"], stage["passed"]) for stage in funnel_of(run, 0) if stage["ran"]]
-    picture = read_picture(profile_run, Asked("filters", 0))
+    picture = read_picture(profile_run, PictureRequest("filters", 0))
     assert [row[:2] for row in picture.rows()] == passed
     words = [shape.text for shape in picture.draw(800, 400).shapes if isinstance(shape, Words)]
     assert any("%)" in text for text in words)
@@ -157,11 +157,11 @@ def test_scores_of_all_and_filters_are_those_of_the_run(
 
 def read_bounds(path: Path) -> list[tuple[Any, ...]]:
     """Return the bars of the histogram of scores."""
-    return list(read_picture(path, Asked("scores", 0)).rows())
+    return list(read_picture(path, PictureRequest("scores", 0)).rows())
 
 
 def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
-    picture = picture_of(any_run, Asked("qq", 0))
+    picture = picture_of(any_run, PictureRequest("qq", 0))
     assert isinstance(picture, Quantiles)
     evalues = sorted(hit.evalue for hit in any_run.hits(0))
     np.testing.assert_allclose(picture.expected, np.array(evalues) * picture.factor)
@@ -175,20 +175,26 @@ def test_observed_numbers_are_ranks(any_run: RunFile) -> None:
 @pytest.mark.parametrize("kind", ["score-length", "qq"])
 def test_sentences_say_which_hits_a_picture_is_of(kind: str, any_run: RunFile) -> None:
     name, n = any_run.card(0)["name"], any_run.n_hits(0)
-    assert f"ll hits of {name} ({n}" in picture_of(any_run, Asked(kind, 0)).sentence
+    assert f"ll hits of {name} ({n}" in picture_of(any_run, PictureRequest(kind, 0)).sentence
     chosen = HitQueries(any_run.connection, HitQueries(any_run.connection).ids_by_score()[:2])
     numbers = read_numbers(any_run, chosen, 0, QuietContext())
-    assert f"he chosen hits of {name} (2" in picture_of(any_run, Asked(kind, 0), numbers).sentence
+    assert f"he chosen hits of {name} (2" in picture_of(any_run, PictureRequest(kind, 0), numbers).sentence
 
 
 def test_species_are_counted_and_the_unknown_too(profile_run: Path, tmp_path: Path) -> None:
-    rows = {name: (targets, hits) for name, targets, _, hits, *_ in read_picture(profile_run, Asked("species")).rows()}
+    rows = {
+        name: (targets, hits)
+        for name, targets, _, hits, *_ in read_picture(profile_run, PictureRequest("species")).rows()
+    }
     assert rows == {"Homo sapiens": (2, 2), "Mus musculus": (1, 1), UNKNOWN: (2, 2)}
     lineage = tmp_path / "lineage.tsv"
     lineage.write_text("#key\tspecies\torder\nHomo sapiens\thuman\tPrimates\nSEQ_0265\tmouse\tRodentia\n")
-    rows = {name: n for name, n, *_ in read_picture(profile_run, Asked("species", None, str(lineage))).rows()}
+    rows = {name: n for name, n, *_ in read_picture(profile_run, PictureRequest("species", None, str(lineage))).rows()}
     assert rows == {"human": 2, "mouse": 1, "Mus musculus": 1, UNKNOWN: 1}
-    rows = {name: n for name, n, *_ in read_picture(profile_run, Asked("species", None, str(lineage), "order")).rows()}
+    rows = {
+        name: n
+        for name, n, *_ in read_picture(profile_run, PictureRequest("species", None, str(lineage), "order")).rows()
+    }
     assert rows == {"Primates": 2, "Rodentia": 1, UNKNOWN: 2}
 
 
@@ -234,7 +240,7 @@ def test_svg_has_names_and_ruler_and_is_sound(profile_run: Path, hmmer3: ModuleT
     with open_run(profile_run, writable=True) as run, run.transaction():
         run.connection.execute("UPDATE targets SET name = 'a<b>&\u0007' WHERE row = 3")
     for kind in set(KINDS) - {"rounds"}:
-        picture = read_picture(profile_run, Asked(kind, 0))
+        picture = read_picture(profile_run, PictureRequest(kind, 0))
         root = ET.fromstring(drawing_svg(picture.whole(), 120.0))
         assert root.get("width") == "120mm"
         words = "\n".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
@@ -256,16 +262,16 @@ def test_the_command_writes_each_format(ending: str, profile_run: Path, tmp_path
 
 def test_a_picture_of_one_query_says_so(pair_runs: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="of one query"):
-        read_picture(pair_runs["proteins"], Asked("coverage"))
+        read_picture(pair_runs["proteins"], PictureRequest("coverage"))
     with pytest.raises(OptionError, match="no picture"):
-        read_picture(pair_runs["proteins"], Asked("portrait", 0))
-    drawn = read_picture(pair_runs["empty"], Asked("score-length", 0)).draw(500, 300)
+        read_picture(pair_runs["proteins"], PictureRequest("portrait", 0))
+    drawn = read_picture(pair_runs["empty"], PictureRequest("score-length", 0)).draw(500, 300)
     assert not len(drawn.picks.hits)
     for kind in set(KINDS) - {"filters", "rounds"}:
-        assert read_picture(pair_runs["empty"], Asked(kind, 0)).whole().height > 50
-        assert read_picture(pair_runs["scores"], Asked(kind, 0)).whole().height > 50
+        assert read_picture(pair_runs["empty"], PictureRequest(kind, 0)).whole().height > 50
+        assert read_picture(pair_runs["scores"], PictureRequest(kind, 0)).whole().height > 50
     with pytest.raises(OptionError, match="no filters"):
-        read_picture(pair_runs["proteins"], Asked("filters", 0))
+        read_picture(pair_runs["proteins"], PictureRequest("filters", 0))
 
 
 @pytest.fixture
@@ -362,7 +368,7 @@ def test_a_picture_that_takes_long_can_be_given_up(
     page, view = shown
     kept, asked = view.picture, threading.Event()
 
-    def never(path: Path, request: Asked, context: JobContext) -> None:
+    def never(path: Path, request: PictureRequest, context: JobContext) -> None:
         asked.set()
         while True:
             context.check()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
-from clalign.engines.pictures import KINDS, Asked, HitPicture, read_picture, write_numbers
+from clalign.engines.pictures import KINDS, HitPicture, PictureRequest, read_picture, write_numbers
 from clalign.errors import ClalignError
 from clalign.formats.taxonomy import column_named, read_taxonomy
 from clalign.values.species import SpeciesRule, Taxonomy
@@ -33,9 +33,9 @@ ALL_QUERIES_KIND = "score-coverage"
 TAXONOMY_FILTER = "Tables of taxonomy (*.tsv *.txt *.tab *.gz);;All files (*)"
 
 
-def _nothing(run: RunView, asked: Asked) -> tuple[str, str] | None:
+def _nothing(run: RunView, chosen: PictureRequest) -> tuple[str, str] | None:
     """Return heading and text for a run without hits to draw; None if there are some."""
-    if not KINDS[asked.kind].needs_hits and run.share_searched() != 0.0:
+    if not KINDS[chosen.kind].needs_hits and run.share_searched() != 0.0:
         return None
     higher = "No hits to draw", "Choose another one above, or search with a higher limit."
     return run.unsearched_words() or higher
@@ -47,7 +47,7 @@ class PictureController(Controller):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._tables: WeakKeyDictionary[PicturesView, Taxonomy] = WeakKeyDictionary()
-        self._latest: WeakKeyDictionary[PicturesView, Asked] = WeakKeyDictionary()
+        self._latest: WeakKeyDictionary[PicturesView, PictureRequest] = WeakKeyDictionary()
 
     def connect_page(self, page: ResultsPage) -> None:
         """Connect a page as soon as it has pictures."""
@@ -71,24 +71,24 @@ class PictureController(Controller):
         view.stop_waiting()
 
     @staticmethod
-    def _asked(page: ResultsPage, request: Asked) -> Asked:
+    def _chosen(page: ResultsPage, request: PictureRequest) -> PictureRequest:
         query = None if page.run.shows_all else page.run.profile
-        return Asked(request.kind, query, request.taxonomy, request.column)
+        return PictureRequest(request.kind, query, request.taxonomy, request.column)
 
-    def read(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
+    def read(self, page: ResultsPage, view: PicturesView, request: PictureRequest) -> None:
         """Read the data of a picture and show it."""
-        run, asked = page.run, self._asked(page, request)
+        run, chosen = page.run, self._chosen(page, request)
         if not run.cards:
             return
         self._apply_taxonomy(page, view, request)
         path, key = run.path, (str(run.path), "picture")
-        if self._latest.get(view, asked) != asked:  # the same one is read to its end: a search adds hits all the time
+        if self._latest.get(view, chosen) != chosen:  # the same one is read to its end: a search adds hits all the time
             self._app.files.forget(key)
-        self._latest[view] = asked
+        self._latest[view] = chosen
         has_stages = run.engine is not None and run.engine.parts.stages is not None
         view.allow_kind("filters", "" if has_stages else "This search has no filters: every target is aligned")
         view.allow_kind("rounds", "" if run.cards[0].get("round") else "This search has no rounds")
-        if KINDS[asked.kind].of_one and asked.query is None and len(run.cards) > 1:
+        if KINDS[chosen.kind].of_one and chosen.query is None and len(run.cards) > 1:
             if not view.is_chosen:  # nobody asked for this one
                 view.show_kind(ALL_QUERIES_KIND)
                 return
@@ -101,19 +101,19 @@ class PictureController(Controller):
             view.waiting.begin()
 
         def take(answer: HitPicture | Exception) -> None:
-            if not isValid(view) or view.request != request or self._asked(page, request) != asked:
+            if not isValid(view) or view.request != request or self._chosen(page, request) != chosen:
                 return
             view.waiting.end()
             if isinstance(answer, Exception):
                 view.show_text("There is no picture", error_text(answer, "The hits could not be read"))
-            elif not run.hits.n_all and not run.hits.is_busy and (why := _nothing(run, asked)):
+            elif not run.hits.n_all and not run.hits.is_busy and (why := _nothing(run, chosen)):
                 view.show_text(*why)
             else:
                 view.show_picture(answer)
 
-        self._app.files.ask_slowly(key, lambda context: read_picture(path, asked, context), take)
+        self._app.files.ask_slowly(key, lambda context: read_picture(path, chosen, context), take)
 
-    def _apply_taxonomy(self, page: ResultsPage, view: PicturesView, request: Asked) -> None:
+    def _apply_taxonomy(self, page: ResultsPage, view: PicturesView, request: PictureRequest) -> None:
         """Use the taxonomy of the picture in table and filters, too."""
         taxonomy, known = self._tables.get(view), page.run.hits.query.species
         if taxonomy is None:
@@ -160,7 +160,7 @@ class PictureController(Controller):
         proposed = str(self._app.export_folder / f"{self._stem(page, view)}.tsv")
         path, _ = QFileDialog.getSaveFileName(self._app.window, "Save the numbers as", proposed, "Table (*.tsv)")
         if path:
-            write = partial(write_numbers, page.run.path, self._asked(page, view.request), path)
+            write = partial(write_numbers, page.run.path, self._chosen(page, view.request), path)
             self._app.write_file(path, "Table", write, self._app.files)
 
     def _save(self, page: ResultsPage, view: PicturesView) -> None:

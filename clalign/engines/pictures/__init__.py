@@ -41,7 +41,7 @@ __all__ = [
 NO_HITS = "Draw a run of hmmsearch, hmmscan or sw; one that has just begun is drawn a little later."
 
 
-class Asked(Struct, frozen=True):
+class PictureRequest(Struct, frozen=True):
     """Which picture is wanted.
 
     Attributes
@@ -79,39 +79,39 @@ class Kind(Struct, frozen=True):
 
     words: str
     meaning: str
-    make: Callable[[HitNumbers, Asked], HitPicture]
+    make: Callable[[HitNumbers, PictureRequest], HitPicture]
     of_one: bool = False
     needs_hits: bool = True
 
 
-def _coverage(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    del asked
+def _coverage(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    del request
     return Coverage(numbers)
 
 
-def _coverage_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    del asked
+def _coverage_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    del request
     return Points(numbers, numbers.hits.query_coverage, f"coverage of the {numbers.noun}", "%", False)
 
 
-def _length_points(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    del asked
+def _length_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    del request
     lengths = numbers.hits.lengths.astype(float)
     return Points(numbers, lengths, f"length of the {numbers.target}", "residues", True)
 
 
-def _scores(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    del asked
+def _scores(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    del request
     return ScoreHistogram(numbers)
 
 
-def _stages(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    del asked
+def _stages(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    del request
     return Stages(numbers)
 
 
-def _species(numbers: HitNumbers, asked: Asked) -> HitPicture:
-    rule = species_rule(asked.taxonomy, asked.column)
+def _species(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
+    rule = species_rule(request.taxonomy, request.column)
     return SpeciesSummary(numbers, rule.taxonomy, rule.column)
 
 
@@ -151,14 +151,14 @@ def check_has_hits(run: RunFile) -> None:
 
 
 def picture_of(
-    run: RunFile, asked: Asked, numbers: HitNumbers | None = None, context: JobContext | None = None
+    run: RunFile, request: PictureRequest, numbers: HitNumbers | None = None, context: JobContext | None = None
 ) -> HitPicture:
     """Return a picture of the hits of an open run.
 
     Parameters
     ----------
     run : RunFile
-    asked : Asked
+    request : Asked
     numbers : HitNumbers, optional
         The hits, where they were read already, of the query that is asked for; by default all are read.
     context : JobContext, optional
@@ -171,25 +171,25 @@ def picture_of(
     InputError
         If the table of taxonomy makes no sense.
     """
-    kind = KINDS.get(asked.kind)
+    kind = KINDS.get(request.kind)
     if kind is None:
-        raise OptionError(f'There is no picture "{asked.kind}".', f"Choose one of {', '.join(KINDS)}.")
+        raise OptionError(f'There is no picture "{request.kind}".', f"Choose one of {', '.join(KINDS)}.")
     check_has_hits(run)
     if numbers is None:
-        numbers = read_numbers(run, HitQueries(run.connection), asked.query, context or QuietContext())
+        numbers = read_numbers(run, HitQueries(run.connection), request.query, context or QuietContext())
     if kind.of_one and numbers.query is None:
         program, n = spec_of(run).command, numbers.n_queries
         raise OptionError(
             f"This picture is of one {numbers.noun}, and the run of `clalign {program}` has {n:,}.",
             f"Name one of the {numbers.nouns}.",
         )
-    return kind.make(numbers, asked)
+    return kind.make(numbers, request)
 
 
-def read_picture(path: str | Path, asked: Asked, context: JobContext | None = None) -> HitPicture:
+def read_picture(path: str | Path, request: PictureRequest, context: JobContext | None = None) -> HitPicture:
     """Return a picture of the hits of a run; see `picture_of`."""
     with open_run(Path(path)) as run:
-        return picture_of(run, asked, None, context)
+        return picture_of(run, request, None, context)
 
 
 def write_rows(picture: HitPicture, path: str | Path) -> None:
@@ -200,7 +200,7 @@ def write_rows(picture: HitPicture, path: str | Path) -> None:
             file.write("\t".join(plain(str(cell)) for cell in row) + "\n")
 
 
-def write_numbers(path: str | Path, asked: Asked, output: str | Path) -> None:
+def write_numbers(path: str | Path, request: PictureRequest, output: str | Path) -> None:
     """Write the numbers behind a picture of a run."""
     with open_run(Path(path)) as run:
-        write_rows(picture_of(run, asked), output)
+        write_rows(picture_of(run, request), output)

@@ -8,7 +8,7 @@ from typing import Literal, NotRequired, TypedDict, TypeVar
 from clalign.engines.plan7.hmmer3.domain_limits import domain_limits
 from clalign.runs.columns import Share, SqlRow
 from clalign.runs.declarations import Declaration, EngineTable, Fields
-from clalign.runs.facts import Asked, BegunRun, Best, QueryCard
+from clalign.runs.facts import BegunRun, Best, QueryCard, SpecFacts
 from clalign.values.alignments import AlignmentText
 from clalign.values.checked import Count, Finite, NotNegative, Number, Place, Positive, Size
 from clalign.values.documents import Card
@@ -21,17 +21,17 @@ _FILTERS = ("msv", "bias_filter", "viterbi", "forward")
 
 
 def _of_hit(hit: Hit) -> SqlRow | None:
-    said, scores = hit.estimates, hit.filters
-    if said is None and scores is None:
+    of, scores = hit.estimates, hit.filters
+    if of is None and scores is None:
         return None
-    estimates = (said.expected, said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes) if said else None
+    estimates = (of.expected, of.n_regions, of.n_clustered, of.n_overlaps, of.n_envelopes) if of else None
     filters = (scores.msv, scores.bias, scores.viterbi, scores.forward) if scores else None
     return *(estimates or (None,) * 5), *(filters or (None,) * 4)
 
 
 def _read_hits(fields: Fields, columns: Sequence[SqlRow]) -> None:
-    said, scores = columns[: len(_ESTIMATES)], columns[len(_ESTIMATES) :]
-    fields["estimates"] = _made(DomainEstimates, said)
+    estimates, scores = columns[: len(_ESTIMATES)], columns[len(_ESTIMATES) :]
+    fields["estimates"] = _made(DomainEstimates, estimates)
     fields["filters"] = _made(FilterScores, scores)
 
 
@@ -83,10 +83,10 @@ def _tie(hit: Hit) -> str:
 
 def unsound(card: Card, hit: Hit) -> str | None:
     """Return in words what a hit of a profile cannot lack; None if there is nothing: all of it is written."""
-    said, is_hmmer3 = hit.estimates, card["origin"] == "hmmer3"
-    if is_hmmer3 and (hit.log_pvalue is None or said is None):
+    of, is_hmmer3 = hit.estimates, card["origin"] == "hmmer3"
+    if is_hmmer3 and (hit.log_pvalue is None or of is None):
         return "no P-value, or no estimates of its domains"
-    if said is not None and None in (said.n_regions, said.n_clustered, said.n_overlaps, said.n_envelopes):
+    if of is not None and None in (of.n_regions, of.n_clustered, of.n_overlaps, of.n_envelopes):
         return "half of the estimates of its domains"
     for domain in hit.domains if is_hmmer3 else ():
         if domain.log_pvalue is None or domain.accuracy is None:
@@ -212,7 +212,7 @@ _OF_DOMAINS = "FROM parts LEFT JOIN plan7_domains USING (hit, number) WHERE hit 
 _IDENTICAL = "length(replace(replace(match, ' ', ''), '+', ''))"
 
 
-class SearchAsked(Asked, frozen=True, kw_only=True):
+class SearchSpecFacts(SpecFacts, frozen=True, kw_only=True):
     """What is read of the spec of a search or a scan to judge domains."""
 
     inclusion_domain_evalue: Number | None = None
@@ -233,7 +233,7 @@ RUNS = Declaration(
     engine="plan7",
     begun=SearchFacts,
     tables=(HITS, DOMAINS, BATCHES),
-    asked=SearchAsked,
+    asked=SearchSpecFacts,
     cards={"hmmer2": Hmmer2Card, "hmmer3": Hmmer3Card},
     best=BestTarget,
     order=order,

@@ -40,7 +40,7 @@ def number(value: float | None, digits: int = 1) -> str:
 _VALUES = {column.key: column.value for column in HITS}
 
 
-def _said(key: str, write: Callable[..., str]) -> Cell:
+def _text_cell(key: str, write: Callable[..., str]) -> Cell:
     """Return a cell with a value of the row, or empty if it is unknown."""
     return lambda r, m: write(_VALUES[key](row_of(r, m)))
 
@@ -49,20 +49,20 @@ COLUMNS = shown(HITS, {
     "status": (lambda r, m: m.status(r), 100, True),
     "domains": (None, 150, True),
     "bias": (None, 60, False),
-    "best_evalue": (_said("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),
-    "best_score": (_said("best_score", lambda value: _optional(value, formatting.score)), 120, False),
-    "coverage": (_said("coverage", lambda value: f"{value:.0f}"), 76, False),
-    "target_coverage": (_said("target_coverage", lambda value: f"{value:.0f}"), 90, False),
-    "identity": (_said("identity", lambda value: "" if value is None else f"{value:.0f}"), 84, False),
+    "best_evalue": (_text_cell("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),
+    "best_score": (_text_cell("best_score", lambda value: _optional(value, formatting.score)), 120, False),
+    "coverage": (_text_cell("coverage", lambda value: f"{value:.0f}"), 76, False),
+    "target_coverage": (_text_cell("target_coverage", lambda value: f"{value:.0f}"), 90, False),
+    "identity": (_text_cell("identity", lambda value: "" if value is None else f"{value:.0f}"), 84, False),
     "from_to": (lambda r, m: _span(r, "target_range"), 90, False),
     "envelope": (lambda r, m: _span(r, "envelope"), 96, False),
     "model": (lambda r, m: _span(r, "query_range"), 110, False),
-    "accuracy": (_said("accuracy", lambda value: number(value, 2)), 76, False),
-    "msv": (_said("msv", number), 64, False),
-    "bias_filter": (_said("bias_filter", number), 84, False),
-    "viterbi": (_said("viterbi", number), 70, False),
-    "forward": (_said("forward", number), 74, False),
-    "expected": (_said("expected", number), 60, False),
+    "accuracy": (_text_cell("accuracy", lambda value: number(value, 2)), 76, False),
+    "msv": (_text_cell("msv", number), 64, False),
+    "bias_filter": (_text_cell("bias_filter", number), 84, False),
+    "viterbi": (_text_cell("viterbi", number), 70, False),
+    "forward": (_text_cell("forward", number), 74, False),
+    "expected": (_text_cell("expected", number), 60, False),
     **dict.fromkeys(("n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc"), (None, 48, False)),
 }, row_of)  # fmt: skip
 

@@ -67,13 +67,13 @@ def estimates_line(hit: Hit) -> str:
     """Return HMMER3's estimates of the domains of a hit and its filter scores; empty for HMMER2."""
     if hit.estimates is None:
         return ""
-    said = hit.estimates
-    parts = [f"{said.expected:.1f} domains expected", formatting.plural(said.n_regions, "region"),
-             formatting.plural(said.n_envelopes, "envelope")]  # fmt: skip
-    if said.n_clustered:
-        parts.append(f"{said.n_clustered} resolved by sampling")
-    if said.n_overlaps:
-        parts.append(f"{said.n_overlaps} overlapping")
+    estimates = hit.estimates
+    parts = [f"{estimates.expected:.1f} domains expected", formatting.plural(estimates.n_regions, "region"),
+             formatting.plural(estimates.n_envelopes, "envelope")]  # fmt: skip
+    if estimates.n_clustered:
+        parts.append(f"{estimates.n_clustered} resolved by sampling")
+    if estimates.n_overlaps:
+        parts.append(f"{estimates.n_overlaps} overlapping")
     if not any(domain.is_reported for domain in hit.domains):
         parts.append("no single domain passes")
     return " · ".join(parts)

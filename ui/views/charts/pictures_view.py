@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
 from clalign.common.plain_data import Json
-from clalign.engines.pictures import KINDS, Asked, HitPicture
+from clalign.engines.pictures import KINDS, HitPicture, PictureRequest
 
 from ... import formatting
 from ...models.results.run_view import RunView
@@ -50,7 +50,7 @@ class PicturesView(LazyView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.request: Asked = Asked("coverage")
+        self.request: PictureRequest = PictureRequest("coverage")
         self.is_chosen = False
         """Whether the user chose the picture: it stays then, even if it cannot be drawn."""
 
