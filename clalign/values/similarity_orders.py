@@ -31,7 +31,7 @@ def order_alike(
     rows, columns : int64[n]
         Where the weights are.
     weights : float64[n]
-        Not negative.
+        Finite, not negative.
     shape : tuple of int
     check : callable
         Called from time to time; may raise to stop.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import json
 import random
 import shutil
@@ -50,6 +51,9 @@ def bomb(n_blocks: int) -> bytes:
     checksum = (n_blocks * 2**20 % 65521) << 16 | 1  # Adler-32 of zeros
     return b"\x78\xda" + n_blocks * block + zlib.compressobj(wbits=-15).flush() + checksum.to_bytes(4, "big")
 
+
+MAX_SECONDS = 900.0
+"""Time of a case (s)."""
 
 BOMB = bomb(2**8)
 
@@ -394,7 +398,11 @@ def main() -> None:
             random.Random(wishes.seed).shuffle(chosen)
             chosen, n_cases = chosen[: wishes.count][shard - 1 :: n_shards], len(chosen)
             sys.stdout.write(f"{kind}: {len(chosen)} of {n_cases} cases\n")
-            for case in chosen:
+            for number, case in enumerate(chosen):
+                if number % 100 == 0:
+                    sys.stdout.write(f"{kind}: {number} done\n")
+                    sys.stdout.flush()
+                faulthandler.dump_traceback_later(MAX_SECONDS, exit=True)  # an endless loop is shown
                 for line in tried(path, case, uses):
                     sys.stdout.write(f"{kind}: {line}\n")
 
