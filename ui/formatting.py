@@ -33,7 +33,7 @@ def tip(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the most telling part of a name, with control characters escaped."""
+    """Return the most distinctive part of a name, with control characters escaped."""
     return escaped(sequences.short_name(name))
 
 

@@ -24,14 +24,16 @@ def check_environment() -> None:
     Raises
     ------
     OptionError
-        If the level of the log is unknown, the limit of the cache not a size, or too few files may be open.
+        If the level of the log is unknown, a limit of cache or memory not a size, or too few files may be open.
     """
     from clalign.databases.cache_root import cache_limit
+    from clalign.system.bounds import card_bytes
 
     given = os.environ.get(LOG_VARIABLE, "")
     if given and given.upper() not in LEVELS:
         raise OptionError(f'{LOG_VARIABLE} is "{given}".', f"Set it to one of {', '.join(LEVELS)}, or unset it.")
     cache_limit()
+    card_bytes(0)
     _allow_files()
 
 

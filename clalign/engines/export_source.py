@@ -206,17 +206,19 @@ class KeptHits:
 
     def keep(self, number: int, ids: list[int], hits: Iterator[Hit]) -> Iterator[Hit]:
         """Yield hits, given their ids, and keep them under a number if there is room for them."""
-        packed = PackedHits()
+        packed: PackedHits | None = PackedHits()
         for hit in hits:
-            if packed.n_bytes <= self._max_bytes:
+            if packed is not None:
                 packed.add([hit])
+                packed = packed if packed.n_bytes <= self._max_bytes else None
             yield hit
+        if packed is None:
+            return
         packed.pack()
         if self.n_bytes + packed.n_bytes > self._max_bytes:
             self._of, self.n_bytes = {}, 0
-        if packed.n_bytes <= self._max_bytes:
-            self._of[number] = ids, packed
-            self.n_bytes += packed.n_bytes
+        self._of[number] = ids, packed
+        self.n_bytes += packed.n_bytes
 
 
 class Source(ABC):

@@ -148,7 +148,8 @@ def read_overview(path: PathLike, context: JobContext | None = None) -> Overview
 
 
 def overview(cards: list[Card], hits: HitQueries, context: JobContext) -> Overview:
-    """Return the overview of some hits, given the cards of the queries; of rounds the last of each query is told."""
+    """Return the overview of some hits, given the cards of the queries; of a search in rounds
+    each query has its last round, or the last one with some of the hits."""
     found = hits.scores_of_all()
     context.check()
     order = np.lexsort((-found.scores, found.queries))
@@ -157,12 +158,14 @@ def overview(cards: list[Card], hits: HitQueries, context: JobContext) -> Overvi
     shares = zip(_coverages(cards, parts), _identities(len(cards), parts), strict=True)
     context.check()
     searched = hits.shares_searched()
-    names, followed = {number: card["name"] for number, card in enumerate(cards)}, {c.get("before") for c in cards}
+    shown = {card.get("first", number): number for number, card in enumerate(cards)}
+    shown |= {cards[number].get("first", number): number for number in np.unique(found.queries).tolist()}
     lines = []
     for (number, card), both in zip(enumerate(cards), shares, strict=True):
-        if number in followed:
+        first = card.get("first", number)
+        if shown[first] != number:
             continue
-        card = {**card, "name": names.get(card.get("first", number), card["name"])}
+        card = {**card, "name": cards[first]["name"]}
         own = order[starts[number] : starts[number + 1]]
         line = _line(number, card, found.scores[own], found.evalues[own], found.significant[own], both)
         lines.append(replace(line, searched=searched.get(number, 0.0)))

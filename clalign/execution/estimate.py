@@ -37,7 +37,7 @@ def build_seconds(kind: str) -> float:
     Where more programs run than it has cores, a compiler gets its share of them.
     """
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return BUILD_SECONDS.get(kind, 0.0) * max(1.0, load / n_cores())
+    return BUILD_SECONDS.get(kind, 0.0) * max(1.0, load / (os.cpu_count() or 1))
 
 
 def n_compilers(kind: str, n_new: int) -> int:

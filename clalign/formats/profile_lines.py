@@ -35,18 +35,20 @@ class ProfileLines(Iterator[tuple[int, str]]):
         self._place, self.number = end + 1, number + 1
         return number, decoded(self._text[start:end])
 
-    def _read_on(self) -> bool:
-        """Add the next piece to the text that is not read; return False if there is none."""
-        self._check()
-        more = next(self._chunks, None)
-        if more is not None:
-            self._text, self._place = self._text[self._place :] + more, 0
-        return more is not None
+    def _read_on(self, n_bytes: int = 1) -> bool:
+        """Add pieces of so many bytes to the text that is not read; return False if there are none."""
+        pieces, wanted = [self._text[self._place :]], n_bytes
+        while wanted > 0 and (more := next(self._chunks, None)) is not None:
+            self._check()
+            pieces.append(more)
+            wanted -= len(more)
+        self._text, self._place = b"".join(pieces), 0
+        return wanted < n_bytes
 
     def coming(self, n_bytes: int) -> bytes:
         """Return so many of the bytes that are read next, line ends included; fewer at the end of the text."""
-        while len(self._text) - self._place < n_bytes and self._read_on():
-            pass
+        if (lacking := n_bytes - (len(self._text) - self._place)) > 0:
+            self._read_on(lacking)
         return self._text[self._place : self._place + n_bytes]
 
     def skip(self, n_bytes: int, n_lines: int) -> None:

@@ -145,7 +145,7 @@ class Course:
             self._forecast = {**self._forecast, "seconds": {value["stage"]: value["seconds"]}}
         if value["stage"] != self.stage:
             is_like = self.unit == (value.get("unit") or "") == "cells"
-            if is_like and not self._is_compiling:  # the end of one and the beginning of the other, told at once
+            if is_like and not self._is_compiling:  # the end of one and the beginning of the other, reported at once
                 self._measure(max(0.0, self.total - self.done) + done, passed)
             self.stage, self._stage_seconds = value["stage"], 0.0
             self._seen.add(self.stage)

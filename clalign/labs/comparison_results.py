@@ -82,7 +82,7 @@ def _curves(document: Document, rows: list[Row]) -> Chart:
     sizes = [x for places in points.values() for x, _ in places] or [0.0]
     for row in rows:
         if row.get("residues") and row.get("kernel_seconds") and max(sizes) > row["residues"]:
-            lines += _foretold(row, max(sizes))
+            lines += _predicted(row, max(sizes))
     marks = tuple(
         Mark(
             pair["residues"],
@@ -99,7 +99,7 @@ def _curves(document: Document, rows: list[Row]) -> Chart:
     )
 
 
-def _foretold(row: Row, largest: float) -> list[Line]:
+def _predicted(row: Row, largest: float) -> list[Line]:
     """Return the measured point of what did a sample only, and the line that its rate foretells."""
     size, took = float(row["residues"]), float(row["kernel_seconds"])
     name, point = f"{row['name']}, from a sample", (size, took)

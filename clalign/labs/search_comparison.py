@@ -28,7 +28,7 @@ from clalign.values.documents import JobResult
 from clalign.values.text_columns import Row, TextColumn
 
 REPORT_SECONDS = 0.25
-"""Time between two tellings of a device that computes (s)."""
+"""Time between two reports of a device that computes (s)."""
 
 WAITS, STOPPED = "waits", "stopped"
 """Status of a device that others are before, and of one that has not come to its end."""

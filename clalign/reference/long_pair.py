@@ -80,7 +80,7 @@ class _Pair:
         self.m, self.n = query.length, len(target)
         self._scores = query.scoring.matrix.scores.astype(np.int64)
         self._slope = query.scoring.gaps.next * np.arange(self.n + 1, dtype=np.int64)
-        self._untold = 0
+        self._unreported = 0
         scores, gaps = query.scoring.matrix.scores, query.scoring.gaps
         farthest = (self.m + self.n) * max(int(np.abs(scores.astype(np.int64)).max()), gaps.first, gaps.next)
         self._kept_type = np.dtype(np.int32 if farthest < MAX_IN_32_BITS else np.int64)
@@ -214,7 +214,7 @@ class _Pair:
         return found
 
     def _count(self, cells: int) -> None:
-        self._untold += cells
-        if self._untold >= CELLS_BETWEEN_WORDS:
-            self._report(self._untold)
-            self._untold = 0
+        self._unreported += cells
+        if self._unreported >= CELLS_BETWEEN_WORDS:
+            self._report(self._unreported)
+            self._unreported = 0

@@ -265,7 +265,7 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     connection = sqlite3.connect(
         location, uri=True, timeout=patience, check_same_thread=not is_shared, factory=RunConnection
     )
-    own = weakref.proxy(connection)  # SQLite holds its functions without telling: they would keep it open for ever
+    own = weakref.proxy(connection)  # SQLite holds its functions, which would keep it open for ever
     connection.path = path
     connection.declare(Declaration(engine=""))
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(2**30, max(MAX_ROW_BYTES, size_of(path))))

@@ -201,8 +201,8 @@ class RunFile:
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
 
     def begun(self) -> set[int]:
-        """Return the numbers of the queries with finished batches."""
-        return {number for (number,) in self.connection.execute("SELECT DISTINCT query FROM batches")}
+        """Return the numbers of the queries with finished batches; that of given pairs is less than 0."""
+        return {number for (number,) in self.connection.execute("SELECT DISTINCT query AS begun FROM batches")}
 
     def finished(self, query: int) -> list[tuple[int, int]]:
         """Return the row ranges that are done for a query, in order."""

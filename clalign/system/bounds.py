@@ -37,8 +37,8 @@ def card_bytes(whole: int) -> int:
     OptionError
         If the variable that bounds it says nothing of the kind.
     """
-    given = os.environ.get(MEMORY_VARIABLE)
-    if given is None:
+    given = os.environ.get(MEMORY_VARIABLE, "")
+    if not given:
         return whole
     try:
         bound = float(given)

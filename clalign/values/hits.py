@@ -295,8 +295,6 @@ class PackedHits(Collection[Hit]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Collection) and tuple(self) == tuple(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     def add(self, hits: Iterable[Hit]) -> None:
         """Add hits at the end."""
         for hit in hits:

@@ -36,15 +36,16 @@ def test_a_level_of_the_log_that_is_none_is_refused(
 
 @pytest.mark.parametrize("limit", ["-1", "-1e9", "much", "nan", "inf", " "])
 @pytest.mark.parametrize("command", ["cache", "runs"])
-def test_a_limit_of_the_cache_that_is_none_is_refused_by_every_command(
-    command: str, limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["CLALIGN_CACHE_LIMIT", "CLALIGN_GPU_MEMORY"])
+def test_a_limit_that_is_none_is_refused_by_every_command(
+    name: str, command: str, limit: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("CLALIGN_CACHE_LIMIT", limit)
+    monkeypatch.setenv(name, limit)
     assert main([command, *(["list"] if command == "runs" else [])]) == ExitCode.INPUT
     messages = capsys.readouterr()
     assert messages.out == ""
-    assert "CLALIGN_CACHE_LIMIT" in messages.err
-    assert f'"{limit}"' in messages.err
+    assert name in messages.err
+    assert limit in messages.err
 
 
 @pytest.mark.parametrize(("level", "number"), [("", 30), ("info", 20), ("DEBUG", 10), ("loud", 30)])

@@ -15,7 +15,7 @@ from clalign.values.documents import JobResult
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, offsets_of
 
 SECONDS = 0.5
-"""Between two tellings."""
+"""Time between two reports (s)."""
 
 MAX_RESIDUES = 200_000
 """Larger alignments are not reported: there is too much to be sent, and to be seen."""

@@ -21,7 +21,7 @@ from clalign.building.profiles import Builder, Built
 from clalign.building.rows import NO_CODE, code_table
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.aligned import aligned_row, query_row
-from clalign.engines.plan7.exports.hmmer3_stockholm import CenteredColumns, RowColumns, in_capitals
+from clalign.engines.plan7.exports.hmmer3_stockholm import ROWS_AT_ONCE, CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import chosen_rows, has_converged
 from clalign.errors import DamagedRun, OptionError
@@ -170,11 +170,15 @@ def aligned(run: RunFile, number: int, rows: Sequence[AlignedRow]) -> RowAlignme
     """Return the rows that end a round as the alignment that the next profile is built from: capitals and dashes."""
     first = first_card(run, number)
     length: int = first["length"]
-    widths, columns = np.zeros(length + 1, np.int64), RowColumns(rows)
-    columns.widen(widths)
+    parts = [rows[n : n + ROWS_AT_ONCE] for n in range(0, len(rows), ROWS_AT_ONCE)]
+    widths = np.zeros(length + 1, np.int64)
+    for part in parts:
+        RowColumns(part).widen(widths)
     inserts: list[int] = widths.tolist()
-    cells, _ = CenteredColumns(inserts).cells(columns, len(rows))
-    texts = [in_capitals(line.tobytes().decode("latin-1")).encode("latin-1") for line in cells]
+    columns, texts = CenteredColumns(inserts), list[bytes]()
+    for part in parts:
+        cells, _ = columns.cells(RowColumns(part), len(part))
+        texts += [in_capitals(line.tobytes().decode("latin-1")).encode("latin-1") for line in cells]
     found = RowAlignment.of_rows([row.place for row in rows], texts)
     if (code_table(AMINO)[found.cells] == NO_CODE).any():
         raise DamagedRun(run.path, "it has residues that are not those of proteins")

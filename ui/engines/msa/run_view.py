@@ -128,7 +128,7 @@ class AlignedRunView(RunView):
 
     def _take_live(self, answer: tuple[JobResult, RowAlignment] | Exception) -> None:
         if isinstance(answer, Exception) or self.aligned is not None:
-            return  # the run is written meanwhile; the next telling or its end shows more
+            return  # the run is written meanwhile; the next event or its end shows more
         self.progress, rows = answer
         self._show(rows)
         self.shown_changed.emit()

@@ -16,7 +16,7 @@ from ...models.alignment.residue_colors import background_of, letter_on
 
 
 def _fitting(name: str, most: int) -> str:
-    """Return a name of at most some letters, or its most telling part."""
+    """Return a name of at most some letters, or its most distinctive part."""
     whole = escaped(name)
     return whole if len(whole) <= most else short_name(name)
 
@@ -57,7 +57,7 @@ class LinePainter:
         Parameters
         ----------
         names : list of str
-            A name of more than `most` letters is shown by its most telling part.
+            A name of more than `most` letters is shown by its most distinctive part.
         most : int
             0: no names, and no numbers at the right ends.
         largest : int

@@ -89,6 +89,7 @@ class RowsArea(QAbstractScrollArea):
         self.tracks: tuple[str, ...] = tuple(TRACKS)
         self.beside: tuple[str, ...] = ()
         self.wrapped = self.is_whole = False
+        self._before: tuple[float, float, int, int] = (CELL, HEIGHT, 0, 0)  # sizes and place
         self._dragged = ""
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -413,8 +414,18 @@ class RowsArea(QAbstractScrollArea):
 
     def fit(self) -> None:
         """Show the whole alignment, and keep it whole when it or its room changes, until sizes are chosen."""
+        if not self.is_whole:
+            self._before = self.cell, self.height_, self.horizontalScrollBar().value(), self.verticalScrollBar().value()
         self.wrapped, self.is_whole = False, True
         self.arrange()
+
+    def leave_whole(self) -> None:
+        """Show what was in view before the whole alignment."""
+        self.cell, self.height_, right, down = self._before
+        self.is_whole = False
+        self.arrange()
+        self.horizontalScrollBar().setValue(right)
+        self.verticalScrollBar().setValue(down)
 
     def _take_fitting_sizes(self) -> None:
         """Give columns and rows the sizes with which all of them are seen."""

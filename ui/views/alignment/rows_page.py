@@ -97,7 +97,7 @@ class RowsPanel(QWidget):
         self.finder = QWidget()
         self.finder.setLayout(self._finding())
         self.finder.hide()
-        self._tracks_chosen, self._places = False, [0, 0]
+        self._tracks_chosen = self._was_wrapped = False
         self.head = self._tools()
         self.setLayout(stacked(self.head, self.finder, (self.panes, 1), foot, spacing=0))
         self.panes.failed.connect(partial(self.noticed.emit, "stop"))
@@ -278,14 +278,12 @@ class RowsPanel(QWidget):
         self.canvas.fit()
 
     def _show_whole(self, whole: bool) -> None:
-        bars = self.canvas.horizontalScrollBar(), self.canvas.verticalScrollBar()
         if whole and not self.canvas.is_whole:
-            self._places = [bar.value() for bar in bars]
+            self._was_wrapped = self.wrap.isChecked()
             self.fit()
         elif not whole and self.canvas.is_whole:
-            self.canvas.zoom(0)
-            for bar, place in zip(bars, self._places, strict=True):
-                bar.setValue(place)
+            self.canvas.leave_whole()
+            self.wrap.setChecked(self._was_wrapped)
 
     def _keep_tracks(self) -> None:
         self._tracks_chosen = True
