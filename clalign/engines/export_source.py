@@ -212,9 +212,10 @@ class KeptHits:
                 packed.add([hit])
                 packed = packed if packed.n_bytes <= self._max_bytes else None
             yield hit
-        if packed is None:
+        if packed is not None:
+            packed.pack()
+        if packed is None or packed.n_bytes > self._max_bytes:
             return
-        packed.pack()
         if self.n_bytes + packed.n_bytes > self._max_bytes:
             self._of, self.n_bytes = {}, 0
         self._of[number] = ids, packed

@@ -176,10 +176,13 @@ def test_both_axes_are_zoomed_by_themselves_down_to_less_than_a_pixel(panel: Row
     assert canvas.height_ < 1
     canvas.grab()
     assert canvas.shown_columns() == range(N_COLUMNS)
+    small = canvas.cell, canvas.height_
     panel.fit()
     assert canvas.shown_rows() == range(N_ROWS)
     assert panel.whole.isChecked()
     QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
+    assert (canvas.cell, canvas.height_) == small
+    QTest.keyClick(canvas, Qt.Key.Key_0, CTRL)
     assert (canvas.cell, canvas.height_) == before
     canvas.horizontalScrollBar().setValue(37)
     QTest.mouseClick(panel.whole, Qt.MouseButton.LeftButton)
