@@ -118,7 +118,7 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
     def kill() -> None:
         os.kill(next(iter(cluster.client.run(os.getpid).values())), signal.SIGKILL)
 
-    def hand_out_when_it_is_there(self: job.ClusterJob) -> bool:
+    def submit_when_it_is_there(self: job.ClusterJob) -> bool:
         """Give nothing from the death of the worker until the one in its place has come."""
         there = {remote.worker.address for remote in self._devices}
         if context.left > 0 or (len(there) == 2 and there != before) or time.monotonic() > until:
@@ -129,7 +129,7 @@ def test_what_a_killed_worker_had_goes_to_others_and_the_one_in_its_place_takes_
         at_work.add(self.worker.address)
         return take(self, future)
 
-    monkeypatch.setattr(job.ClusterJob, "_hand_out", hand_out_when_it_is_there)
+    monkeypatch.setattr(job.ClusterJob, "_submit", submit_when_it_is_there)
     monkeypatch.setattr(worker_clients.RemoteDevice, "take", note_and_take)
     monkeypatch.setattr(job, "MAX_TOGETHER", 1)  # or the one that is left could have all the rest in one task
     context = Counting(3, kill)

@@ -28,8 +28,8 @@ from clalign.runs.run_file import RunFile, open_run
 
 __all__ = [
     "KINDS",
-    "Asked",
     "HitPicture",
+    "PictureRequest",
     "check_has_hits",
     "picture_of",
     "read_picture",
