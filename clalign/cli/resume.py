@@ -45,7 +45,8 @@ def add_parser(subparsers: Commands) -> None:
     )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     rounds = parser.add_argument_group("Rounds")
-    rounds.add_argument("--one-more", action="store_true", help="search one more round than -N (jackhmmer)")
+    words = "search one more round than -N (jackhmmer); of a search that was stopped, those that are left of -N"
+    rounds.add_argument("--one-more", action="store_true", help=words)
     for flag, what in (("--take", "with the hits of T"), ("--drop", "without the hits of T")):
         words = f"make its profile {what}, a name or accession, whatever their E-values are; may be repeated"
         rounds.add_argument(flag, metavar="T", action="append", default=[], help=words)

@@ -13,7 +13,9 @@ PATIENCE = 20.0
 """Seconds that a question waits for others that write the file."""
 
 
-def open_sound(path: Path, is_writable: bool = False, is_shared: bool = False) -> RunConnection:
+def open_sound(
+    path: Path, is_writable: bool = False, is_shared: bool = False, patience: float = PATIENCE
+) -> RunConnection:
     """Return a connection to a run whose tables are those of this version, and which says all that it must.
 
     Parameters
@@ -22,13 +24,15 @@ def open_sound(path: Path, is_writable: bool = False, is_shared: bool = False) -
     is_writable : bool
     is_shared : bool
         Whether several threads use the connection, one after the other.
+    patience : float
+        Seconds that a question waits for others that write the file.
 
     Raises
     ------
     InputError
         If it is missing, no run file, damaged, or of another version.
     """
-    connection = open_checked(path, "rw" if is_writable else "ro", PATIENCE, is_shared)
+    connection = open_checked(path, "rw" if is_writable else "ro", patience, is_shared)
     try:
         _check(connection)
     except sqlite3.Error as error:

@@ -187,7 +187,7 @@ class RunFile:
             self.connection.executemany("UPDATE queries SET best = ? WHERE id = ?", [("null", one) for one in queries])
             self.connection.execute("DELETE FROM facts WHERE name IN ('finished', 'error')")
             self.connection.execute("DELETE FROM verifications")
-        self.set_facts(state="stopped", spec=spec)
+            self.set_facts(state="stopped", spec=spec)
 
     def best(self, query: int) -> TargetFacts | None:
         """Return the best target of a query, if it is known already."""
@@ -474,15 +474,15 @@ def _unmade(path: Path, error: Exception) -> OutputError:
     return OutputError(f"The run file {path} could not be made ({error}).", "Choose another place.")
 
 
-def open_run(path: Path, writable: bool = False, is_shared: bool = False) -> RunFile:
-    """Open a run file; any thread may use one that is shared.
+def open_run(path: Path, writable: bool = False, is_shared: bool = False, patience: float = PATIENCE) -> RunFile:
+    """Open a run file; any thread may use one that is shared, and others that write it are waited for so long (s).
 
     Raises
     ------
     InputError
         If it is missing, is no run file, or was written by another version.
     """
-    return RunFile(path, open_sound(path, writable, is_shared))
+    return RunFile(path, open_sound(path, writable, is_shared, patience))
 
 
 def open_connection(path: Path) -> RunConnection:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +14,17 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.engines.engine import engine_of
+from clalign.engines.plan7.exports import rounds as rounds_files
+from clalign.engines.plan7.queries import load_queries
 from clalign.engines.plan7.rounds import choose, stop_after
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.errors import ExitCode, OptionError
+from clalign.errors import Cancelled, ExitCode, OptionError
 from clalign.formats.profiles import read_profiles
 from clalign.jobs import QuietContext
+from clalign.runs.ownership import owned
 from clalign.runs.run_file import open_run
 from clalign.values.devices import Device
+from clalign.values.profiles import Hmm
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -312,7 +317,7 @@ def test_queries_that_rounds_cannot_begin_with(
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        (">a\nMKLVWWHE\n>b\nMKLVAWHEW\n", "auto"), (">a\nMKLV-WWHE\n>b\nMKLVAWWHE\n", "alignments"),
+        (">a\nMKLVWWHE\n>b\nMKLVAWHEW\n", "sequences"), (">a\nMKLV-WWHE\n>b\nMKLVAWWHE\n", "alignments"),
         (">a\nMKLV-WWHE\n>b\nMKLVAaccWWHE\n", "alignments"), ("CLUSTAL W\n\na MKLV-WWHE\nb MKLVAWWHE\n", "alignments"),
     ],
 )  # fmt: skip
@@ -321,7 +326,9 @@ def test_queries_are_recognized(tmp_path: Path, text: str, kind: str) -> None:
     path.write_text(text)
     spec = SearchSpec(str(path), "x", direction="rounds")
     assert spec.settled().query_kind == kind
-    assert replace(spec, query_format="fasta").settled().query_kind == "auto"
+    assert spec.settled().continues(replace(spec, query_kind=spec.settled().query_kind))
+    assert not spec.settled().continues(replace(spec, query_kind="profiles"))
+    assert replace(spec, query_format="fasta").settled().query_kind == "sequences"
     assert replace(spec, direction="sequence").settled().query_kind == "auto"
 
 
@@ -367,6 +374,141 @@ def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_p
     assert lines_of(texts["more"]) == lines_of(texts["whole"])
     assert main(["resume", "--take", "x", str(kept)]) == ExitCode.USAGE
     assert main(["resume", "--one-more", "--take", "no such", str(kept)]) == ExitCode.INPUT
+
+
+class StopsAfterTheFirst(QuietContext):
+    """Stops a search in rounds once it has results."""
+
+    has_results = False
+
+    def partial(self, **facts: object) -> None:
+        self.has_results = True
+
+    def check(self) -> None:
+        if self.has_results:
+            raise Cancelled
+
+
+def state_of(run_file: Path) -> tuple[object, ...]:
+    """Return what one more round changes: state, spec, cards and ends."""
+    with open_run(run_file) as run:
+        ends = [run.best(number) for number in range(run.n_queries())]
+        return run.state, run.facts.spec, run.facts.finished, run.cards(), ends
+
+
+def searched(files: dict[str, Path], kept: Path, *options: str, query: str = "globin1_cut") -> str:
+    """Search with one query in rounds, and return the name of its last profile."""
+    record = next(one for one in BUILT.read_text().split(">") if one.startswith(query))
+    (path := kept.with_suffix(".fa")).write_text(f">{record}")
+    words = ["-q", *options, "--run", str(kept), "-o", f"{kept}.txt", str(path), str(files["targets"])]
+    assert main(["jackhmmer", *words]) == 0
+    with open_run(kept) as run:
+        return str(run.card(run.n_queries() - 1)["name"])
+
+
+def test_one_more_round_of_a_query_that_has_fewer_than_another(files: dict[str, Path], tmp_path: Path) -> None:
+    kept, queries = tmp_path / "x.clalign", tmp_path / "q.fa"
+    records = [one for one in BUILT.read_text().split(">") if one.startswith(("rrm2_pair", "rrm3_pair"))]
+    queries.write_text("".join(f">{one}" for one in records))
+    words = ["-q", "--incE", "1e-30", "--run", str(kept), "-o", str(tmp_path / "x.txt")]
+    assert main(["jackhmmer", *words, str(queries), str(files["targets"])]) == 0
+    with open_run(kept, writable=True) as run:
+        n, last = run.n_queries(), {card["first"]: number for number, card in enumerate(run.cards())}
+        assert [run.card(number)["round"] for number in last.values()] == [2, 5]
+        choose(run, last[0], [next(hit.row for hit in run.hits(last[0]) if not hit.is_significant)], True)
+    assert main(["resume", "-q", "--one-more", "-o", str(tmp_path / "x.txt"), str(kept)]) == 0
+    with open_run(kept) as run:
+        assert run.spec(SearchSpec).iterations == 5
+        assert [run.card(n)[name] for name in ("before", "round")] == [last[0], 3]
+        assert all(run.best(number) is not None for number in range(run.n_queries()))
+        assert len({run.work_done(number)[0] / run.card(number)["length"] for number in range(run.n_queries())}) == 1
+
+
+def test_one_more_round_of_a_stopped_search_leaves_it_its_rounds(files: dict[str, Path], tmp_path: Path) -> None:
+    kept, whole, text = tmp_path / "x.clalign", tmp_path / "whole.txt", tmp_path / "x.txt"
+    both = files["queries"], files["targets"]
+    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, iterations=3, context=StopsAfterTheFirst()) as rounds:
+        list(rounds)
+    with open_run(kept) as run:
+        assert (run.state, max(card["round"] for card in run.cards())) == ("stopped", 1)
+    assert main(["resume", "-q", "--one-more", "-o", str(text), str(kept)]) == 0
+    with open_run(kept) as run:
+        assert run.spec(SearchSpec).iterations == 3
+    assert main(["jackhmmer", "-q", "-N", "3", "-o", str(whole), *map(str, both)]) == 0
+    assert lines_of(text) == lines_of(whole)
+
+
+def test_a_run_that_gets_no_further_round_stays_as_it_is(
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path
+) -> None:
+    kept = tmp_path / "x.clalign"
+    searched(files, kept, "-N", "2")
+    with open_run(kept, writable=True) as run:
+        first, second = [hit.name for hit in run.hits(1)][:2]
+        run.keep_best(1, 1)
+        assert second in {hit.name for hit in run.hits(0)}
+    before, one_more = state_of(kept), ["resume", "-q", "--one-more", "-o", str(tmp_path / "x.txt")]
+    with owned(kept):
+        assert main([*one_more, str(kept)]) == ExitCode.CANNOT_WRITE, "another worker has it"
+    for choice in (["--take", first, "--drop", "no such"], ["--drop", first, "--take", second]):
+        assert main([*one_more, *choice, str(kept)]) == ExitCode.INPUT, "there, but not in the last round"
+    assert state_of(kept) == before
+    with open_run(kept, writable=True) as run:
+        with pytest.raises(TypeError):
+            run.reopen([1], {"iterations": object()})
+        assert run.best(1) is not None
+        choose(run, 1, [hit.row for hit in run.hits(1)], False)  # there is something to search for
+        run.set_facts(spec={**(run.facts.spec or {}), "device": "gpus@tcp://host:8786"})
+    before = state_of(kept)
+    assert main([*one_more, str(kept)]) == ExitCode.NO_DEVICE, "it began on a cluster"
+    assert state_of(kept) == before
+    with open_run(kept, writable=True) as run:
+        engine_of(run).one_more(run, [], [])
+        stored = run.facts.spec or {}
+        assert (stored["device"], stored["iterations"]) == ("gpus@tcp://host:8786", 3)
+        stop_after(run)
+        assert run.facts.spec == before[1]
+    other = tmp_path / "hmmsearch.clalign"
+    words = ["--run", str(other), "-o", str(tmp_path / "x.txt"), str(family["hmm"]), str(files["targets"])]
+    assert main(["hmmsearch", "-q", *words]) == 0
+    with open_run(other, writable=True) as run, pytest.raises(OptionError) as raised:
+        engine_of(run).one_more(run, [], [])
+    assert "jackhmmer" in (raised.value.hint or "")
+
+
+def test_alignments_have_the_rows_that_a_person_chose(files: dict[str, Path], tmp_path: Path) -> None:
+    kept, text, sto = (tmp_path / f"x.{end}" for end in ("clalign", "txt", "sto"))
+    searched(files, kept, "-N", "4", "--incE", "1e-30")
+    with open_run(kept, writable=True) as run:
+        last = run.n_queries() - 1
+        hits = list(run.hits(last))
+        n_before = engine_of(run).round(run, last).alignment().n_rows
+        choose(run, last, [hit.row for hit in hits if not hit.is_significant], True)
+        choose(run, last, [hits[0].row], False)
+        names = engine_of(run).round(run, last).alignment().names
+    assert len(names) != n_before
+    assert main(["resume", "-q", "-o", str(text), "-A", str(sto), str(kept)]) == 0
+    rows = [line.split()[0] for line in sto.read_text().splitlines() if line and line[0] not in "#/"]
+    assert [row.split("|")[-1] for row in dict.fromkeys(rows)] == list(names)  # numbers part equal rows
+    assert f"# Alignment of {len(names)} hits satisfying" in text.read_text()
+
+
+def test_a_file_of_profiles_is_read_once_for_all(
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query, read = tmp_path / "two.hmm", list[str]()
+    text = family["hmm"].read_text()
+    query.write_text(text + "".join(f"{'NAME  other' if line[:4] == 'NAME' else line}\n" for line in text.splitlines()))
+    found = from_family(query, files["targets"], tmp_path / "rounds", "-N", "1")
+
+    def load(spec: SearchSpec, *more: Any) -> tuple[list[Hmm], str]:
+        read.append(spec.profiles)
+        return load_queries(spec, *more)
+
+    monkeypatch.setattr(rounds_files, "load_queries", load)
+    assert main(["export", "--chkhmm", str(tmp_path / "chk"), str(found["clalign"])]) == 0
+    names = [line.split()[1] for line in (tmp_path / "chk-1.hmm").read_text().splitlines() if line[:4] == "NAME"]
+    assert (names, read) == ([text.split()[text.split().index("NAME") + 1], "other"], [str(query)])
 
 
 def test_a_person_takes_and_drops_hits(

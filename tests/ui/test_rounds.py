@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
 from clalign.engines.plan7.rounds import stop_after
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import lost_words
-from clalign.errors import Cancelled, DamagedRun
+from clalign.errors import Cancelled, DamagedRun, OptionError
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.form import SearchForm
@@ -362,3 +363,28 @@ def test_a_search_ends_after_a_round(made: Path, run_file: Path) -> None:
         run.set_facts(spec={**(run.facts.spec or {}), "iterations": 9})
         stop_after(run)
         assert run.spec(SearchSpec).iterations == 3
+        run.set_cards([])
+        with pytest.raises(OptionError):
+            stop_after(run)
+
+
+def test_a_job_that_writes_is_waited_for_only_shortly(
+    qtbot: Any, window: MainWindow, run_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page, kinds = open_page(qtbot, window, run_file), list[str]()
+    name = next(iter(states(page)))
+    monkeypatch.setattr(window.controller, "notify", lambda kind, *more, **facts: kinds.append(kind))
+    with open_run(run_file, writable=True) as run:
+        run.set_facts(spec={**(run.facts.spec or {}), "iterations": 9})
+    with contextlib.closing(sqlite3.connect(run_file)) as worker:
+        worker.execute("BEGIN IMMEDIATE")
+        window.controller.search.stop_after_round()
+        tick(page, name)
+        worker.rollback()
+    assert kinds == ["stop", "stop"]
+    with open_run(run_file) as run:
+        assert run.spec(SearchSpec).iterations == 9
+        assert "dropped" not in run.card(page.run.profile)
+    window.controller.search.stop_after_round()
+    with open_run(run_file) as run:
+        assert (run.spec(SearchSpec).iterations, kinds) == (3, ["stop", "stop", "good"])

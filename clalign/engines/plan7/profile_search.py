@@ -146,7 +146,7 @@ class ProfileWork(Struct):
             may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
             start_many=start_many, groups=shelves.firsts,
         )  # fmt: skip
-        return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task.spec)
+        return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task)
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return what the window also shows before a search; see `clalign.engines.plan7.estimate`."""
@@ -165,16 +165,18 @@ class ProfileWork(Struct):
         return {}
 
 
-def _with_rounds(plan: Plan, rounds: Rounds, spec: SearchSpec) -> Plan:
+def _with_rounds(plan: Plan, rounds: Rounds, task: Task[SearchSpec]) -> Plan:
     """Return the plan of all rounds, given that of the first ones."""
 
     def is_there(run: RunFile, number: int) -> bool:
         return number < run.n_queries()
 
+    n_first, n_rounds = len(plan.queries), task.spec.iterations
     return replace(
         plan,
-        queries=range(len(plan.queries) * spec.iterations),
-        n_cells=plan.n_cells * spec.iterations,
+        # Each query gets so many profiles more at most, after those that are there.
+        queries=range(max(n_first, task.run.n_queries()) + n_first * (n_rounds - 1)),
+        n_cells=plan.n_cells * n_rounds,
         concluded=lambda run, number, search, session: rounds.concluded(run, number, session),
         is_needed=is_there,
         is_known=is_there,

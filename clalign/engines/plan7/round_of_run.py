@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from clalign.engines.plan7.exports.rounds import profile_of
+from clalign.engines.plan7.exports.rounds import given_profiles, profile_of
 from clalign.engines.plan7.rounds import aligned, card_of, ends_at, first_card, n_new, names_before, rows_of
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
@@ -81,7 +82,9 @@ class RoundOfRun:
 
     def profile(self) -> Hmm:
         """Return the profile that was searched with."""
-        return profile_of(self._run, self._profile, self._run.spec(SearchSpec), QuietContext()).hmm
+        spec = self._run.spec(SearchSpec)
+        given = partial(given_profiles, self._run, spec, QuietContext())
+        return profile_of(self._run, self._profile, spec, given).hmm
 
 
 def found_by_round(path: Path) -> dict[int, QueryFound]:

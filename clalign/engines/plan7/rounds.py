@@ -12,7 +12,6 @@ Johnson, Eddy & Portugaly, BMC Bioinformatics 11, 431 (2010); HMMER 3.3.2 user's
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace as replace_fields
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,14 +23,14 @@ from clalign.engines.plan7.aligned import aligned_row, query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import ROWS_AT_ONCE, CenteredColumns, RowColumns, in_capitals
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import chosen_rows, has_converged
-from clalign.errors import DamagedRun, OptionError
+from clalign.errors import DamagedRun, OptionError, quoted
 from clalign.execution.units import Storing
 from clalign.formats.profile_stockholm import AlignedRow, annotation_text
 from clalign.runs.hit_rows import unwritable
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
-from clalign.values.documents import Card
+from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 from clalign.values.row_alignments import RowAlignment, RowNotes
@@ -131,7 +130,10 @@ def choose(run: RunFile, number: int, rows: Iterable[int], is_in: bool | None) -
 
 
 def one_more(run: RunFile, taken: Iterable[str] = (), dropped: Iterable[str] = ()) -> None:
-    """Have a finished or stopped search go on with one more round, of the queries that have not converged.
+    """Have a search go on, of the queries that have not converged: a finished one with one more round than it was to
+    have at most, a stopped one with those that it lacks.
+
+    Nothing is changed if it cannot go on.
 
     Parameters
     ----------
@@ -143,22 +145,31 @@ def one_more(run: RunFile, taken: Iterable[str] = (), dropped: Iterable[str] = (
     Raises
     ------
     OptionError
-        If there is no such target, or if all queries have converged, and none of their hits was chosen.
+        If the search has no rounds, if no last round has hits of such a target, or if all queries have converged, and
+        none of their hits was chosen.
     """
     spec, hits = run.spec(SearchSpec), HitQueries(run.connection)
-    last = {card_of(run, number)["first"]: number for number in range(run.n_queries())} if spec.has_rounds else {}
-    for is_in, names in ((True, taken), (False, dropped)):
-        rows = {row for name in names for row in hits.targets_named(name)}
-        for number in last.values():
-            if found := rows.intersection(hits.rows(number).tolist()):
-                choose(run, number, found, is_in)
-    going = [number for number in last.values() if run.best(number) is None or not ends_at(run, number)]
-    if not going:
-        hint = "Take hits into the next one, or drop some."
-        raise OptionError("No query has a further round: all have converged.", hint)
-    ended = [number for number in going if run.best(number) is not None]
-    n_rounds = max(card_of(run, number)["round"] for number in going) + (len(ended) == len(going))
-    run.reopen(ended, replace_fields(spec, iterations=n_rounds).to_dict())
+    if not spec.has_rounds:
+        raise OptionError(f"Runs of `clalign {spec.command}` have no rounds.", "Search in rounds: clalign jackhmmer.")
+    last = {card_of(run, number)["first"]: number for number in range(run.n_queries())}
+    chosen = [(name, is_in) for names, is_in in ((taken, True), (dropped, False)) for name in names]
+    rows = {number: set(hits.rows(number).tolist()) for number in last.values()} if chosen else {}
+    with run.transaction():
+        for name, is_in in chosen:
+            named = hits.targets_named(name)
+            found = {number: some for number in rows if (some := rows[number].intersection(named))}
+            if not found:
+                raise OptionError(f"No last round has hits of {quoted(name)}.", "Choose among the hits of these.")
+            for number, some in found.items():
+                choose(run, number, some, is_in)
+        going = [number for number in last.values() if run.best(number) is None or not ends_at(run, number)]
+        if last and not going:
+            hint = "Take hits into the next one, or drop some."
+            raise OptionError("No query has a further round: all have converged.", hint)
+        ended = {number: card_of(run, number)["round"] for number in going if run.best(number) is not None}
+        is_stopped = len(ended) < len(going) or not last
+        n_rounds = max(spec.iterations, 0 if is_stopped else 1 + max(ended.values()))
+        run.reopen([number for number, n in ended.items() if n < n_rounds], _stored_spec(run, n_rounds))
 
 
 def name_of(run: RunFile, number: int) -> str:
@@ -214,10 +225,22 @@ def made_again(
 
 
 def stop_after(run: RunFile) -> None:
-    """Have a search end with the rounds that are begun, also while it is computed."""
-    spec = run.spec(SearchSpec)
-    n_rounds = max(card_of(run, number)["round"] for number in range(run.n_queries()))
-    run.set_facts(spec=replace_fields(spec, iterations=n_rounds).to_dict())
+    """Have a search end with the rounds that are begun, also while it is computed.
+
+    Raises
+    ------
+    OptionError
+        If none is begun.
+    """
+    n_rounds = max((card_of(run, number)["round"] for number in range(run.n_queries())), default=0)
+    if not n_rounds:
+        raise OptionError("No round is begun.", "Wait until the queries are read, or stop the search.")
+    run.set_facts(spec=_stored_spec(run, n_rounds))
+
+
+def _stored_spec(run: RunFile, n_rounds: int) -> SpecFields:
+    """Return the spec of a run as it is stored, with its cluster, but with another number of rounds."""
+    return {**(run.facts.spec or {}), "iterations": n_rounds}
 
 
 def all_profiles(
@@ -300,6 +323,8 @@ class Rounds:
         more = _next_place(run, number, len(rows))
 
         def store(run: RunFile) -> None:
+            if more["round"] > run.spec(SearchSpec).iterations:  # a person may have had it end meanwhile
+                return
             self._made[run.add_card({**self._card_of(hmm), **more})] = hmm
 
         return store

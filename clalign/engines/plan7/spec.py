@@ -79,7 +79,7 @@ class SearchSpec(Spec):
         ``rounds``: the same, and again with a profile of what was found.
     query_kind : str
         What a search in rounds begins with: ``sequences``, ``alignments``, of each of which a profile is built, or
-        ``profiles``; ``auto`` for what the file is recognized as, in a run for sequences.
+        ``profiles``; ``auto`` for what the file is recognized as.
     iterations : int
         Rounds at most.
     """
@@ -305,8 +305,7 @@ class SearchSpec(Spec):
         if self.has_rounds and self.query_kind == "auto":
             from clalign.engines.plan7.query_kinds import kind_of_queries
 
-            kind = kind_of_queries(self.profiles, self.query_format)
-            found = found if kind == "sequences" else replace(found, query_kind=kind)
+            found = replace(found, query_kind=kind_of_queries(self.profiles, self.query_format))
         return found
 
     def continues(self, asked: Spec) -> bool:

@@ -16,6 +16,7 @@ from clalign.values.hits import Hit
 from ... import formatting
 from ...models.charts.histogram import Histogram
 from ...models.results.hit_pages import ALL_QUERIES, HitRow
+from ...models.results.hits_model import NOTE_SECONDS
 from ...models.results.run_view import RunView
 from .columns import PROFILE_TABLE
 from .domain_table import estimates_line
@@ -58,7 +59,7 @@ class ProfileRunView(RunView):
         """Keep whether the next round is made with a hit."""
         from clalign.engines.plan7.rounds import choose
 
-        with open_run(self.path, writable=True) as run:
+        with open_run(self.path, writable=True, patience=NOTE_SECONDS) as run:
             choose(run, hit.profile, [hit.row], None if is_in == hit.is_significant else is_in)
         self.refresh()
 

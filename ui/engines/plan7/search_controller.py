@@ -17,6 +17,7 @@ from clalign.values.specs import Spec
 from ... import formatting
 from ...models.jobs import JobItem
 from ...models.results.hit_pages import HitRow
+from ...models.results.hits_model import NOTE_SECONDS
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
@@ -82,9 +83,13 @@ class SearchController(FormController):
         from clalign.engines.plan7.rounds import stop_after
 
         if self._app.page is not None:
-            with open_run(self._app.page.run.path, writable=True) as run:
-                stop_after(run)
-            self._app.notify("good", "The search ends with this round.")
+            try:
+                with open_run(self._app.page.run.path, writable=True, patience=NOTE_SECONDS) as run:
+                    stop_after(run)
+            except ClalignError as error:
+                self._app.notify("stop", f"The search does not end with this round. {error}")
+            else:
+                self._app.notify("good", "The search ends with this round.")
 
     def close_page(self) -> None:
         """Close the page of a profile file."""

@@ -42,7 +42,7 @@ Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 
 NOTE_SECONDS = 0.1
-"""Timeout for a job that is writing, before a note counts as not saved."""
+"""Timeout for a job that is writing, before a note, or a choice of a person, counts as not saved."""
 
 SORT_TIP = " Click sorts, a third click restores the original order."
 

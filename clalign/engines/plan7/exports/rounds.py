@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from typing import TextIO
 
 import numpy as np
@@ -29,14 +30,15 @@ from clalign.runs.inputs import input_of
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE
+from clalign.values.profiles import Hmm
 
 
 def write_profiles(source: Source, stream: TextIO, number: int) -> int:
     """Write the profiles of the round of a number, from 1, and return how many they are."""
-    count = 0
+    count, given = 0, cache(partial(given_profiles, source.run, source.spec, source.context))
     for profile in _of_round(source, number):
         source.context.check()
-        built = profile_of(source.run, profile, source.spec, source.context)
+        built = profile_of(source.run, profile, source.spec, given)
         date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.origin.seconds))
         hmm = replace(built.hmm, facts={**built.hmm.facts, "date": date})
         write_lines(stream, profile_text(hmm, built.columns, built.mask))
@@ -82,22 +84,26 @@ def _of_round(source: Source, number: int) -> Iterator[int]:
     return (numbers[number - 1] for numbers in source.rounds.values() if len(numbers) >= number)
 
 
-def profile_of(run: RunFile, number: int, spec: SearchSpec, context: JobContext) -> Built:
-    """Return the profile of a round, made again; the first one may be of a file, which is read again.
+def given_profiles(run: RunFile, spec: SearchSpec, context: JobContext) -> list[Hmm]:
+    """Return the profiles that a search in rounds began with, if they are of a file, which is read again.
 
     Raises
     ------
     InputError
         If that file is not the one that the run began with.
     """
+    file = dataclasses.replace(spec, profiles=input_of(run, "profiles", context))
+    return load_queries(file, lambda _: REFERENCE, context)[0]
+
+
+def profile_of(run: RunFile, number: int, spec: SearchSpec, given: Callable[[], Sequence[Hmm]]) -> Built:
+    """Return the profile of a round, made again; first ones that are of a file are `given`."""
     card = card_of(run, number)
     if card["before"] is not None:
         return made_again(run, number, spec, has_checksum=True)
     if not spec.has_sequences:
-        file = dataclasses.replace(spec, profiles=input_of(run, "profiles", context))
-        given, _ = load_queries(file, lambda _: REFERENCE, context)
-        columns = given[number].columns
-        return Built(given[number], None if columns is None else columns.astype(np.int64), given[number].mask)
+        hmm = given()[number]
+        return Built(hmm, None if hmm.columns is None else hmm.columns.astype(np.int64), hmm.mask)
     build = BuildSpec(by_matrix=True, **{name: getattr(spec, name) for name in BUILD_OPTIONS})
     codes = code_table(AMINO)[np.frombuffer(card["consensus"].encode("latin-1", "replace"), np.uint8)]
     if (codes == NO_CODE).any():

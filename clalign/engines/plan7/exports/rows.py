@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import TextIO
 
 from msgspec.structs import replace
@@ -34,6 +35,11 @@ class Source(RunSource):
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen domains of the hits of a profile as rows of an alignment to it."""
+        if self.spec.has_rounds and self.choice.significant and not self.keys.are_chosen:
+            from clalign.engines.plan7.rounds import rows_of
+
+            yield from islice(rows_of(self.run, number), int(self.spec.has_sequences), None)  # as the user has chosen
+            return
         kept_as = ~number if self.is_scan else number  # there numbers of queries are rows of sequences
         for hit in self.stored(self.keys.of_query(number), kept_as):
             if not self.choice.significant or is_significant(hit):

@@ -62,12 +62,16 @@ def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) 
         write_lines(stream, text.parameters(source.spec, card))
         count = _text_of_profile(source, stream, query)
     if path and card["origin"] == "hmmer3":
-        n_rows, limit = n_significant_domains(source, query), source.choice.seq_limit
-        n_rows = n_rows if limit is None else min(n_rows, limit)
-        if source.spec.has_rounds:
-            end.insert(0, hmmer3_text.alignment_saved(source.spec.has_sequences + n_rows, path))
+        limit, is_round = source.choice.seq_limit, source.spec.has_rounds
+        n_above = int(is_round and source.spec.has_sequences)
+        if is_round and not source.keys.are_chosen:
+            from clalign.engines.plan7.rounds import n_rows_of
+
+            n_rows = n_rows_of(source.run, query.number) - n_above
         else:
-            end.append(hmmer3_text.alignment_saved(n_rows, path))
+            n_rows = n_significant_domains(source, query)
+        saved = hmmer3_text.alignment_saved(n_above + (n_rows if limit is None else min(n_rows, limit)), path)
+        end.insert(0 if is_round else 1, saved)
     write_lines(stream, end)
     return count
 
