@@ -406,7 +406,10 @@ def searched(files: dict[str, Path], kept: Path, *options: str, query: str = "gl
         return str(run.card(run.n_queries() - 1)["name"])
 
 
-def test_one_more_round_of_a_query_that_has_fewer_than_another(files: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("options", "n_rounds"), [(("--one-more",), 5), ((), 3)])
+def test_one_more_round_of_a_query_that_has_fewer_than_another(
+    files: dict[str, Path], tmp_path: Path, options: tuple[str, ...], n_rounds: int
+) -> None:
     kept, queries = tmp_path / "x.clalign", tmp_path / "q.fa"
     records = [one for one in BUILT.read_text().split(">") if one.startswith(("rrm2_pair", "rrm3_pair"))]
     queries.write_text("".join(f">{one}" for one in records))
@@ -416,9 +419,11 @@ def test_one_more_round_of_a_query_that_has_fewer_than_another(files: dict[str, 
         n, last = run.n_queries(), {card["first"]: number for number, card in enumerate(run.cards())}
         assert [run.card(number)["round"] for number in last.values()] == [2, 5]
         choose(run, last[0], [next(hit.row for hit in run.hits(last[0]) if not hit.is_significant)], True)
-    assert main(["resume", "-q", "--one-more", "-o", str(tmp_path / "x.txt"), str(kept)]) == 0
+        if not options:  # it asks for fewer rounds than the other query has
+            run.reopen([last[0]], {**(run.facts.spec or {}), "iterations": n_rounds})
+    assert main(["resume", "-q", *options, "-o", str(tmp_path / "x.txt"), str(kept)]) == 0
     with open_run(kept) as run:
-        assert run.spec(SearchSpec).iterations == 5
+        assert run.spec(SearchSpec).iterations == n_rounds
         assert [run.card(n)[name] for name in ("before", "round")] == [last[0], 3]
         assert all(run.best(number) is not None for number in range(run.n_queries()))
         assert len({run.work_done(number)[0] / run.card(number)["length"] for number in range(run.n_queries())}) == 1
