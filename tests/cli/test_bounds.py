@@ -93,17 +93,17 @@ def test_memory_is_a_share_or_bytes(words: str, expected: int) -> None:
     assert card_bytes(80) == 80
 
 
-@pytest.mark.parametrize("words", ["", "0", "-1", "half", "nan", "inf"])
+@pytest.mark.parametrize("words", ["0", "-1", "half", "nan", "inf", " "])
 def test_other_words_are_no_bound_of_the_memory(words: str) -> None:
     with bounded(["--gpu-memory", words]), pytest.raises(OptionError) as caught:
         card_bytes(80)
     assert repr(words) in caught.value.message
 
 
-@pytest.mark.parametrize(("words", "code"), [("0", ExitCode.INPUT), ("-1", ExitCode.INPUT), ("half", ExitCode.USAGE)])
-def test_the_option_takes_no_other_words(words: str, code: ExitCode, tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["0", "-1", "half"])
+def test_the_option_takes_no_other_words(words: str, tmp_path: Path) -> None:
     given = ["--gpu-memory", words, str(tmp_path / "a.hmm"), str(tmp_path / "b.fa")]
-    assert main(["hmmsearch", "--device", "reference", *given]) == code
+    assert main(["hmmsearch", "--device", "reference", *given]) == ExitCode.INPUT
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("GPU", (200, 200)), ("CPU", (1000, 250))])
