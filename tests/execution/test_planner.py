@@ -383,7 +383,8 @@ def test_no_round_is_lost_where_an_executor_gives_back_what_it_had() -> None:
     run: Any = Rounds({}, set())
     of_first = Plan(range(4), 10, 1.0, lambda run, number: number, lambda device: None, groups=(0, 2))
     rounds: Any = None
-    planner = Planner(_with_rounds(of_first, rounds, SearchSpec("", "", direction="rounds", iterations=3)), 2)
+    task: Any = SimpleNamespace(run=run, spec=SearchSpec("", "", direction="rounds", iterations=3))
+    planner = Planner(_with_rounds(of_first, rounds, task), 2)
     one, other, searched = Step(10), Step(10), list[int]()
 
     def searches_one(cutter: Any) -> bool:

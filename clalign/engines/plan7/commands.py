@@ -140,12 +140,9 @@ COMMANDS = {
     "phmmer": _PHMMER,
     "jackhmmer": replace(
         _PHMMER,
-        description="Search protein sequences against protein sequences in rounds: as phmmer, and again with a profile"
-        " of the significant domains, until nothing new is found. It may begin with alignments or HMMER3 profiles, too."
-        " Names and meanings of options are HMMER's.",
+        description="Search proteins in rounds with proteins, alignments or HMMER3 profiles; options are HMMER's.",
         examples=(
             "clalign jackhmmer query.fasta proteins.fasta",
-            "clalign jackhmmer --incE 1e-5 family.sto proteins.fasta",
             "clalign jackhmmer -N 1 --noali -A hits.sto -o /dev/null query.fasta proteins.fasta.gz",
         ),
         inputs=(Input("profiles", "QUERYFILE", _QUERIES), _SEARCH.inputs[1]),
