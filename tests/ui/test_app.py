@@ -45,8 +45,8 @@ def test_the_window_comes_without_heavy_modules(tmp_path: Path, worker: list[str
 
 HAND_OVER = """
 import sys
-from clalign.ui.shell.single_instance import hand_over
-sys.exit(0 if hand_over(sys.argv[1], sys.argv[2:]) else 5)
+from clalign.ui.shell.single_instance import open_in_first
+sys.exit(0 if open_in_first(sys.argv[1], sys.argv[2:]) else 5)
 """
 
 
