@@ -170,12 +170,8 @@ class RunFile:
         with self.transaction():
             self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), query))
 
-    def set_best(self, query: int, best: TargetFacts | None) -> None:
-        """Store the best target of a query (``name``, ``score``, ``evalue``), whether reported or not."""
-        self.set_bests([(query, best)])
-
     def set_bests(self, bests: Iterable[tuple[int, TargetFacts | None]]) -> None:
-        """Store the best targets of some queries, given by their numbers, as `set_best` does."""
+        """Store the best targets (``name``, ``score``, ``evalue``) of queries by number, whether reported or not."""
         with self.transaction():
             self.connection.executemany(
                 "UPDATE queries SET best = ? WHERE id = ?", ((json.dumps(best), query) for query, best in bests)

@@ -25,6 +25,7 @@ from clalign.runs.ownership import owned
 from clalign.runs.run_file import open_run
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm
+from tests.search.pairwise_cases import Watching
 
 pytestmark = pytest.mark.usefixtures("worker_here")
 
@@ -376,19 +377,6 @@ def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_p
     assert main(["resume", "--one-more", "--take", "no such", str(kept)]) == ExitCode.INPUT
 
 
-class StopsAfterTheFirst(QuietContext):
-    """Stops a search in rounds once it has results."""
-
-    has_results = False
-
-    def partial(self, **facts: object) -> None:
-        self.has_results = True
-
-    def check(self) -> None:
-        if self.has_results:
-            raise Cancelled
-
-
 def state_of(run_file: Path) -> tuple[object, ...]:
     """Return what one more round changes: state, spec, cards and ends."""
     with open_run(run_file) as run:
@@ -432,7 +420,7 @@ def test_one_more_round_of_a_query_that_has_fewer_than_another(
 def test_one_more_round_of_a_stopped_search_leaves_it_its_rounds(files: dict[str, Path], tmp_path: Path) -> None:
     kept, whole, text = tmp_path / "x.clalign", tmp_path / "whole.txt", tmp_path / "x.txt"
     both = files["queries"], files["targets"]
-    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, iterations=3, context=StopsAfterTheFirst()) as rounds:
+    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, iterations=3, context=Watching(1)) as rounds:
         list(rounds)
     with open_run(kept) as run:
         assert (run.state, max(card["round"] for card in run.cards())) == ("stopped", 1)

@@ -249,7 +249,7 @@ def test_without_hits_the_best_sequence_can_be_explained(
     with open_run(path, writable=True) as run:
         run.connection.execute("DELETE FROM hits")
         run.connection.commit()
-        run.set_best(0, {"name": "SEQ_0003", "score": 4.1, "evalue": 0.1, "kind": "msv"})
+        run.set_bests([(0, {"name": "SEQ_0003", "score": 4.1, "evalue": 0.1, "kind": "msv"})])
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.empty.isVisible())

@@ -19,7 +19,6 @@ from clalign.engines.plan7.rounds import stop_after
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import lost_words
 from clalign.errors import Cancelled, DamagedRun, OptionError
-from clalign.jobs import QuietContext
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.sheet import SequencesSheet
@@ -27,6 +26,7 @@ from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.pictures_view import PicturesView
+from tests.search.pairwise_cases import Watching
 
 BUILT = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
 
@@ -185,19 +185,6 @@ def test_lost_names_are_reported(made: Path) -> None:
     assert lost_words(found._replace(lost=tuple("abcdefghij"))) == "Lost: a, b, c, d, e, f, g, h and 2 more"
 
 
-class AfterTheFirst(QuietContext):
-    """Stops a search once it has results."""
-
-    has_results = False
-
-    def partial(self, **facts: object) -> None:
-        self.has_results = True
-
-    def check(self) -> None:
-        if self.has_results:
-            raise Cancelled
-
-
 @pytest.mark.thorough
 def test_a_stopped_search_is_continued_and_its_last_round_followed(
     qtbot: Any, real_window: MainWindow, made: Path, tmp_path: Path, press: Any
@@ -205,9 +192,7 @@ def test_a_stopped_search_is_continued_and_its_last_round_followed(
     path = tmp_path / "stopped.clalign"
     with (
         contextlib.suppress(Cancelled),
-        clalign.jackhmmer(
-            made.with_name("queries.fasta"), BUILT, path, iterations=3, context=AfterTheFirst()
-        ) as rounds,
+        clalign.jackhmmer(made.with_name("queries.fasta"), BUILT, path, iterations=3, context=Watching(1)) as rounds,
     ):
         list(rounds)
     with open_run(path) as run, open_run(made) as whole:

@@ -119,7 +119,7 @@ def test_what_is_said_of_one_profile_is_not_taken_for_the_whole_search(
 
 def test_no_hits_name_the_best_sequence(view: RunView) -> None:
     with open_run(view.path, writable=True) as run:
-        run.set_best(0, {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2})
+        run.set_bests([(0, {"name": "Q9XYZ1", "evalue": 38.0, "score": 9.2})])
     heading, text = view.empty_words()
     assert heading == "No hits at E ≤ 10"
     assert "Q9XYZ1 with E = 38 (score 9.2)" in text
