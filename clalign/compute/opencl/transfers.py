@@ -30,7 +30,7 @@ _MARKS = np.full(2**16, MARK)
 UPLOADS = "copies to the device"
 
 SMALL_BYTES = 2**16
-"""Up to this size a copy is blocking, which is cheaper than waiting for it later."""
+"""Up to this size a copy is read back whole."""
 
 MAX_POOLED_BYTES = 2**26
 """Limit of the size of pooled buffers; rounding up larger ones would cost much memory."""
@@ -125,10 +125,6 @@ class Transfers:
             there[: array.nbytes] = _bytes_of(array)
             return self._at(there, cl.mem_flags.READ_ONLY)
         buffer = new_buffer(self._context, self._pool, array.nbytes)
-        if array.nbytes <= SMALL_BYTES:
-            self._record(self._queue.send(buffer, array), "copy to the device", UPLOADS)
-            self._compare(buffer, _bytes_of(array))
-            return buffer
         self._unread.append((buffer, array, min(n_sampled, array.nbytes)))
         self._uploads.append(self._queue.send(buffer, array, is_blocking=False))
         self._queue.flush()
@@ -170,20 +166,28 @@ class Transfers:
         step = -(-n_bytes // self._step) * self._step
         return [part_of(whole, start, step) for start in range(0, whole.size - step + 1, step)]
 
-    def _compare(self, buffer: cl.Buffer, sent: npt.NDArray[np.uint8], start: int = 0) -> None:
-        """Raise `DamagedCopy` if the content of a buffer from `start` on differs from `sent`."""
-        there = np.zeros_like(sent)
-        self._record(self._queue.read(there, buffer, start), "compare", UPLOADS)
-        if not np.array_equal(there, sent):
-            raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
+    def _compare_uploads(self) -> None:
+        """Raise `DamagedCopy` if one of the copies to the device, or a sample of it, differs from the original.
 
-    def _compare_long_ones(self) -> None:
-        """Compare samples of the copies that were not waited for, now that their kernels are finished."""
+        All are read back before the first is waited for: each wait is as long as a kernel of another process.
+        """
         unread, self._unread = self._unread, []
+        reads = []
         for buffer, array, n_bytes in unread:
             sent = _bytes_of(array)
-            for start in (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes):
-                self._compare(buffer, sent[start : start + n_bytes], start)
+            starts = (0,) if len(sent) <= SMALL_BYTES else (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes)
+            n_read = len(sent) if len(sent) <= SMALL_BYTES else n_bytes
+            for start in starts:
+                part = sent[start : start + n_read]
+                there = np.zeros_like(part)
+                reads.append((part, there, self._queue.read(there, buffer, start, is_blocking=False)))
+        if reads:
+            cl.wait_for_events([event for _, _, event in reads])
+            self._queue.release_finished()
+        for sent, there, event in reads:
+            self._record(event, "compare", UPLOADS)
+            if not np.array_equal(there, sent):
+                raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
     def shrink(self) -> None:
         """Drop the copies that were not compared yet, because memory was short; their batch will be repeated."""
@@ -211,7 +215,8 @@ class Transfers:
 
         Their queue is in order, so that waiting for these waits for all.
         """
-        self._uploads = self._left(self._uploads)
+        if self._uploads and is_over(self._uploads[-1]):
+            self._uploads = self._left(self._uploads)
         self._fills = [event for event in self._fills if not is_over(event)]
         return [*self._uploads[-1:], *self._fills]
 
@@ -245,7 +250,7 @@ class Transfers:
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) differ between two copies")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
-            self._compare_long_ones()
+            self._compare_uploads()
             return found[:n_bytes].view(dtype).reshape(wanted)
 
         return fetched
