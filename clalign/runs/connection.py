@@ -62,6 +62,7 @@ MAX_QUOTE = 200
 
 KINDS: Json = {name: kind for table, _ in TABLES.values() for name, kind in table.items()}
 KINDS["note"] = Line | None
+KINDS["count"] = Count
 KINDS["n_equal"] = Count | None
 """Types by the names of columns, which mean the same in every table and query."""
 

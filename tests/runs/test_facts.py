@@ -17,6 +17,7 @@ from clalign.cli import main
 from clalign.engines.export import export
 from clalign.errors import DamagedRun, ExitCode
 from clalign.runs import run_file
+from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.checked import plain
 from tests.search.test_verify_every_column import KINDS
@@ -171,3 +172,11 @@ def test_a_report_has_few_bars_however_far_scores_lie_apart(finished: Callable[[
     change(path, "UPDATE batches SET bins = ?", far_apart)
     assert export(path, "html", tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size < 2**20
+
+
+@pytest.mark.parametrize("last", ["99999999999999999999", "-5"])
+def test_counts_of_compared_targets_are_counts(finished: Callable[[str], Path], last: str, tmp_path: Path) -> None:
+    path = Path(shutil.copy(finished("sw"), tmp_path / "run.clalign"))
+    change(path, "UPDATE batches SET last = ?", last)
+    with open_run(path) as run, pytest.raises(DamagedRun):
+        HitQueries(run.connection).work_of(0)
