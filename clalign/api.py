@@ -252,13 +252,6 @@ def phmmer(
     return _computed("phmmer", (queries, targets), run, context, options)
 
 
-def search_in_rounds(
-    queries: Sequences, targets: Sequences, run: PathLike, context: JobContext, options: SpecFields
-) -> Results:
-    """Do all rounds of a search; see `clalign.rounds_api.jackhmmer`, which yields one after the other."""
-    return _computed("jackhmmer", (queries, targets), run, context, options)
-
-
 def sw(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
     **options: object,
@@ -481,10 +474,33 @@ def _written(output: PathLike | None, write: Callable[[str], object]) -> list[Hm
         return load_profiles(place)
 
 
-def _computed(
+class Begun(Struct, frozen=True):
+    """A computation in a run, new or to be continued.
+
+    Attributes
+    ----------
+    results : Results
+        Open for writing.
+    task : Task
+    inputs : list of Taken
+    """
+
+    results: Results
+    task: Task[Any]
+    inputs: list[Taken]
+
+    def compute(self) -> None:
+        """Compute what the run lacks."""
+        run = self.results.run
+        with inputs_named(self.inputs):
+            if run.state != "done":
+                engine_of(run).compute(self.task)
+
+
+def begin(
     name: str, inputs: tuple[object, ...], run: PathLike | None, context: JobContext | None, options: SpecFields
-) -> Results:
-    """Do what a sub-command does, in a run of its own or in one that is kept."""
+) -> Begun:
+    """Return what a sub-command does, in a run of its own or in one that is kept; nothing is computed yet."""
     from clalign.compute.opencl.choice import pick_device, pick_devices
 
     engine = engine_of_command(name)
@@ -507,22 +523,32 @@ def _computed(
         spec = engine.spec_of({**command.usual, **command.preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_text(run, "run"))
         if path.exists():
-            file = _begun(path, engine, spec)
+            file = _continued(path, engine, spec)
             spec = spec_of(file).on(spec.to_dict()["device"])
         else:
             spec = spec.settled()
             file = create_run(path, engine=engine.name, is_shared=True, spec=spec.to_dict(), state="new")
-        undone.callback(file.close)
         if run is None:
             file.make_temporary()
-        if file.state != "done":
-            engine.compute(Task(file, spec, pick_device, context or QuietContext(), given, pick_devices))
         undone.pop_all()
     weakref.finalize(file.connection, folder.remove)  # what is never closed: hits that are read still hold this
-    return Results(file, folder)
+    task = Task(file, spec, pick_device, context or QuietContext(), given, pick_devices)
+    return Begun(Results(file, folder), task, read)
 
 
-def _begun(path: Path, engine: Engine, spec: Spec) -> RunFile:
+def _computed(
+    name: str, inputs: tuple[object, ...], run: PathLike | None, context: JobContext | None, options: SpecFields
+) -> Results:
+    """Do what a sub-command does; see `begin`."""
+    begun = begin(name, inputs, run, context, options)
+    with contextlib.ExitStack() as undone:
+        undone.callback(begun.results.close)
+        begun.compute()
+        undone.pop_all()
+    return begun.results
+
+
+def _continued(path: Path, engine: Engine, spec: Spec) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
         file = undone.enter_context(open_file(path, writable=True, is_shared=True))

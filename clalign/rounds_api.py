@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clalign.api import Results, open_run, search_in_rounds
-from clalign.api_inputs import Sequences
-from clalign.engines.engine import engine_of
+from msgspec.structs import replace
+
+from clalign.api import Begun, Results, begin, open_run
+from clalign.api_inputs import Sequences, inputs_named
+from clalign.engines.engine import engine_of, one_more_round
 from clalign.engines.rounds import Round
-from clalign.errors import Cancelled
+from clalign.errors import Cancelled, OptionError
 from clalign.formats.scratch import Scratch
 from clalign.formats.sources import PathLike, path_text
 from clalign.jobs import JobContext, QuietContext
@@ -29,8 +31,8 @@ class Rounds:
 
     Parameters
     ----------
-    compute : callable
-        Does the search, in a run at a path and with a context.
+    begin_at : callable
+        Begins the search, in a run at a path and with a context.
     path : Path
     folder : Scratch or None
         Holds what goes when it is closed.
@@ -38,23 +40,57 @@ class Rounds:
     """
 
     def __init__(
-        self, compute: Callable[[Path, JobContext], Results], path: Path, folder: Scratch | None, context: JobContext
+        self, begin_at: Callable[[Path, JobContext], Begun], path: Path, folder: Scratch | None, context: JobContext
     ) -> None:
-        self._path, self._folder = path, folder
+        self._begin_at, self._path, self._folder = begin_at, path, folder
         self._ends = weakref.finalize(self, folder.remove) if folder is not None else None
         self._watch, self._next = _Watch(context), 0
+        self._begun: Begun | None = None
         self._found: Results | None = None
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._compute, args=(compute,), name="searches in rounds", daemon=True)
-        self._thread.start()
+        self._thread = self._started()
 
-    def _compute(self, compute: Callable[[Path, JobContext], Results]) -> None:
+    def _started(self) -> threading.Thread:
+        self._watch.is_over.clear()
+        thread = threading.Thread(target=self._compute, name="searches in rounds", daemon=True)
+        thread.start()
+        return thread
+
+    def _compute(self) -> None:
         try:
-            compute(self._path, self._watch).close()
+            if self._begun is None:
+                self._begun = self._begin_at(self._path, self._watch)
+            self._begun.compute()
         except BaseException as error:
             self._error = error
         self._watch.is_over.set()
         self._watch.has_news.set()
+
+    def one_more(self, taken: Iterable[str] = (), dropped: Iterable[str] = ()) -> None:
+        """Have the search go on when it is over: a complete one with one more round, a stopped one with those it lacks.
+
+        The iteration goes on with them.
+
+        Parameters
+        ----------
+        taken, dropped : iterable of str
+            Names of targets whose hits in the last rounds make the next profile, or do not, whatever their E-values.
+
+        Raises
+        ------
+        OptionError
+            If all queries have converged, or if no last round has hits of such a target.
+        """
+        if self._watch.is_stopped.is_set():
+            raise OptionError("The search in rounds was closed.", "Search again with the same run file.")
+        self._thread.join()
+        begun = self._begun
+        if self._error is not None or begun is None:
+            raise self._error or Cancelled
+        with inputs_named(begun.inputs):
+            spec = one_more_round(begun.results.run, taken, dropped, None, self._watch)
+        self._begun = replace(begun, task=replace(begun.task, spec=spec))
+        self._thread = self._started()
 
     def __iter__(self) -> Iterator[Round]:
         return self
@@ -108,6 +144,9 @@ class Rounds:
         self._thread.join()
         if self._found is not None:
             self._found.close()
+        if self._begun is not None:
+            self._begun.results.run.seal()  # a reader would have hindered that
+            self._begun.results.close()
         if self._folder is not None:
             self._folder.remove()
 
@@ -175,7 +214,7 @@ def jackhmmer(
     folder = Scratch() if run is None else None
     path = folder.path / "run.clalign" if folder is not None else Path(path_text(run, "run"))
     return Rounds(
-        lambda place, watch: search_in_rounds(queries, targets, place, watch, options),
+        lambda place, watch: begin("jackhmmer", (queries, targets), place, watch, options),
         path,
         folder,
         context or QuietContext(),

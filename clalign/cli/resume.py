@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,9 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
     outputs.check(trace=arguments.profile_run, of=str(path))
     device = _device_of(arguments, spec)
     job: JobRequest = {"job": "resume", "run": str(path), "device": device}
-    place = RunPlace(path, device=device or "")
+    more = list[str]()
     if arguments.one_more:
         job["one_more"] = {"take": arguments.take, "drop": arguments.drop}
+        chosen = (
+            (flag, name) for flag, names in (("--take", arguments.take), ("--drop", arguments.drop)) for name in names
+        )
+        more = ["--one-more", *chain.from_iterable(chosen)]
+    place = RunPlace(path, device=device or "", one_more=more)
     if arguments.dry_run:
         return print_dry_run(job, place, outputs, arguments)
     adopt(path.parent)  # that of a command that has died

@@ -31,6 +31,8 @@ class RunPlace(Struct, frozen=True):
         Copies of standard input and pipes that this command made beside it, each with its input.
     device : str
         The user's words for the device; those for a cluster have to be given again to continue the run.
+    one_more : list of str
+        Flags that have a complete search in rounds go on.
     """
 
     path: Path
@@ -38,6 +40,7 @@ class RunPlace(Struct, frozen=True):
     is_new: bool = False
     copies: dict[Path, str] = field(default_factory=dict)
     device: str = ""
+    one_more: list[str] = field(default_factory=list)
 
     def clear(self) -> None:
         """Remove a temporary run."""
@@ -80,7 +83,7 @@ def run_place(path: str | None, device: str = "") -> RunPlace:
 def add_advice(error: ClalignError, place: RunPlace, outputs: Outputs) -> None:
     """Add to the hint of an error where the results are, and how to continue."""
     if has_results(place.path):
-        error.hint = f"{error.hint} {continuation(place.path, outputs, place.device)}".strip()
+        error.hint = f"{error.hint} {continuation(place, outputs)}".strip()
         if isinstance(error, WorkerLost) or error.exit_code in (ExitCode.ENGINE, ExitCode.MEMORY):
             error.hint += " (with --device D for another device)"
         return
@@ -100,25 +103,18 @@ def has_results(path: Path) -> bool:
         return False
 
 
-def continuation(path: Path, outputs: Outputs, device: str = "") -> str:
-    """Return a sentence about where the results are, and the command that continues and writes all outputs.
-
-    Parameters
-    ----------
-    path : Path
-    outputs : Outputs
-    device : str
-        See `RunPlace`.
-    """
+def continuation(place: RunPlace, outputs: Outputs) -> str:
+    """Return a sentence about where the results are, and the command that continues and writes all outputs."""
     from clalign.cli.run_outputs import flags_of
     from clalign.runs.queries import HitQueries
     from clalign.runs.run_file import open_run
 
-    with contextlib.suppress(ClalignError), open_run(path) as run:
+    with contextlib.suppress(ClalignError), open_run(place.path) as run:
         share = HitQueries(run.connection).share_done()
         done = "" if share is None else f" up to {int(100 * share)} %"
         begun = " and part of what comes next" if run.unfinished.has_any else ""
-        cluster = device_flags(device) if cluster_of(device) else []
-        go_on = command_for("resume", path, *cluster, *flags_of(outputs))
-        return f"The results{done}{begun} are safe in {path}. Continue with: {go_on}"
+        cluster = device_flags(place.device) if cluster_of(place.device) else []
+        more = place.one_more if run.state == "done" else []
+        go_on = command_for("resume", place.path, *more, *cluster, *flags_of(outputs))
+        return f"The results{done}{begun} are safe in {place.path}. Continue with: {go_on}"
     return ""

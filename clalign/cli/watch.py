@@ -81,14 +81,14 @@ def _watched(
             raise ShownError(error.exit_code) from error
         except BaseException:
             if has_results(place.path):
-                display.message(continuation(place.path, outputs, place.device))
+                display.message(continuation(place, outputs))
             else:
                 place.discard()
             raise
         finally:
             display.close()
         if last is None:
-            advice = continuation(place.path, outputs, place.device)
+            advice = continuation(place, outputs)
             display.message(f"Stopped at once. {advice}".strip())
             if not advice:
                 place.discard()
@@ -107,7 +107,7 @@ def _finish(
         return stopped
     engine = engine_at(place.path)
     if is_partial and not engine.writes_partial_results:
-        display.message(f"Stopped. {continuation(place.path, outputs, place.device)}")
+        display.message(f"Stopped. {continuation(place, outputs)}")
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
@@ -119,9 +119,7 @@ def _finish(
     if early_outputs.has_looked and place.scratch is None:
         seal(place.path)
     if is_partial:
-        display.message(
-            f"Stopped. The results so far are marked as partial. {continuation(place.path, outputs, place.device)}"
-        )
+        display.message(f"Stopped. The results so far are marked as partial. {continuation(place, outputs)}")
         return stopped
     if not isinstance(display, Silence):
         show_remarks(place.path, display)

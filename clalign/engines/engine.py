@@ -436,6 +436,41 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
     return spec.on(device)
 
 
+def one_more_round(
+    run: RunFile, taken: Iterable[str], dropped: Iterable[str], device: str | None, context: JobContext
+) -> Spec:
+    """Have a search in rounds go on with one more; return what is asked of it then.
+
+    A run that cannot go on stays as it is.
+
+    Parameters
+    ----------
+    run : RunFile
+        Open for writing.
+    taken, dropped : iterable of str
+        Names of targets whose hits in the last rounds make the next profile, or do not, whatever their E-values.
+    device : str or None
+        As of `spec_to_continue`.
+    context : JobContext
+        Receives the progress of computing checksums.
+
+    Raises
+    ------
+    OptionError
+        If it has no rounds, if all queries have converged, or if no last round has hits of such a target.
+    InputError
+        If an input is gone or was changed.
+    """
+    from clalign.runs.inputs import check_inputs
+    from clalign.runs.ownership import owned
+
+    with owned(run.path):
+        check_inputs(run, context)
+        with run.transaction():
+            engine_of(run).one_more(run, taken, dropped)
+            return spec_to_continue(run, device)
+
+
 def explain_in_run(path: Path, query: int, target: int | str, pick_device: Picker, context: JobContext) -> Explanation:
     """Return how a target, a row or a name, fares with a query of a run; see `Engine.explain`."""
     from clalign.runs.run_file import open_run

@@ -13,7 +13,7 @@ import pytest
 import clalign
 from clalign.cli import main
 from clalign.cli.outputs import Outputs
-from clalign.cli.run_places import continuation
+from clalign.cli.run_places import RunPlace, continuation
 from clalign.engines.engine import spec_of, spec_to_continue
 from clalign.errors import DeviceNotFound, ExitCode
 from clalign.runs.run_file import open_run
@@ -115,6 +115,6 @@ def test_the_library_continues_a_run_where_its_caller_says(
 
 def test_the_way_to_go_on_names_the_cluster_that_the_user_gave(kept: dict[str, Path], tmp_path: Path) -> None:
     run = begun_on("tcp://other:1", kept["search"], tmp_path)
-    text = continuation(run, Outputs(()), "gpus@tcp://host:8786")
+    text = continuation(RunPlace(run, device="gpus@tcp://host:8786"), Outputs(()))
     assert "clalign resume --device gpus --cluster tcp://host:8786" in text
-    assert "--cluster" not in continuation(run, Outputs(()), "")
+    assert "--cluster" not in continuation(RunPlace(run), Outputs(()))

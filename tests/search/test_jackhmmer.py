@@ -13,6 +13,7 @@ import pytest
 
 import clalign
 from clalign.cli import main
+from clalign.databases.loading import load_database
 from clalign.engines.engine import engine_of
 from clalign.engines.plan7.exports import rounds as rounds_files
 from clalign.engines.plan7.queries import load_queries
@@ -377,6 +378,30 @@ def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_p
     assert main(["resume", "--one-more", "--take", "no such", str(kept)]) == ExitCode.INPUT
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_library_goes_on_with_one_more_round(files: dict[str, Path], tmp_path: Path, is_kept: bool) -> None:
+    queries, targets = (load_database(str(files[name]))[0] for name in ("queries", "targets"))  # in memory
+    kept, whole = tmp_path / "x.clalign", tmp_path / "whole.txt"
+    assert main(["jackhmmer", "-q", "-N", "2", "-o", str(whole), str(files["queries"]), str(files["targets"])]) == 0
+    with clalign.jackhmmer(queries, targets, kept if is_kept else None, iterations=1) as rounds:
+        rounds.one_more()
+        found = list(rounds)
+        assert {one.number for one in found} == {1, 2}
+        rounds.results.export("text", tmp_path / "more.txt")
+        last = next(one for one in found if (one.query, one.number) == ("globin1_cut", 2))
+        dropped, n_rows = next(iter(last)), last.alignment().n_rows
+        with pytest.raises(OptionError):
+            rounds.one_more(dropped=["no such"])
+        rounds.one_more(dropped=[dropped.name])
+        third = next(one for one in rounds if one.query == "globin1_cut")
+        n_dropped = sum(domain.is_significant for domain in dropped.domains)
+        assert third.profile().facts["sequences"] == str(n_rows - n_dropped) != str(n_rows)
+    assert lines_of(tmp_path / "more.txt")[1:] == lines_of(whole)[1:]
+    with pytest.raises(OptionError):
+        rounds.one_more()
+    assert [path.name for path in tmp_path.glob("x.clalign*")] == ["x.clalign"] * is_kept
+
+
 def state_of(run_file: Path) -> tuple[object, ...]:
     """Return what one more round changes: state, spec, cards and ends."""
     with open_run(run_file) as run:
@@ -432,7 +457,7 @@ def test_one_more_round_of_a_stopped_search_leaves_it_its_rounds(files: dict[str
 
 
 def test_a_run_that_gets_no_further_round_stays_as_it_is(
-    files: dict[str, Path], family: dict[str, Path], tmp_path: Path
+    files: dict[str, Path], family: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "x.clalign"
     searched(files, kept, "-N", "2")
@@ -453,6 +478,11 @@ def test_a_run_that_gets_no_further_round_stays_as_it_is(
         choose(run, 1, [hit.row for hit in run.hits(1)], False)  # there is something to search for
         run.set_facts(spec={**(run.facts.spec or {}), "device": "gpus@tcp://host:8786"})
     before = state_of(kept)
+    (query := kept.with_suffix(".fa")).rename(moved := tmp_path / "moved.fa")
+    assert main([*one_more, "--drop", first, str(kept)]) == ExitCode.UNREADABLE, "a file has moved"
+    assert f"clalign resume --one-more --drop {first}" in capsys.readouterr().err
+    assert state_of(kept) == before
+    moved.rename(query)
     assert main([*one_more, str(kept)]) == ExitCode.NO_DEVICE, "it began on a cluster"
     assert state_of(kept) == before
     with open_run(kept, writable=True) as run:
