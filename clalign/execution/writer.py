@@ -244,8 +244,12 @@ class Writer:
     def _described_best(self, query: Query) -> TargetFacts | None:
         """Return the best target of a query whose rows are all stored; None if none has a score."""
         best = query.best or self._best_of(query)
-        self.planner.prepare(query, self.run)  # it may have been computed in another process
-        return query.search.described(*best) if best[0] > IMPOSSIBLE else None
+        if best[0] <= IMPOSSIBLE:
+            return None
+        if query.lacks_search and self.planner.plan.described is not None:  # another process has computed it
+            return self.planner.plan.described(query.number, *best)
+        self.planner.prepare(query, self.run)
+        return query.search.described(*best)
 
     def _count(self, found: Finished, device: Device) -> None:
         """Count a unit that is stored."""

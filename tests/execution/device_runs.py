@@ -49,7 +49,7 @@ Expected = Callable[[str], tuple[dict[str, Any], dict[str, str]]]
 WAIT = 60.0
 VARYING = (
     r"[Dd]ate: .*|# Time: .*|# Mc/sec: .*|Computed again in 16 bits.*\n|[Dd]evice: .*|(?<=: )[\w-]* ?search on .*"
-    r"|# Device .*|<p class=\"muted\">clalign .*|(?<=\(command )[^.]* on [^.]*"
+    r"|# Device .*|<p class=\"muted\">clalign .*|(?<=\(command ).*? on .*?(?=\. [A-Z])"
     r"|<tr><td>(device|date|work)</td>.*|<p class=\"note\">.*\n"
 )
 """What an export says of the hour, the speed, the devices, and their arithmetic."""

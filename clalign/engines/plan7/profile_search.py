@@ -15,7 +15,7 @@ from clalign.compute.sessions import Session, Steps
 from clalign.databases.alphabet_guesses import TRANSLATE, Guess, objection, reinterpreted
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3.search import prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.search import described_by_msv, prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.queries import load_queries, matrix_digest
 from clalign.engines.plan7.rehearsal import rehearse, rehearse_domains
@@ -33,7 +33,7 @@ from clalign.formats.profiles import profile_card, repeated_names
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
-from clalign.values.documents import BegunFacts, Card, JobResult
+from clalign.values.documents import BegunFacts, Card, JobResult, TargetFacts
 from clalign.values.evalues import MIN_RAW
 from clalign.values.hits import Hit
 from clalign.values.local_profiles import LocalProfile, Shelves
@@ -144,9 +144,16 @@ class ProfileWork(Struct):
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
             may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
-            start_many=start_many, groups=shelves.firsts,
+            start_many=start_many, groups=shelves.firsts, described=self._described if rounds is None else None,
         )  # fmt: skip
         return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task)
+
+    def _described(self, number: int, raw: int, row: int) -> TargetFacts:
+        hmm, spec = self.profiles[number], self.task.spec
+        if not isinstance(hmm.settings, Hmmer3Settings):
+            return prepare_search(hmm, number, spec, self.searched).described(raw, row)
+        limits = hmmer3_thresholds(hmm, spec, self.searched.n("hmmer3"))
+        return described_by_msv(hmm.settings, limits, self.searched.database, raw, row)
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return what the window also shows before a search; see `clalign.engines.plan7.estimate`."""

@@ -35,7 +35,7 @@ from clalign.values.evalues import hmmer3_evalue, hmmer3_evalues, hmmer3_gumbel,
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, PackedHits, Scores
 from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_profile
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
-from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm
+from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm, Hmmer3Settings
 from clalign.values.sequences import SequenceBatch, SequenceDatabase
 
 if TYPE_CHECKING:
@@ -357,15 +357,21 @@ class Hmmer3Search(Struct, frozen=True):
 
     def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
-        score = np.array([raw / INT_SCALE], np.float32)
-        msv = self.profile.settings.msv
-        assert msv is not None
-        return {
-            "name": self.database.header(row)[0],
-            "score": float(score[0]),
-            "evalue": float(hmmer3_gumbel(score, msv)[0]) * self.thresholds.n_targets,
-            "kind": "msv",
-        }
+        return described_by_msv(self.profile.settings, self.thresholds, self.database, raw, row)
+
+
+def described_by_msv(
+    settings: Hmmer3Settings, thresholds: Hmmer3Thresholds, database: SequenceDatabase, raw: int, row: int
+) -> TargetFacts:
+    """Return name, MSV score and its E-value of a target, without the profile as it is searched with."""
+    score = np.array([raw / INT_SCALE], np.float32)
+    assert settings.msv is not None
+    return {
+        "name": database.header(row)[0],
+        "score": float(score[0]),
+        "evalue": float(hmmer3_gumbel(score, settings.msv)[0]) * thresholds.n_targets,
+        "kind": "msv",
+    }
 
 
 Unit = tuple[Hmmer3Search, Found]
