@@ -113,7 +113,10 @@ def add_parser(subparsers: Commands) -> None:
         "--full", action="store_true", help="of tables and figures: whole runs as large as published, if it takes hours"
     )
     output.add_argument(
-        "--minutes", type=count, metavar="N", help="of all: leave out what would begin after N minutes [no limit]"
+        "--minutes",
+        type=count,
+        metavar="N",
+        help="of all: be done in about N minutes; what would not begin in time is left out [no limit]",
     )
     add_device_option(parser)
     add_progress_options(parser)
@@ -214,7 +217,7 @@ def _repeat(arguments: argparse.Namespace) -> int:
     outputs = _Repeated(arguments.output, arguments.json)
     ends = time.monotonic() + 60 * (arguments.minutes or 0)
     try:
-        for key, names in asked.items():
+        for place, (key, names) in enumerate(asked.items(), 1):
             left = max(0.0, ends - time.monotonic()) / 60 if arguments.minutes else None
             laboratory = PUBLICATIONS[key]
             named = {
@@ -223,6 +226,7 @@ def _repeat(arguments: argparse.Namespace) -> int:
                 "is_small": arguments.small,
                 "is_full": arguments.full,
                 "minutes": left,
+                "later": list(asked)[place:],
             }
             job = {"job": laboratory.job, "device": device_of(arguments), "variants": names, **named}
             with _files(arguments) as given:

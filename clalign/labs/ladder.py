@@ -7,6 +7,7 @@ keeps a ladder reads that document.
 from __future__ import annotations
 
 import datetime
+import math
 import os
 import platform
 from collections.abc import Callable, Sequence
@@ -83,6 +84,8 @@ class LadderSpec(Struct, frozen=True):
         Of what is random.
     reports : bool
         Whether to ask the driver for registers and memory, which compiles every kernel twice.
+    ends : float
+        On the clock `time.monotonic`: what would begin later is left out.
     """
 
     device: str = "auto"
@@ -90,6 +93,7 @@ class LadderSpec(Struct, frozen=True):
     runs: int = RUNS
     seed: int = 1
     reports: bool = True
+    ends: float = math.inf
 
     @classmethod
     def from_dict(cls: type[SpecKind], request: Row) -> SpecKind:
@@ -273,7 +277,7 @@ def measured_row(
     if device is None:
         found = not_run(NO_PROCESSOR)
     else:
-        bench = Bench(device, context, entries, spec.runs, spec.reports)
+        bench = Bench(device, context, entries, spec.runs, spec.reports, spec.ends)
         try:
             found = bench.attempt(lambda: measure(bench))
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ from clalign.values.devices import Device
 
 STAGE_SECONDS = 10.0
 """A stage is not run again once its runs took this long together."""
+
+NOT_REACHED = "The time that was given was over before."
 
 UNKNOWN: Json = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "private_bytes", "occupancy"))
 """What a driver may report of a kernel."""
@@ -111,14 +114,20 @@ class Bench:
         How often a stage is timed.
     reports : bool
         Whether to ask the driver what its compiler made of the kernels.
+    ends : float
+        On the clock `time.monotonic`: nothing is begun later.
     """
 
-    def __init__(self, device: Device, context: JobContext, entry: Entry, runs: int, reports: bool = True) -> None:
+    def __init__(
+        self, device: Device, context: JobContext, entry: Entry, runs: int, reports: bool = True,
+        ends: float = math.inf,
+    ) -> None:  # fmt: skip
         self.device = device
         self.context = context
         self.entry = entry
         self.runs = runs
         self.reports = reports
+        self.ends = ends
         self.session = self._opened()
 
     def _opened(self) -> Witness:
@@ -135,6 +144,8 @@ class Bench:
 
     def attempt(self, measure: Callable[[], Row]) -> Row:
         """Return the row that `measure` makes, or one that says why that is not possible."""
+        if time.monotonic() > self.ends:
+            return not_run(NOT_REACHED)
         try:
             return measure()
         except OptionError as error:

@@ -31,7 +31,7 @@ from clalign.labs.ladder import (
     measured_row,
     new_document,
 )
-from clalign.labs.measuring import Bench, Row, differs, not_run
+from clalign.labs.measuring import NOT_REACHED, Bench, Row, differs, not_run
 from clalign.labs.pair_hmm_rungs import (
     COUNTS_OF_PAIR,
     PAIR_HMM_RUNGS,
@@ -254,20 +254,26 @@ def _of_pair(laps: dict[str, float], n: int) -> dict[str, float]:
 
 def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, context: JobContext) -> Row:
     """Return how much faster than one core the last published rung computes a pair of a size."""
+    known = [f"{sweep}_seconds" for sweep in SWEEPS]
+    if time.monotonic() > spec.ends:
+        return {**dict.fromkeys((*known, "speedups")), **not_run(NOT_REACHED), "name": _size_name(size)}
     ladder = _Ladder(replace(spec, x=size[0], y=size[1], pairs=1, reports=False), context)
     core, row = (_row(rung, device_for(rung, device), ladder) for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
-    known = [f"{sweep}_seconds" for sweep in SWEEPS]
     both = core["equal"] and row["equal"]
     shown = next((one for one in (core, row) if one["status"] == "done" and not one["equal"]), row)
     there = (PUBLISHED["sequential"], PUBLISHED["states"]) if size == (X, Y) else None
     return {
-        "name": f"{size[0]:,} x {size[1]:,}",
+        "name": _size_name(size),
         **{key: shown[key] for key in ("status", "reason", "equal")},
         **{key: row[key] for key in ("gcups", *known)},
         "speedup": core["total_seconds"] / row["total_seconds"] if both else None,
         "speedups": [core[key] / row[key] for key in known] if both else None,
         "published_speedups": [there[0][key] / there[1][key] for key in known] if there else None,
     }
+
+
+def _size_name(size: tuple[int, int]) -> str:
+    return f"{size[0]:,} x {size[1]:,}"
 
 
 EQUAL = of_rungs.check_column("Whether all posteriors and expected counts equal the reference")

@@ -6,6 +6,7 @@ What several items need is measured once. A row is done when its figures stand b
 from __future__ import annotations
 
 import math
+import re
 import statistics
 import time
 from collections.abc import Iterable
@@ -26,12 +27,13 @@ from clalign.labs.laboratory import (
     times,
 )
 from clalign.labs.ladder import FileField, LadderSpec, new_document
+from clalign.labs.measuring import NOT_REACHED
 from clalign.labs.publications import Item, Publication, publications
-from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, values_of
+from clalign.labs.repeating import Found, PartOf, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
-from clalign.values.charts import Bar, BarChart, Chart
+from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
 NOT_MEASURED, DRAWN = "not measured", "drawn"
@@ -54,7 +56,10 @@ class PublicationSpec(LadderSpec, frozen=True):
     hmm, db : str or None
         Files for whole runs, in place of what is bundled or made up.
     minutes : float or None
-        What would begin later is left out.
+        Of which each repetition has a share, and what the ones before it left of theirs; what would begin later is
+        left out.
+    later : tuple of str
+        Other sources that are to be repeated in the same minutes afterwards.
     """
 
     source: str = ""
@@ -63,6 +68,7 @@ class PublicationSpec(LadderSpec, frozen=True):
     hmm: str | None = None
     db: str | None = None
     minutes: float | None = None
+    later: tuple[str, ...] = ()
 
 
 def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
@@ -89,16 +95,19 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.measured, []).append(item)
-    usual = {name: _usual_seconds(name, spec.is_small) for name in groups}
+    usual = {name: _usual_seconds(name, spec.is_small, device.kind) for name in groups}
     before, total = 0.0, sum(usual.values())
-    ends = time.monotonic() + 60 * (math.inf if spec.minutes is None else spec.minutes)
-    for name, group in groups.items():
+    names = [name for key in spec.later for name in {item.measured for item in publications()[key].items}]
+    of_all = total / (total + sum(_usual_seconds(name, spec.is_small, device.kind) for name in names))
+    ends = time.monotonic() + 60 * of_all * (math.inf if spec.minutes is None else spec.minutes)
+    for place, (name, group) in enumerate(groups.items()):
         words = REPETITIONS[name].text if name else ""
         expected = total if device.kind == "cpu" else None
         context.progress("lab", before, total, "parts", now=words, seconds=expected)
         began = time.perf_counter()
-        given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports, ends
-        request = Request(tuple(group), *given)
+        share = usual[name] / sum(list(usual.values())[place:])
+        given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
+        request = Request(tuple(group), *given, time.monotonic() + share * (ends - time.monotonic()))
         found = _repeated(name, request, PartOf(context, words, before, usual[name], total))
         before += usual[name]
         took = time.perf_counter() - began
@@ -114,9 +123,11 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     return document
 
 
-def _usual_seconds(name: str, is_small: bool) -> float:
-    """Return about how long a repetition takes on two cores; at the smallest size all are alike."""
-    return REPETITIONS[name].seconds if name and not is_small else 0.1
+def _usual_seconds(name: str, is_small: bool, kind: str) -> float:
+    """Return about how long a repetition takes on a kind of device; at the smallest size all are alike."""
+    if not name or is_small:
+        return 0.1
+    return REPETITIONS[name].seconds if kind == "cpu" else REPETITIONS[name].card_seconds or REPETITIONS[name].seconds
 
 
 def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
@@ -329,6 +340,35 @@ TIMELINES = Experiment("timelines", "Timelines", "when groups come to a meeting 
 ), _timelines, _groups)  # fmt: skip
 
 
+def _curves(source: Publication, name: str) -> Experiment:
+    """Return what shows the figures of items that share a chart, as lines."""
+    of = source.curves[name]
+
+    def chart(document: Document, rows: list[Row]) -> Chart:
+        del document
+        points: dict[str, dict[float, float]] = {}
+        for row in rows:
+            named = source.item(row["name"]).lines
+            for value in row.get("values") or ():
+                of_row = [line for line, members in named.items() if value["row"] in members] if named else [_of(value)]
+                for line in of_row if value["here"] else ():
+                    points.setdefault(line, {})[_place(value["row"])] = value["here"]
+        lines = tuple(Line(line, tuple(sorted(found.items()))) for line, found in points.items())
+        return LineChart(of.title, of.x, of.y, lines, unit=of.x)
+
+    names = {item.name for item in source.items if item.curve == name}
+    return Experiment(
+        f"{name}-lines", of.title, f"by {of.x}", (ITEMS[0], ITEMS[1]), chart,
+        lambda document: [row for row in document["rows"] if row["name"] in names], is_checked=False,
+    )  # fmt: skip
+
+
+def _place(row: str) -> float:
+    """Return the first number in the name of a row; 1 without one."""
+    found = re.search(r"\d+", row.replace(",", ""))
+    return float(found[0]) if found else 1.0
+
+
 def _drawing(name: str) -> Experiment:
     """Return what shows a drawing, beside the items that have it."""
     picture = PICTURES[name]
@@ -353,6 +393,7 @@ def _laboratory(source: Publication) -> PublicationLab:
             ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
             Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
             *[TIMELINES] * any("comes" in item.quantities for item in source.items),
+            *(_curves(source, name) for name in source.curves),
             *map(_drawing, dict.fromkeys(item.drawing for item in source.items if item.drawing)),
         ),
     )

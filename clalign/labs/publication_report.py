@@ -13,7 +13,7 @@ from clalign.formats.drawing_svg import drawing_svg
 from clalign.formats.writers import whole_file
 from clalign.labs.laboratory import DONE, Document
 from clalign.labs.publication_lab import VALUES, PublicationLab
-from clalign.values.charts import BarChart, CellChart
+from clalign.values.charts import BarChart, CellChart, Chart, LineChart
 from clalign.values.text_columns import Row, TextColumn, in_text, markdown
 
 CHART_WIDTH = 900.0
@@ -48,9 +48,15 @@ def _charts(laboratory: PublicationLab, document: Document) -> dict[str, str]:
     found = {}
     for one in laboratory.experiments[1:]:
         chart = one.chart(document, one.rows_of(document))
-        if isinstance(chart, CellChart) or (isinstance(chart, BarChart) and chart.bars):
+        if _has_something(chart):
             found[f"{laboratory.source.key}-{one.key}.svg"] = drawing_svg(chart_drawing(chart, CHART_WIDTH, 0.0))
     return found
+
+
+def _has_something(chart: Chart) -> bool:
+    if isinstance(chart, LineChart):
+        return any(len(line.points) > 1 for line in chart.lines)
+    return isinstance(chart, CellChart) or (isinstance(chart, BarChart) and bool(chart.bars))
 
 
 def _machine(document: Document) -> str:

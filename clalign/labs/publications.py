@@ -44,6 +44,10 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Those of the table that are shown; by default the published ones.
     published : dict
         By rows, a figure or figures by their quantity.
+    curve : str
+        Of the publication's charts, which has its figures as lines.
+    lines : dict
+        Rows of each line of that; without them each quantity is a line.
     drawing : str
         What draws it, one of `clalign.labs.drawings.PICTURES`.
     why : str
@@ -64,6 +68,8 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     machine: str = ""
     rows: tuple[str, ...] = ()
     published: dict[str, float | Figures] = {}
+    curve: str = ""
+    lines: dict[str, tuple[str, ...]] = {}
     drawing: str = ""
     why: str = ""
     remark: str = ""
@@ -85,6 +91,20 @@ class Item(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(dict.fromkeys([*named, *([self.quantity] if self.quantity else []), *self.quantities]))
 
 
+class Curves(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A chart of lines, against the number in the names of rows.
+
+    Attributes
+    ----------
+    title, x, y : str
+        Of the chart and its axes.
+    """
+
+    title: str
+    x: str
+    y: str
+
+
 class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A source.
 
@@ -96,6 +116,8 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         What it is about, and on what its experiments were made.
     machines : dict
         Names of the machines by those that items use.
+    curves : dict
+        Charts of lines by the names that items have for them.
     items : tuple of Item
     """
 
@@ -103,6 +125,7 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     about: str
     machines: dict[str, str]
     items: tuple[Item, ...]
+    curves: dict[str, Curves] = {}
     key: str = ""
 
     def machine(self, item: Item) -> str:

@@ -24,7 +24,8 @@ from clalign.labs import ladder_data
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import measurable_device
 from clalign.labs.ladder_rungs import RUNGS
-from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, Table
+from clalign.labs.measuring import NOT_REACHED, not_run
+from clalign.labs.repeating import Found, PartOf, Request, Table
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_runs import whole_run
 from clalign.system.processes import ask
@@ -55,7 +56,7 @@ def families_found(request: Request, context: JobContext) -> Found:
         lengths = np.diff(database.offsets[:])
         for place, (family, path) in enumerate(models.items()):
             if request.is_over:
-                tables["times"][family] = {"status": "not run", "reason": NOT_REACHED}
+                tables["times"][family] = not_run(NOT_REACHED)
                 continue
             part = PartOf(context, family, place, 1, len(models))
             nodes = load_profiles(path)[0].length
@@ -127,7 +128,7 @@ def _times(
     """Return the whole times of rungs on a family, copies included."""
     options = {
         "device": request.device, "runs": min(request.runs, TIMED_RUNS), "seed": request.seed, "reports": False,
-        "hmm": model, "db": targets, "sequences": n, "variants": variants,
+        "hmm": model, "db": targets, "sequences": n, "variants": variants, "ends": request.ends,
     }  # fmt: skip
     document = VITERBI.run(VITERBI.spec.from_dict(options), context)
     wrong += [f"{name} of {family}" for name in VITERBI.wrong(document)]

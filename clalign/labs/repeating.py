@@ -15,8 +15,6 @@ from clalign.values.text_columns import Row
 
 Table = dict[str, Row]
 
-NOT_REACHED = "The time that was given was over before."
-
 MEASURING = ("lab", "ladder")
 """Stages of laboratories."""
 
@@ -61,6 +59,18 @@ class Request(Struct, frozen=True):
     def is_over(self) -> bool:
         """Whether nothing more is to be begun."""
         return time.monotonic() > self.ends
+
+    def part(self, place: int, n: int) -> float:
+        """Return when the part of a place among n that are alike should be over, on the clock of `ends`."""
+        now = time.monotonic()
+        return now + (self.ends - now) / (n - place)
+
+    def job_seconds(self, usual: float, n: int) -> float:
+        """Return how long the first of n kernels may take, each run once before it is timed, to be over in time.
+
+        A third, since first kernels are slower than a small job lets expect.
+        """
+        return min(usual, max(0.0, self.ends - time.monotonic()) / (3 * n * (self.runs + 1)))
 
 
 class Found(Struct, frozen=True):

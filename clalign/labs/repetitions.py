@@ -5,6 +5,7 @@ Each returns tables: rows by their names, and figures of a row by what they are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -17,13 +18,14 @@ from clalign.labs import formulas
 from clalign.labs.driver_calls import calls_found
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
+from clalign.labs.measuring import NOT_REACHED, not_run
 from clalign.labs.meeting_times import meeting_times
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
-from clalign.labs.repeating import NOT_REACHED, Found, PartOf, Request, Table
+from clalign.labs.repeating import Found, PartOf, Request, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.synchronization import (
     MAX_GROUPS,
@@ -32,6 +34,7 @@ from clalign.labs.synchronization import (
     run_synchronization,
     wrong_cells,
 )
+from clalign.labs.viterbi_ladder import BASIC_SECONDS, WORK_GROUPS
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_alignments import whole_alignments
 from clalign.values.text_columns import Row
@@ -42,6 +45,9 @@ CROWD = (1, 2, 4, 8, 16)
 OF_RUNGS = "rows", "copies", "bandwidth"
 """Tables of ladders with a row for each rung."""
 
+N_KERNELS = {"granularity": 10, "divergence": 4, "work-group": len(WORK_GROUPS)}
+"""That experiments time; rungs are one each."""
+
 WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
 
@@ -51,8 +57,10 @@ def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, *
     variants |= {item.table.replace("_", "-") for item in request.items} & set(ladder.experiment_names)
     options = {
         "device": request.device, "runs": request.runs, "seed": request.seed, "variants": sorted(variants),
-        "reports": request.reports,
+        "reports": request.reports, "ends": request.ends,
     }  # fmt: skip
+    if ladder is VITERBI:
+        options["seconds"] = request.job_seconds(BASIC_SECONDS, sum(N_KERNELS.get(name, 1) for name in variants))
     document = ladder.run(ladder.spec.from_dict(options | more | (small if request.is_small else {})), PartOf(context))
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
@@ -69,14 +77,16 @@ FAMILY_SECONDS = 0.1
 
 
 SOME_FAMILIES = slice(2, None, 6)
-"""Of the families by their length, those that are measured on processors: each length and rung is a program."""
+"""Of the families by their length, those that are measured on processors or in a given time: each length and rung is a
+program."""
 
 
 def _chosen_families(request: Request) -> dict[str, int]:
     """Return the families with their nodes that are measured."""
     by_length = sorted(FAMILIES, key=lambda family: FAMILIES[family])
     names = by_length[:2] if request.is_small else by_length
-    if measurable_device(request.device).kind == "cpu" and not (request.is_full or request.is_small):
+    is_short = measurable_device(request.device).kind == "cpu" or request.ends < math.inf
+    if is_short and not (request.is_full or request.is_small):
         names = by_length[SOME_FAMILIES]
     return {name: FAMILIES[name] for name in names}
 
@@ -92,13 +102,15 @@ def _families_of_viterbi(request: Request, context: JobContext) -> Found:
     wrong = []
     for place, (family, nodes) in enumerate(families.items()):
         part = PartOf(context, family, place, 1, len(families))
+        n_kernels = sum(N_KERNELS.get(name, 1) for name in variants)
         options = {
             "device": request.device, "runs": request.runs, "seed": request.seed, "nodes": nodes, "reports": False,
+            "seconds": request.job_seconds(FAMILY_SECONDS, n_kernels * (len(families) - place)),
+            "ends": request.part(place, len(families)),
         }  # fmt: skip
-        options["seconds"] = FAMILY_SECONDS
         if request.is_over:
             for table in tables.values():
-                table[family] = {"status": "not run", "reason": NOT_REACHED}
+                table[family] = not_run(NOT_REACHED)
             continue
         small = {"sequences": 40, "nodes": 12, "seconds": 0.005} if request.is_small else {}
         spec = VITERBI.spec.from_dict(options | small | {"variants": sorted(variants)})
@@ -122,9 +134,11 @@ def _families_of_viterbi(request: Request, context: JobContext) -> Found:
 
 
 def _waiting_groups(program: str, request: Request, context: JobContext, **more: object) -> Found:
-    options = {"device": request.device, "runs": request.runs, "seed": request.seed, "program": program, **more}
+    options = {
+        "device": request.device, "runs": request.runs, "seed": request.seed, "program": program, "ends": request.ends,
+    }  # fmt: skip
     small = {"groups": "1-2", "size": 2 if program == "sw" else 1, "group_size": 4}
-    spec = SynchronizationSpec.from_dict(options | (small if request.is_small else {}))
+    spec = SynchronizationSpec.from_dict(options | more | (small if request.is_small else {}))
     document = run_synchronization(spec, PartOf(context))
     cells = {str(row["n_groups"]): row["cells"] for row in document["rows"]}
     costs = document["model"]["costs"] if document["model"] else {}
@@ -241,45 +255,56 @@ class Repetition(Struct, frozen=True):
     run : callable
     seconds : float
         What it took on two cores of a processor.
+    card_seconds : float or None
+        About what it takes on a card, where that differs: more groups wait there, jobs are sized by the time.
     """
 
     text: str
     run: Repeat
     seconds: float = 0.1
+    card_seconds: float | None = None
 
 
 REPETITIONS: dict[str, Repetition] = {
-    "sw": Repetition("the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16}), 80),
-    "calls": Repetition("calls of the driver, by the host's clock", calls_found, 18),
+    "sw": Repetition(
+        "the ladder of Smith-Waterman", partial(_ladder, SMITH_WATERMAN, {"pairs": 3, "length": 16}), 80, 12
+    ),
+    "calls": Repetition("calls of the driver, by the host's clock", calls_found, 18, 6),
     "viterbi": Repetition(
         "the ladder of Plan7 Viterbi",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005, "launches": 60}),
         240,
+        60,
     ),
     "viterbi-488": Repetition(
         "the ladder of Plan7 Viterbi, 488 nodes",
         partial(_ladder, VITERBI, {"sequences": 40, "nodes": 12, "seconds": 0.005}, nodes=FAMILIES["GP120"]),
         125,
+        20,
     ),
     "viterbi-families": Repetition(
-        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi, 160
+        "the ladder of Plan7 Viterbi, a model of each family's length", _families_of_viterbi, 160, 50
     ),
     "pairhmm": Repetition(
         "the ladder of the pair HMM",
         partial(_ladder, PAIR_HMM, {"x": 12, "y": 9, "pairs": 2, "sizes": [[12, 9]]}),
         34,
+        25,
     ),
-    "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments, 45),
-    "families": Repetition("real families in real sequences, HMMER2 beside", families_found, 140),
+    "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments, 45, 30),
+    "families": Repetition("real families in real sequences, HMMER2 beside", families_found, 140, 40),
     "sorting": Repetition("sorting on the host", sorting_found, 8),
-    "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort"), 5),
-    "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw"), 2),
+    "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort"), 5, 25),
+    "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw"), 2, 25),
     "few-groups": Repetition("waiting groups, sort beside numbers passed on", _few_groups, 3),
     "many-groups": Repetition(
         "waiting groups, numbers passed on",
         partial(_waiting_groups, "relay", groups="64,128,256,512", methods=("ilbs", "ulfs")),
+        card_seconds=4,
     ),
-    "crowded-groups": Repetition("waiting groups, numbers passed on, by those of a multiprocessor", _crowded_groups, 3),
+    "crowded-groups": Repetition(
+        "waiting groups, numbers passed on, by those of a multiprocessor", _crowded_groups, 3, 6
+    ),
     "memories": Repetition("words in the orders of textbooks", orders_found, 5),
     "pair-memory": Repetition("what a pair allocates", pair_memory_found, 4),
     "meetings": Repetition("the device's clock in each group", meeting_times, 2),

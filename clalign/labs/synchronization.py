@@ -22,7 +22,7 @@ from clalign.compute.sessions import KernelSession
 from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.ladder import LadderSpec, measurable_device, new_document
-from clalign.labs.measuring import Row
+from clalign.labs.measuring import NOT_REACHED, Row
 from clalign.labs.meeting_costs import COSTS, Measured, deviation, fitted, predicted
 from clalign.labs.meeting_programs import PROGRAMS, Work
 from clalign.labs.published_synchronization import BANDS, GROUPS, LEVEL_COST, PUBLISHED_DEVICE, SETS, SIZE
@@ -199,6 +199,8 @@ class _Bench:
     def _measured(self, how: GroupBarrier | str) -> Row:
         if isinstance(how, str):
             return _not_run(how)
+        if time.monotonic() > self._spec.ends:
+            return _not_run(NOT_REACHED)
         self._context.check()
         found = None
         try:

@@ -104,7 +104,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
     rungs, experiments = LADDER.chosen(spec.variants)
     model = data.ladder_model(spec.hmm, spec.nodes, spec.seed)
     device = measurable_device(spec.device)
-    bench = Bench(device, context, ENTRY, spec.runs, spec.reports)
+    bench = Bench(device, context, ENTRY, spec.runs, spec.reports, spec.ends)
     try:
         rate = basic_rate(bench, model)
         step = BASIC.group * device.n_compute_units if device.kind == "cpu" else 1

@@ -13,12 +13,12 @@ from msgspec import structs
 
 from clalign.compute.opening import open_session
 from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
-from clalign.jobs import Job
+from clalign.jobs import Job, QuietContext
 from clalign.labs import ladder as ladders
 from clalign.labs import pair_hmm_ladder, smith_waterman_ladder, viterbi_ladder
 from clalign.labs.ladder import Ladder, LadderSpec
 from clalign.labs.ladder_rungs import PROGRAM_SHAPES
-from clalign.labs.measuring import Witness
+from clalign.labs.measuring import NOT_REACHED, Witness
 from clalign.labs.pair_hmm_ladder import TOLERANCE, PairHmmLadderSpec
 from clalign.labs.pair_hmm_rungs import PairHmmRung
 from clalign.labs.register import LADDERS
@@ -316,6 +316,12 @@ def test_without_a_processor_the_others_are_measured(
     assert other["speedup"] is None
     for size in document.get("experiments", {}).get("sizes", ()):
         assert (size["equal"], size["speedups"]) == (True, None)
+
+
+def test_what_would_begin_too_late_is_left_out(ladder: Ladder, measurable: Device) -> None:
+    rows = ladder.run(structs.replace(spec(ladder, measurable), ends=0.0), QuietContext())["rows"]
+    assert [row["status"] for row in rows] == ["not run"] * len(ladder.rungs)
+    assert NOT_REACHED in {row["reason"] for row in rows}
 
 
 def test_cancelled_between_rungs(ladder: Ladder, measurable: Device) -> None:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from clalign.errors import OptionError
-from clalign.jobs import QuietContext
+from clalign.jobs import JobContext, QuietContext
 from clalign.labs.drawings import PICTURES
 from clalign.labs.formulas import transactions
 from clalign.labs.laboratory import DONE
+from clalign.labs.measuring import NOT_REACHED
 from clalign.labs.publication_lab import DRAWN, NOT_MEASURED, PublicationSpec, run_publication
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
 from clalign.labs.register import PUBLICATIONS
-from clalign.labs.repeating import NOT_REACHED, Request, values_of
-from clalign.labs.repetitions import REPETITIONS
+from clalign.labs.repeating import Found, Request, values_of
+from clalign.labs.repetitions import REPETITIONS, Repetition
+from clalign.values.charts import LineChart
 from clalign.values.devices import Device
 
 
@@ -177,6 +180,45 @@ def test_what_would_begin_too_late_is_left_out(opencl_device: Device) -> None:
     assert rows["figure 5.1"]["status"] == DRAWN
     formulas = PublicationSpec(opencl_device.id, source="001", variants=("n",), minutes=0)
     assert run_publication(formulas, QuietContext())["rows"][0]["status"] == DONE
+
+
+def test_time_is_shared(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the time that repetitions usually take; what one leaves is the others'."""
+    lengths = []
+
+    def repeat(request: Request, context: JobContext) -> Found:
+        lengths.append(request.ends - time.monotonic())
+        return Found({})
+
+    for name in {item.measured for source in publications().values() for item in source.items}:
+        monkeypatch.setitem(REPETITIONS, name, Repetition("", repeat, 2, 2))
+    monkeypatch.setitem(REPETITIONS, "sw", Repetition("", repeat, 4, 4))
+    spec = PublicationSpec(opencl_device.id, source="001", variants=("a", "e"), minutes=1)
+    run_publication(spec, QuietContext())
+    run_publication(structs.replace(spec, later=("001",)), QuietContext())
+    assert lengths == pytest.approx([40, 60, 60 * 6 / 14 * 4 / 6, 60 * 6 / 14], abs=1)
+
+
+def test_jobs_fit_the_time_that_is_left() -> None:
+    request = Request((), "", 3, 1, ends=time.monotonic() + 120)
+    assert request.job_seconds(1.0, 5) == 1.0
+    assert request.job_seconds(1.0, 20) == pytest.approx(0.5, abs=0.01)
+    assert request.part(1, 3) - time.monotonic() == pytest.approx(60, abs=1)
+    assert Request((), "", 3, 1).job_seconds(1.0, 10**6) == 1.0
+
+
+def test_figures_are_drawn_as_lines() -> None:
+    laboratory, values = PUBLICATIONS["004"], {"basic": 9.0, "unroll-8": 5.0, "scheduling": 7.0, "unroll-2": None}
+    item = laboratory.source.item("figure 8.2")
+    table = {name: {"kernel_seconds": value} for name, value in values.items()}
+    document = {"rows": [{"name": "figure 8.2", "values": values_of(item, table)}]}
+    one = next(one for one in laboratory.experiments if one.key == "unrolling-lines")
+    chart = one.chart(document, one.rows_of(document))
+    assert isinstance(chart, LineChart)
+    assert {line.name: line.points for line in chart.lines} == {
+        "as written": ((1, 9.0), (8, 5.0)),
+        "independent variables": ((1, 7.0),),
+    }
 
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:

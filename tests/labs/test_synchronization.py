@@ -10,8 +10,9 @@ import pytest
 
 from clalign.compute.group_barriers import METHODS, GroupBarrier, Rounds
 from clalign.errors import GroupsNotConcurrent, OptionError
-from clalign.jobs import Job
+from clalign.jobs import Job, QuietContext
 from clalign.labs import meeting_programs, synchronization
+from clalign.labs.measuring import NOT_REACHED
 from clalign.labs.meeting_costs import COSTS, Measured, deviation, fitted, predicted, steps
 from clalign.labs.published_synchronization import BANDS
 from clalign.labs.synchronization import (
@@ -205,6 +206,12 @@ def test_every_number_of_sets_is_tried(opencl_device: Device) -> None:
     (row,) = found["experiments"]["sets"]
     assert (row["n_groups"], len(row["seconds"]), row["equal"]) == (2, 2, True)
     assert row["best"] in (1, 2)
+
+
+def test_ways_that_would_begin_too_late_are_left_out(opencl_device: Device) -> None:
+    given = SynchronizationSpec(opencl_device.id, program="relay", groups="1", size=2, ends=0.0)
+    (row,) = run_synchronization(given, QuietContext())["rows"]
+    assert {cell["reason"] for cell in row["cells"].values()} == {NOT_REACHED}
 
 
 def test_groups_that_are_too_large(opencl_device: Device) -> None:
