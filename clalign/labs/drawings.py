@@ -14,7 +14,8 @@ from clalign.reference.viterbi_trace import viterbi_trace
 from clalign.stages.plan7.viterbi_ladder import LadderChoices, arranged, model_tables
 from clalign.values.alphabets import encode
 from clalign.values.charts import Cell, CellChart, Point
-from clalign.values.profiles import IMPOSSIBLE
+from clalign.values.pair_hmm import SEED_GAPS, TO_END, transitions_of
+from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM
 
 COLORS = 5
 LENGTHS = (5, 4, 4, 2)
@@ -203,6 +204,100 @@ def work_items() -> CellChart:
     return _lines(f"Sequences and their work-items, groups of {WARP}", lines, WARP // 2)
 
 
+def plan7() -> CellChart:
+    """Return the states of 004's example model, each step that it allows, and the best path of its sequence."""
+    model = example_model()
+    at: dict[str, Point] = {"N": (0.0, 7.0), "B": (1.0, 6.0), "J": (9.0, 8.0), "E": (17.0, 6.0), "C": (18.0, 7.0)}
+    for node in range(1, model.length + 1):
+        at |= {f"M{node}": (3.0 * node, 4.0), f"I{node}": (3.0 * node + 1.5, 2.0), f"D{node}": (3.0 * node, 0.0)}
+    kinds = {MM: "MM", MI: "MI", MD: "MD", IM: "IM", II: "II", DM: "DM", DD: "DD"}
+    steps: dict[tuple[str, str], int] = {("N", "B"): model.special.n_move, ("J", "B"): model.special.j_move}
+    steps |= {("E", "J"): model.special.e_loop, ("E", "C"): model.special.e_move}
+    for node in range(1, model.length + 1):
+        steps |= {("B", f"M{node}"): int(model.begin[node]), (f"M{node}", "E"): int(model.end[node])}
+        for which, ends in kinds.items() if node < model.length else ():
+            to = f"{ends[1]}{node + (ends[1] != 'I')}"
+            steps[f"{ends[0]}{node}", to] = int(model.transitions[which, node])
+    allowed = {ends: score for ends, score in steps.items() if score > IMPOSSIBLE // 2 and "D1" not in ends}
+    used = {name for ends in allowed for name in ends}
+    path = {"N", "B", "E", "C"} | {
+        f"{state}{node + 1}"
+        for one in viterbi_trace(encode(EXAMPLE), model) or []
+        for state, node in zip(one.states, one.nodes().tolist(), strict=True)
+    }
+    tips = {name: ", ".join(f"{a}-{b} {score}" for (a, b), score in allowed.items() if a == name) for name in used}
+    colors = {"M": 1, "I": 2, "D": 3}
+    cells = (
+        Cell(*at[name], name, color=colors.get(name[0], 0), tip=tips[name], is_marked=name in path)
+        for name in at
+        if name in used
+    )
+    links = tuple((at[a], at[b]) for a, b in allowed if a != b)
+    return CellChart(
+        f"States of the example's model: those of the best path of {EXAMPLE} are framed", tuple(cells), links
+    )
+
+
+def pair_states() -> CellChart:
+    """Return the steps of 003's pair HMM with three and five states, from rows to columns, before it learns."""
+    cells: list[Cell] = []
+    for place, n_sets in enumerate((1, 2)):
+        t, y = transitions_of(SEED_GAPS[False, n_sets]), 6 * place
+        gaps = [(way, which) for which in range(n_sets) for way in ("insert", "delete")]
+        names = ["match", *(f"{way} {which + 1}" if n_sets > 1 else way for way, which in gaps)]
+        cells.append(_words(0, y, f"{len(names)} states"))
+        cells += [_words(2 + 1.5 * column, y + 1, name, 1.5) for column, name in enumerate([*names, "end"])]
+        for row, name in enumerate(names):
+            cells.append(_words(0, y + 2 + row, name, 2))
+            which = gaps[row - 1][1] if row else 0
+            stay = float(t.match_match if not row else t.closes[which])
+            steps = [stay, *(float(t.opens[of]) if not row else 0.0 for _, of in gaps), TO_END]
+            if row:
+                steps[row] = float(t.extends[which])
+            for column, value in enumerate(steps):
+                cells.append(
+                    Cell(2 + 1.5 * column, y + 2 + row, f"{value:.4f}" if value else "", 1.5, row if value else None)
+                )
+    return CellChart("Probabilities of the steps of a pair, before they are learned", tuple(cells))
+
+
+def systolic() -> CellChart:
+    """Return when each lane of 004's array has each residue, as the skewed form of ``viterbi_lanes.cl`` goes."""
+    n_residues, lanes = len(EXAMPLE), 4
+    names = (f"s{i + 1}" for i in range(n_residues))
+    cells = list(_block(0, 0, "steps", names, (f"lane {lane + 1}" for lane in range(lanes))))
+    for i, lane in np.ndindex(n_residues, lanes):
+        cells.append(Cell(lane + 1, i + 2, str(i + lane + 1), color=(i + lane) % COLORS, tip=f"step {i + lane + 1}"))
+    links = tuple(((float(lane), 4.0), (lane + 1.0, 4.0)) for lane in range(1, lanes))
+    return CellChart("Each lane is a residue behind its left neighbor; a color is a step", tuple(cells), links)
+
+
+def delete_chain() -> CellChart:
+    """Return how deletes cross eight lanes, as ``delete_prefix.h`` takes them: neighbors 1, 2 and 4 lanes before."""
+    lanes, cells, links = 8, list[Cell](), list[tuple[Point, Point]]()
+    cells += [
+        Cell(lane, 0.0, f"D{2 * lane + 1}-{2 * lane + 2}", color=lane % COLORS, tip=f"lane {lane}")
+        for lane in range(lanes)
+    ]
+    first, step = list(range(lanes)), 1
+    while step < lanes:
+        y = 2.0 * step.bit_length()
+        first = [first[max(0, lane - step)] for lane in range(lanes)]
+        cells += [
+            Cell(lane, y, f"{begin}-{lane}", color=lane % COLORS, tip=f"lanes whose deletes have come to lane {lane}")
+            for lane, begin in enumerate(first)
+        ]
+        links += [
+            ((float(lane - back), y - 2), (float(lane), y))
+            for lane in range(lanes)
+            for back in {0, step if lane >= step else 0}
+        ]
+        step *= 2
+    return CellChart(
+        "Deletes over partitions of a row, two nodes each: which lanes have reached which", tuple(cells), tuple(links)
+    )
+
+
 PICTURES = {
     "example": Picture("Worked example", "matrices cell by cell, as the reference computes them", worked_example),
     "diagonals": Picture("Diagonals", "cells and the work-items that compute them", diagonals),
@@ -212,6 +307,10 @@ PICTURES = {
     "residues": Picture("Residues", "as the kernel's layouts have them", residues),
     "scores": Picture("Rows of scores", "words by their work-items", score_rows),
     "emissions": Picture("Emissions", "as the kernel's tables have them", emissions),
+    "plan7": Picture("Plan7", "states and steps of the worked example's model", plan7),
+    "pair-states": Picture("Pair HMM", "states and their steps, as kernels begin with them", pair_states),
+    "systolic": Picture("Systolic array", "which lane has which residue at which step", systolic),
+    "deletes": Picture("Chain of deletes", "as the kernel's lanes scan it", delete_chain),
     "work-items": Picture("Work-items", "which sequences they have", work_items),
 }
 """By the names that items have for them."""

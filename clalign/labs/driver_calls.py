@@ -31,12 +31,18 @@ WAIT = "wait for device"
 
 
 class Call(Struct, frozen=True):
-    """A call of a session: what it did, with how many bytes, and the seconds of the host in it and in the kernel."""
+    """A call of a session: what it did, with how many bytes, and the seconds of the host in it and in the kernel.
+
+    A launch has its kernel, its work-groups and the work-items of each.
+    """
 
     kind: str
     n_bytes: int
     seconds: float
     kernel_seconds: float = 0.0
+    kernel: str = ""
+    n_groups: int = 0
+    group: int = 0
 
 
 class WatchedSession:
@@ -75,9 +81,12 @@ class WatchedSession:
             n_bytes = int(getattr(arguments[0] if kind == "copy to device" else found, "nbytes", 0))
             n_bytes = n_bytes or (arguments[0] if kind in ("clear", "allocate") else 0)
             of_kernel = self._session.kernel_seconds - kernel
-            self.calls.append(Call(kind, n_bytes, called - began, of_kernel))
-            if kind == "launch":
-                self.calls.append(Call(WAIT, 0, waited - called))
+            if kind != "launch":
+                self.calls.append(Call(kind, n_bytes, called - began, of_kernel))
+                return found
+            _, entry, _, n_items, group = arguments[:5]
+            shape = n_items // (group or 1), group or 1
+            self.calls += [Call(kind, 0, called - began, of_kernel, entry, *shape), Call(WAIT, 0, waited - called)]
             return found
 
         return timed
@@ -97,7 +106,7 @@ def calls_found(request: Request, context: JobContext) -> Found:
             watched.calls.clear()
             watched.run(rung.stage(device), batch, SCORING)
         tables[f"{rung.name}, trace"] = _trace(watched.calls)
-        tables[f"{rung.name}, calls"] = _summary(watched.calls)
+        tables[f"{rung.name}, calls"] = summary(watched.calls)
     wrong = () if alignments[0] == alignments[1] else (f"alignments of {' and '.join(TRACED)}",)
     return Found(tables, f"{device.name}, {len(batch):,} pairs; the second run.", wrong)
 
@@ -116,7 +125,7 @@ def _trace(calls: list[Call]) -> Table:
     return found
 
 
-def _summary(calls: list[Call]) -> Table:
+def summary(calls: list[Call]) -> Table:
     """Return the eight columns of a profiler for each kind of call, in milliseconds."""
     kinds: dict[str, list[float]] = {}
     for call in calls:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from clalign.building.counts import counted
+from clalign.building.priors import probabilities
+from clalign.building.rows import DigitalRows
 from clalign.compute.group_barriers import GroupBarrier
 from clalign.jobs import JobContext
 from clalign.labs.ladder_data import divergence_sets
+from clalign.labs.ladder_rungs import BEST
 from clalign.labs.occupancy import occupancy
 from clalign.labs.published_synchronization import SIZE
 from clalign.labs.repeating import Found, Request, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.reference.viterbi import viterbi_rows
-from clalign.stages.plan7.viterbi_ladder import arranged
-from clalign.values.alphabets import N_CODES, encode
+from clalign.stages.plan7.viterbi_ladder import BASIC, arranged, global_words
+from clalign.values.alphabets import DNA, N_CODES, encode
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, SpecialScores
 from clalign.values.synthetic import random_profile
 
@@ -153,6 +157,50 @@ def memory_of_pairs_found(request: Request, context: JobContext) -> Found:
     cells = PAIRS * (LENGTH + 1) ** 2
     parts = {"scores": 4 * cells, "directions": 2 * cells, "sequences": 2 * PAIRS * LENGTH}
     return Found({"rows": {name: {"bytes": value / 2**20} for name, value in parts.items()}})
+
+
+def waves_found(request: Request, context: JobContext) -> Found:
+    """Return the steps of a pair of 001, an anti-diagonal each, and the share of its work-items that have a cell."""
+    del request, context
+    cells = np.bincount(np.add.outer(np.arange(LENGTH), np.arange(LENGTH)).ravel())
+    return Found({"rows": {f"{LENGTH} x {LENGTH}": {"steps": len(cells), "busy": float(cells.mean()) / LENGTH}}})
+
+
+PLAIN = ("ACGTA", "ACGAA", "ACTTA", "ACTCA", "ACCCG"), (True,) * 5
+"""The rows of 004's figure 2.3, and which columns are nodes."""
+
+GAPPED = ("ACGATA", "CC--TG", "CCA-GG", "AC--GA", "A---TG", "ACC-TG"), (True, True, False, False, True, True)
+"""Those of its figure 2.5."""
+
+NEW_ROWS = {"S7 = ACTTA": ("ACTTA", PLAIN), "S8 = AGG": ("A---GG", GAPPED), "S9 = ACATG": ("ACA-TG", GAPPED)}
+"""Sequences and their rows in these alignments."""
+
+
+def counts_found(request: Request, context: JobContext) -> Found:
+    """Return the probabilities of 004's sequences by models of frequencies, as the builder makes them."""
+    del request, context
+    rows = {name: {"probability": _probability(row, *family)} for name, (row, family) in NEW_ROWS.items()}
+    return Found({"rows": rows})
+
+
+def _probability(row: str, family: Sequence[str], is_match: Sequence[bool]) -> float:
+    given, of_row = (
+        counted(
+            DigitalRows.of_cells(np.array([list(one.encode()) for one in rows], np.uint8), DNA), np.ones(len(rows)),
+            np.array(is_match),
+        )
+        for rows in (family, [row])
+    )  # fmt: skip
+    model = probabilities(given, None)
+    parts = ((model.match, of_row.match), (model.insert, of_row.insert), (model.transitions, of_row.transitions))
+    return float(np.prod([np.prod(np.power(chances, taken, dtype=np.float64)) for chances, taken in parts]))
+
+
+def accesses_found(request: Request, context: JobContext) -> Found:
+    """Return the words that 004's first and final kernels read and write in global memory for a cell, as written."""
+    del request, context
+    rows = {name: global_words(choices, MAX_NODES) for name, choices in (("basic", BASIC), ("1+2+3+4+6+7", BEST))}
+    return Found({"rows": rows})
 
 
 def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:

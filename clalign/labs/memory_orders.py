@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import AnyStage, KernelSession
 from clalign.jobs import JobContext
-from clalign.labs.driver_calls import WatchedSession
+from clalign.labs.driver_calls import WatchedSession, summary
 from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
 from clalign.labs.measuring import Bench, not_run
 from clalign.labs.pair_hmm_ladder import MODEL, random_pairs
@@ -78,10 +78,14 @@ def _apart(stride: int) -> str:
 
 
 def pair_memory_found(request: Request, context: JobContext) -> Found:
-    """Return the MiB that each rung of 003 allocates for a pair, beside those of its tables, as computed."""
-    device, rows = measurable_device(request.device), Table()
+    """Return the MiB that each rung of 003 allocates for a pair, beside those of its tables, as computed; the largest
+    launches of each, and the calls of all of it."""
+    device, rows, shapes, calls = measurable_device(request.device), Table(), Table(), dict[str, Table]()
     x, y = (9, 8) if request.is_small else (X, Y)
-    tables, names = 2 * CELL_BYTES * (x + 1) * (y + 1) + 4 * x * y, {row for item in request.items for row in item.rows}
+    tables = 2 * CELL_BYTES * (x + 1) * (y + 1) + 4 * x * y
+    wanted = {item.table for item in request.items}
+    names = {row for item in request.items if item.table in ("rows", "launches") for row in item.shown_rows}
+    names |= {table.removesuffix(", calls") for table in wanted}
     for rung in (rung for rung in PAIR_HMM_RUNGS if rung.name in names):
         used = device_for(rung, device)
         if used is None:
@@ -90,7 +94,18 @@ def pair_memory_found(request: Request, context: JobContext) -> Found:
         context.progress("lab", len(rows), len(names), "rungs", now=rung.name)
         with open_session(used, context.check) as opened:
             session = WatchedSession(cast("KernelSession", opened))
-            session.run(rung.stage(used, nobody_counts), random_pairs(1, x, y, request.seed), PairHmms.same(MODEL, 1))
-        allocated = sum(call.n_bytes for call in session.calls if call.kind in ("allocate", "clear", "copy to device"))
+            given = rung.stage(used, nobody_counts), random_pairs(1, x, y, request.seed), PairHmms.same(MODEL, 1)
+            session.run(*given)
+            first = session.calls.copy()
+            session.calls.clear()
+            if f"{rung.name}, calls" in wanted:
+                session.run(*given)
+                calls[f"{rung.name}, calls"] = summary(session.calls)
+        allocated = sum(call.n_bytes for call in first if call.kind in ("allocate", "clear", "copy to device"))
         rows[rung.name] = {"tables": tables / 2**20, "allocated": allocated / 2**20, "share": tables / allocated}
-    return Found({"rows": rows}, f"{device.name}, a pair of {x:,} x {y:,} residues.")
+        sweep, sums = (
+            max((call for call in first if call.kernel == entry), key=lambda call: call.n_groups)
+            for entry in ("forward", "expected_steps")
+        )
+        shapes[rung.name] = {"groups": sweep.n_groups, "work_items": sweep.group, "groups_of_sums": sums.n_groups}
+    return Found({"rows": rows, "launches": shapes, **calls}, f"{device.name}, a pair of {x:,} x {y:,} residues.")

@@ -75,6 +75,9 @@ def families_found(request: Request, context: JobContext) -> Found:
             tables["hits"][family], tables["times"][family] = hits, times
             tables["nodes"][family] = {"nodes": nodes}
             tables["rates"][family] = {name: cells / seconds / 1e9 for name, seconds in times.items() if seconds}
+    n_hits = sum(int(row["hits"]) for row in tables["hits"].values())
+    n_scored = len(lengths) * len(tables["hits"])
+    tables["funnel"] = {"all families": {"scored": n_scored, "traced": n_hits, "share": n_hits / max(1, n_scored)}}
     sizes = {"sequences": len(lengths), "shortest": lengths.min(), "mean": lengths.mean(), "longest": lengths.max()}
     tables["database"] = {name: {"number": float(size)} for name, size in sizes.items()}
     peer_words = f"{PROGRAM} beside" if peer else f"{PROGRAM} is not installed"

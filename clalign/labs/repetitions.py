@@ -23,6 +23,7 @@ from clalign.labs.meeting_times import meeting_times
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
+from clalign.labs.pair_hmm_rungs import X
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
 from clalign.labs.repeating import Found, PartOf, Request, Table
@@ -41,6 +42,9 @@ from clalign.values.text_columns import Row
 
 CROWD = (1, 2, 4, 8, 16)
 """Groups on each multiprocessor."""
+
+DIAGONAL_GROUP = 512
+"""Work-items of a group in 003, a cell each."""
 
 OF_RUNGS = "rows", "copies", "bandwidth"
 """Tables of ladders with a row for each rung."""
@@ -193,6 +197,18 @@ def _few_groups(request: Request, context: JobContext) -> Found:
     return Found({"rows": table}, sort.text, sort.wrong + relay.wrong)
 
 
+def _barrier_alone(request: Request, context: JobContext) -> Found:
+    """Return what a meeting of as many groups takes as the longest diagonal of a pair of 003 has, or those at once."""
+    device = measurable_device(request.device)
+    n, size = min(-(-X // DIAGONAL_GROUP), device.n_compute_units), min(DIAGONAL_GROUP, device.max_work_group)
+    ways = ("launch", "lbs", "ilbs", "ulfs")
+    found = _waiting_groups("relay", request, context, groups=str(n), group_size=size, methods=ways)
+    rows: Table = {
+        f"{n} groups": {way: 1e6 * seconds for way, seconds in row.items()} for n, row in found.tables["rounds"].items()
+    }
+    return Found({"rows": rows}, found.text, found.wrong)
+
+
 def _crowded_groups(request: Request, context: JobContext) -> Found:
     """Return what a meeting takes by the groups of each multiprocessor, as far as the device runs so many at once."""
     n = 1 if request.is_small else measurable_device(request.device).n_compute_units
@@ -241,7 +257,19 @@ def _device(request: Request, context: JobContext) -> Found:
 
 Repeat = Callable[[Request, JobContext], Found]
 
-WITHOUT_DEVICE = ("example", "memory", "memory-of-pairs", "transactions", "branches", "tree", "occupancy", "sorting")
+WITHOUT_DEVICE = (
+    "example",
+    "memory",
+    "memory-of-pairs",
+    "transactions",
+    "branches",
+    "tree",
+    "occupancy",
+    "sorting",
+    "waves",
+    "counts",
+    "accesses",
+)
 """Repetitions that compute on no device."""
 
 
@@ -305,6 +333,7 @@ REPETITIONS: dict[str, Repetition] = {
     "crowded-groups": Repetition(
         "waiting groups, numbers passed on, by those of a multiprocessor", _crowded_groups, 3, 6
     ),
+    "barrier-alone": Repetition("waiting groups, as many as a diagonal has", _barrier_alone, 3),
     "memories": Repetition("words in the orders of textbooks", orders_found, 5),
     "pair-memory": Repetition("what a pair allocates", pair_memory_found, 4),
     "meetings": Repetition("the device's clock in each group", meeting_times, 2),
@@ -315,6 +344,9 @@ REPETITIONS: dict[str, Repetition] = {
     "memory-of-pairs": Repetition("formulas", formulas.memory_of_pairs_found),
     "transactions": Repetition("the addresses of a warp", formulas.transactions_found),
     "branches": Repetition("the lengths of a warp's sequences", formulas.branches_found),
+    "waves": Repetition("the anti-diagonals of a pair", formulas.waves_found),
+    "counts": Repetition("the builder of profiles, without priors", formulas.counts_found),
+    "accesses": Repetition("words as the kernel is written", formulas.accesses_found),
     "occupancy": Repetition("the maker's rules", formulas.occupancy_found),
 }
 """By their names in the items."""

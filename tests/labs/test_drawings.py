@@ -10,8 +10,10 @@ import pytest
 from clalign.compute.opencl.kernels import assemble
 from clalign.engines.pictures.charts import chart_drawing, chart_height
 from clalign.labs.drawings import LENGTHS, PICTURES, owner
+from clalign.labs.formulas import example_model
 from clalign.labs.publications import publications
 from clalign.values.charts import Cell, CellChart
+from clalign.values.drawings import Line
 
 
 def cells(name: str) -> list[Cell]:
@@ -88,6 +90,58 @@ def test_a_sum_by_halves_ends_with_the_sum() -> None:
 def test_emissions_are_the_same_in_both_orders() -> None:
     lines = [[cell.text for cell in cells("emissions") if cell.y == y] for y in (1, 4)]
     assert np.array(lines[0]).reshape(5, 4).T.ravel().tolist() == lines[1]
+
+
+def test_every_step_of_the_model_is_drawn() -> None:
+    chart, model = PICTURES["plan7"].chart(), example_model()
+    at = {cell.text: cell for cell in cells("plan7")}
+    n = model.length
+    of_matches_and_inserts, of_deletes = 4 * (n - 1), 2 * (n - 2)  # without those of inserts to themselves
+    assert len(chart.links) == of_matches_and_inserts + of_deletes + 2 * n + 4
+    assert {name for name, cell in at.items() if cell.is_marked} == {
+        "N",
+        "B",
+        "E",
+        "C",
+        *(f"M{k}" for k in range(1, 6)),
+    }
+    assert at["M1"].tip == "M1-E -13314, M1-M2 -4, M1-I1 -8135, M1-D2 -9181"
+    assert at["D5"].tip == ""
+
+
+def test_steps_of_a_pair_sum_to_one() -> None:
+    rows: dict[float, list[float]] = {}
+    for cell in cells("pair-states"):
+        rows.setdefault(cell.y, []).append(float(cell.text or 0))
+    assert [len(row) for row in rows.values()] == [4] * 3 + [6] * 5
+    assert [sum(row) for row in rows.values()] == pytest.approx([1] * 8, abs=3e-4)
+
+
+def test_deletes_of_all_lanes_arrive() -> None:
+    text = assemble("viterbi_lanes")
+    assert "shuffle_up(leaving, 1u << step, IMPOSSIBLE, lane, scratch)" in text
+    lines = {y: [cell.text for cell in cells("deletes") if cell.y == y] for y in (2, 4, 6)}
+    assert lines[2][-1] == "6-7"
+    assert lines[4][-1] == "4-7"
+    assert lines[6] == [f"0-{lane}" for lane in range(8)]
+
+
+def test_lanes_follow_each_other() -> None:
+    steps = np.array([int(cell.text) for cell in cells("systolic")]).reshape(5, 4)
+    assert (np.diff(steps, axis=0) == 1).all()
+    assert (np.diff(steps, axis=1) == 1).all()
+    assert steps.max() == 8
+
+
+def test_links_leave_words_alone() -> None:
+    """They end within the cells that they join, and not in their middle."""
+    chart = CellChart("x", (Cell(0, 0, "a"), Cell(3, 2, "b")), (((0, 0), (3, 2)),))
+    drawing = chart_drawing(chart, 400.0, 0.0)
+    link = next(shape for shape in drawing.shapes if isinstance(shape, Line) and len(shape.points) == 2)
+    for (left, top, right, bottom), (x, y) in zip(drawing.picks.places, link.points, strict=True):
+        assert left < x < right
+        assert top < y < bottom
+        assert abs(x - (left + right) / 2) + abs(y - (top + bottom) / 2) > 5
 
 
 def test_tips_tell_of_the_cell_in_view() -> None:

@@ -140,12 +140,25 @@ def test_orders_of_words_are_checked(opencl_device: Device, monkeypatch: pytest.
 
 def test_a_pair_takes_its_tables_and_little_else(opencl_device: Device) -> None:
     item = Item(name="x", title="", kind="memory", rows=("cells", "states"))
-    rows = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables["rows"]
+    tables = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables
+    rows = tables["rows"]
     assert set(rows) == {"cells", "states"}
     for row in rows.values():
         assert row["tables"] == (2 * 24 * 10 * 9 + 4 * 9 * 8) / 2**20
         assert row["allocated"] == pytest.approx(row["tables"] / row["share"])
         assert row["allocated"] > row["tables"]
+    assert "states, calls" not in tables
+    shapes = tables["launches"]
+    assert {name: (row["groups"], row["work_items"]) for name, row in shapes.items()} == {
+        "cells": (1, min(512, opencl_device.max_work_group)), "states": (1, min(480, opencl_device.max_work_group)),
+    }  # fmt: skip
+
+
+def test_calls_of_a_pair(opencl_device: Device) -> None:
+    item = Item(name="x", title="", kind="drawing", table="states, calls")
+    calls = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables["states, calls"]
+    assert calls["launch"]["calls"] == calls["wait for device"]["calls"] > 3 * (9 + 8 + 1)
+    assert sum(row["share"] for row in calls.values()) == pytest.approx(1)
 
 
 def test_branches_of_a_warp() -> None:

@@ -15,6 +15,9 @@ ROW = 24.0
 CELL, CLASSES = 64.0, 5
 """Pixels across of the widest cell, and colors of cells."""
 
+LINK_INSET = 6.0
+"""Pixels that a link reaches into a cell."""
+
 SERIES = 6
 """Colors of lines; every other line is dashed."""
 
@@ -216,10 +219,14 @@ def _cells(chart: CellChart, width: float) -> Parts:
         middle = (left + right) / 2 if cell.is_framed else left
         anchor = "middle" if cell.is_framed else "start"
         words.append(Words(middle, (line + bottom) / 2, cell.text, anchor, room=right - left - 2))
-    shapes += [
-        Line(tuple((EDGE + (x + 0.5) * wide - 1, top + (y + 0.5) * ROW - 2) for x, y in ends), "accent")
-        for ends in chart.links
-    ]
+    for ends in chart.links:
+        (x, y), (to_x, to_y) = ((EDGE + (x + 0.5) * wide - 1, top + (y + 0.5) * ROW - 2) for x, y in ends)
+        # From within one cell to within the other, but not over their words; a dot is where it leads to.
+        part = min(
+            (wide / 2 - LINK_INSET) / max(abs(to_x - x), 0.1), (ROW / 2 - LINK_INSET) / max(abs(to_y - y), 0.1), 0.5
+        )
+        dx, dy = part * (to_x - x), part * (to_y - y)
+        shapes += [Line(((x + dx, y + dy), (to_x - dx, to_y - dy)), "accent"), Dot(to_x - dx, to_y - dy, 2.5, "accent")]
     return shapes + words, tips
 
 

@@ -271,16 +271,25 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         return session.fetch(scores, n, np.int32)
 
 
-def global_bytes(choices: LadderChoices, n_nodes: int) -> float:
-    """Return the bytes of global memory that the kernel reads and writes for a cell, as it is written.
+def global_words(choices: LadderChoices, n_nodes: int) -> dict[str, float]:
+    """Return the words of global memory that the kernel reads and writes for a cell, as it is written.
 
     A cell has nine transitions and two emissions, its share of a residue, and nine scores read and three written; with
     independent variables three of those that are read are fetched once for all nodes of a turn. Words in private, local
     or constant memory do not count.
     """
     scores = 8 + 3 / choices.unroll if choices.scheduling == "on" else 12
-    words = scores * (choices.rows != "private") + 9 * (choices.transitions == "global")
-    return 4 * (words + 2 * (choices.emissions not in PADDING)) + 1 / n_nodes
+    return {
+        "scores": scores * (choices.rows != "private"),
+        "transitions": 9 * (choices.transitions == "global"),
+        "emissions": 2 * (choices.emissions not in PADDING),
+        "residues": 1 / (4 * n_nodes),
+    }
+
+
+def global_bytes(choices: LadderChoices, n_nodes: int) -> float:
+    """Return the bytes of these words."""
+    return 4 * sum(global_words(choices, n_nodes).values())
 
 
 def n_slots(n_nodes: int) -> int:
