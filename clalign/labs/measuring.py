@@ -27,7 +27,7 @@ UNKNOWN: Json = dict.fromkeys(("registers", "spill_bytes", "local_bytes", "priva
 """What a driver may report of a kernel."""
 
 NOT_MEASURED: Json = {
-    **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "gcups", "speedup")), **UNKNOWN
+    **dict.fromkeys(("kernel_seconds", "copy_seconds", "total_seconds", "spread", "gcups", "speedup")), **UNKNOWN
 }  # fmt: skip
 
 Row = Json
@@ -93,12 +93,16 @@ class Witness:
 
 
 class Times(Struct, frozen=True):
-    """Seconds: of the kernels, of the copies, and from start to end; medians of several runs."""
+    """Seconds: of the kernels, of the copies, and from start to end; medians of several runs.
+
+    The spread is the largest time of the kernels less the smallest, over the median; None of a single run.
+    """
 
     kernel: float
     copies: float
     total: float
     runs: int
+    spread: float | None
 
 
 class Bench:
@@ -196,7 +200,8 @@ class Bench:
 
         n = self.repeat(run, runs)
         kernel, copies, total = (float(statistics.median(column)) for column in zip(*found, strict=True))
-        return Times(kernel, copies, total, n)
+        kernels = [of_kernel for of_kernel, _, _ in found]
+        return Times(kernel, copies, total, n, (max(kernels) - min(kernels)) / kernel if n > 1 and kernel else None)
 
     def repeat(self, run: Callable[[], object], runs: int | None = None) -> int:
         """Do something as often as a stage is timed; return how often that was."""

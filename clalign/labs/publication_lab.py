@@ -11,6 +11,8 @@ import statistics
 import time
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.drawings import PICTURES
@@ -313,31 +315,61 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         return "\n".join([title, *(text_lines(shown, row["values"]) if row["values"] else ()), *rest, ""])
 
 
-def _timelines(document: Document, rows: list[Row]) -> Chart:
-    """Return a bar for each group of each timeline, up to when it leaves, and a mark where it comes."""
-    del document
-    bars = (Bar(row["name"], row["leaves"], row["comes"], f"{row['leaves']:.3g}") for row in rows)
-    return BarChart(
-        "Groups at a meeting", "microseconds since the first came", tuple(bars), "waits until it leaves", "comes"
-    )
+class Timelines(Struct, frozen=True):
+    """How spans of time are drawn: a bar for each up to its end, and a mark where it begins.
+
+    Attributes
+    ----------
+    key, title, about, column : str
+        Of the experiment and of its first column.
+    begin, end : str
+        The quantities, the names of which a person reads as well.
+    axis, unit : str
+    """
+
+    key: str
+    title: str
+    about: str
+    column: str
+    begin: str
+    end: str
+    axis: str
+    unit: str
+
+    def rows(self, document: Document) -> list[Row]:
+        """Return when each span of each item begins and ends."""
+        found: dict[str, Row] = {}
+        for value in _values(document):
+            if value["quantity"] in (self.begin, self.end) and value["here"] is not None:
+                name = f"{value['item']}: {value['row']}"
+                found.setdefault(name, {"name": name})[value["quantity"]] = value["here"]
+        return list(found.values())
+
+    def chart(self, document: Document, rows: list[Row]) -> Chart:
+        """Return the bars."""
+        del document
+        bars = (Bar(row["name"], row[self.end], row[self.begin], f"{row[self.end]:.3g}") for row in rows)
+        return BarChart(self.title, self.axis, tuple(bars), f"until it {self.end}", self.begin)
+
+    def experiment(self) -> Experiment:
+        """Return the experiment that shows them."""
+        ends = (
+            TextColumn(f"{name.capitalize()} ({self.unit})", "Since the first", number(name, ".4g"), True, 110)
+            for name in (self.begin, self.end)
+        )
+        columns = (
+            TextColumn(self.column, "Of the figure", text_of("name"), width=200), *ends,
+            TextColumn("", "", lambda row: "", width=20, stretch=True),
+        )  # fmt: skip
+        return Experiment(self.key, self.title, self.about, columns, self.chart, self.rows)
 
 
-def _groups(document: Document) -> list[Row]:
-    """Return when each group of each timeline comes and leaves."""
-    found: dict[str, Row] = {}
-    for value in _values(document):
-        if value["quantity"] in ("comes", "leaves") and value["here"] is not None:
-            name = f"{value['item']}: {value['row']}"
-            found.setdefault(name, {"name": name})[value["quantity"]] = value["here"]
-    return list(found.values())
-
-
-TIMELINES = Experiment("timelines", "Timelines", "when groups come to a meeting and leave it", (
-    TextColumn("Group", "Of the figure", text_of("name"), width=200),
-    TextColumn("Comes (µs)", "Since the first came", number("comes", ".4g"), True, 110),
-    TextColumn("Leaves (µs)", "Since the first came", number("leaves", ".4g"), True, 110),
-    TextColumn("", "", lambda row: "", width=20, stretch=True),
-), _timelines, _groups)  # fmt: skip
+TIMELINES = (
+    Timelines("timelines", "Groups at a meeting", "when groups come to a meeting and leave it", "Group", "comes",
+              "leaves", "microseconds since the first came", "µs"),
+    Timelines("commands", "Commands of the device", "when it copies and computes, by its clock", "Command", "begins",
+              "ends", "milliseconds since the first began", "ms"),
+)  # fmt: skip
 
 
 def _curves(source: Publication, name: str) -> Experiment:
@@ -392,7 +424,7 @@ def _laboratory(source: Publication) -> PublicationLab:
         experiments=(
             ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
             Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
-            *[TIMELINES] * any("comes" in item.quantities for item in source.items),
+            *(one.experiment() for one in TIMELINES if any(one.begin in item.quantities for item in source.items)),
             *(_curves(source, name) for name in source.curves),
             *map(_drawing, dict.fromkeys(item.drawing for item in source.items if item.drawing)),
         ),

@@ -69,7 +69,14 @@ def _machine(document: Document) -> str:
 def _head(measured: Iterable[tuple[PublicationLab, Document]]) -> Iterator[str]:
     for laboratory, document in measured:
         title = f"{laboratory.source.key}, {laboratory.source.title}"
-        yield f"{title}: {laboratory.summary(document)}; {_machine(document)}."
+        yield f"{title}: {laboratory.summary(document)}."
+
+
+HOW = (
+    "A gain is how many times faster a row is than the first of its table, or a figure than the first of its row."
+    " Ratios are here over there: of gains, or of figures that count the same thing. Times of other machines and sizes"
+    " have none."
+)
 
 
 def _table_of(row: Row) -> tuple[list[TextColumn], list[Row]]:
@@ -82,8 +89,10 @@ def _table_of(row: Row) -> tuple[list[TextColumn], list[Row]]:
 def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
     yield "# Published experiments, repeated\n"
     yield from (f"- {line}" for line in _head(measured))
+    yield f"\n{HOW}"
     for laboratory, document in measured:
         yield f"\n## {laboratory.source.key}: {laboratory.source.title}\n\n{laboratory.source.about}\n"
+        yield f"Measured on {_machine(document)}.\n"
         pictures = {name: f"![{name}]({name})" for name in _charts(laboratory, document)}
         drawn = _drawn(laboratory, document, pictures)
         yield from pictures.values()
@@ -121,12 +130,13 @@ def _html(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[str]:
     title = "Published experiments, repeated"
     yield f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield f"<style>{STYLE}</style></head><body>\n<h1>{title}</h1>"
-    yield from (f'<p class="muted">{escape(line)}</p>' for line in _head(measured))
+    yield from (f'<p class="muted">{escape(line)}</p>' for line in (*_head(measured), HOW))
     for laboratory, document in measured:
         yield f"<h2>{laboratory.source.key}: {escape(laboratory.source.title)}</h2>"
         pictures = _charts(laboratory, document)
         drawn = _drawn(laboratory, document, pictures)
-        yield f"<p>{escape(laboratory.source.about)}</p>{''.join(pictures.values())}"
+        yield f"<p>{escape(laboratory.source.about)}</p><p>Measured on {escape(_machine(document))}.</p>"
+        yield from pictures.values()
         seen: set[str] = set()
         for row in document["rows"]:
             yield f"<h3>{escape(row['name'])}: {escape(row['text'])}</h3>{drawn.get(row['name'], '')}"

@@ -15,6 +15,7 @@ from clalign.common.amounts import size_text
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.labs import formulas
+from clalign.labs.device_lines import overlap_found
 from clalign.labs.driver_calls import calls_found
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
@@ -336,6 +337,7 @@ REPETITIONS: dict[str, Repetition] = {
     "barrier-alone": Repetition("waiting groups, as many as a diagonal has", _barrier_alone, 3),
     "memories": Repetition("words in the orders of textbooks", orders_found, 5),
     "pair-memory": Repetition("what a pair allocates", pair_memory_found, 4),
+    "overlap": Repetition("the device's clock, command by command", overlap_found, 5),
     "meetings": Repetition("the device's clock in each group", meeting_times, 2),
     "tree": Repetition("the rule of the tree", formulas.tree_found),
     "device": Repetition("what OpenCL reports of the device", _device),

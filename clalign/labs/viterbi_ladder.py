@@ -205,6 +205,7 @@ def _measured(
             "kernel_seconds": times.kernel,
             "copy_seconds": copies if program else times.copies,
             "total_seconds": times.total,
+            "spread": times.spread,
             "gcups": job.cells / times.kernel / 1e9,
             "speedup": None,
             **known,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from clalign import tracing
 from clalign.jobs import QuietContext
-from clalign.labs import real_families
+from clalign.labs import device_lines, real_families
+from clalign.labs.device_lines import overlap_found
 from clalign.labs.formulas import divergent_branches
 from clalign.labs.meeting_times import METHODS, meeting_times, step_names
 from clalign.labs.memory_orders import orders_found, pair_memory_found
@@ -18,6 +21,7 @@ from clalign.labs.repeating import PartOf, Request
 from clalign.labs.whole_alignments import relatives, whole_alignments
 from clalign.stages.memories import ProductStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage
+from clalign.stages.plan7.viterbi_ladder import ViterbiLadderStage
 from clalign.values.devices import Device
 
 ALIGNMENTS = Item(name="x", title="", kind="run", published={"sequential": 2.0, "states": 1.0}, quantity="run_minutes")
@@ -159,6 +163,22 @@ def test_calls_of_a_pair(opencl_device: Device) -> None:
     calls = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables["states, calls"]
     assert calls["launch"]["calls"] == calls["wait for device"]["calls"] > 3 * (9 + 8 + 1)
     assert sum(row["share"] for row in calls.values()) == pytest.approx(1)
+
+
+def test_halves_are_computed_on_two_queues(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = overlap_found(request_of(ALIGNMENTS, opencl_device), QuietContext())
+    assert found.wrong == ()
+    kernels = {way: [name for name in rows if name.startswith("kernel")] for way, rows in found.tables.items()}
+    assert kernels == {
+        "without overlap": ["kernel 1, queue 1"],
+        "with overlap": ["kernel 1, queue 1", "kernel 2, queue 2"],
+    }
+    for row in (row for rows in found.tables.values() for row in rows.values()):
+        assert row["ends"] >= row["begins"] >= 0
+    assert not tracing.is_on()
+    monkeypatch.setattr(device_lines, "ViterbiLadderStage", partial(ViterbiLadderStage, SABOTAGE=1))
+    wrong = overlap_found(request_of(ALIGNMENTS, opencl_device), QuietContext()).wrong
+    assert wrong == ("scores without overlap", "scores with overlap")
 
 
 def test_branches_of_a_warp() -> None:
