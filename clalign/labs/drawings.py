@@ -298,6 +298,29 @@ def delete_chain() -> CellChart:
     )
 
 
+MODES = {
+    "global": "AYPPQ", "local in the sequence": "YYAYPPQYY", "local in the model": "YPP", "multi-hit": "AYPPQYYAYPPQ",
+}  # fmt: skip
+"""Sequences that 004's example model aligns in its four modes."""
+
+
+def modes() -> CellChart:
+    """Return the best path of each of `MODES`, a state for each residue."""
+    model, cells = example_model(), list[Cell]()
+    for place, (mode, text) in enumerate(MODES.items()):
+        states = ["N"] * len(text)
+        for domain in viterbi_trace(encode(text), model) or []:
+            names = [f"{state}{node + 1}" for state, node in zip(domain.states, domain.nodes().tolist(), strict=True)]
+            first, last = int(domain.residues()[0]), int(domain.residues()[-1])
+            states[first:] = [*names, *["C"] * (len(text) - last - 1)]
+            states[:first] = ["J" if state == "C" else state for state in states[:first]]
+        cells.append(_words(0, 3 * place, mode))
+        for i, (letter, state) in enumerate(zip(text, states, strict=True)):
+            cells.append(Cell(i, 3 * place + 1, letter))
+            cells.append(Cell(i, 3 * place + 2, state, color=1 if state[0] == "M" else 0, is_marked=state[0] == "M"))
+    return CellChart("Residues and the states of their best path; those of nodes are framed", tuple(cells))
+
+
 PICTURES = {
     "example": Picture("Worked example", "matrices cell by cell, as the reference computes them", worked_example),
     "diagonals": Picture("Diagonals", "cells and the work-items that compute them", diagonals),
@@ -311,6 +334,7 @@ PICTURES = {
     "pair-states": Picture("Pair HMM", "states and their steps, as kernels begin with them", pair_states),
     "systolic": Picture("Systolic array", "which lane has which residue at which step", systolic),
     "deletes": Picture("Chain of deletes", "as the kernel's lanes scan it", delete_chain),
+    "modes": Picture("Modes of alignment", "states of the best paths of four sequences", modes),
     "work-items": Picture("Work-items", "which sequences they have", work_items),
 }
 """By the names that items have for them."""

@@ -25,6 +25,7 @@ from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.occupancy import LIMITS, WARP
 from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.pair_hmm_rungs import X
+from clalign.labs.plain_program import FLAGS, plain_rows
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, sorting_found
 from clalign.labs.repeating import Found, PartOf, Request, Table
@@ -59,6 +60,7 @@ WHOLE = ", whole"
 
 def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, **more: object) -> Found:
     variants = {name for item in request.items if item.table in OF_RUNGS for name in item.shown_rows}
+    names, variants = variants & FLAGS.keys(), variants - FLAGS.keys()
     variants |= {item.table.replace("_", "-") for item in request.items} & set(ladder.experiment_names)
     options = {
         "device": request.device, "runs": request.runs, "seed": request.seed, "variants": sorted(variants),
@@ -67,6 +69,7 @@ def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, *
     if ladder is VITERBI:
         options["seconds"] = request.job_seconds(BASIC_SECONDS, sum(N_KERNELS.get(name, 1) for name in variants))
     document = ladder.run(ladder.spec.from_dict(options | more | (small if request.is_small else {})), PartOf(context))
+    more_rows = plain_rows(names, document["pairs"], document["length"], request.seed, context) if names else {}
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
         for one in ladder.experiments
@@ -74,7 +77,9 @@ def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, *
     for row in tables.get("sizes", {}).values():
         speedups = row["speedups"] or (None, None, None)
         row |= dict(zip(("forward_speedup", "backward_speedup", "baum_welch_speedup"), speedups, strict=True))
-    return Found(tables, ladder.described(document), tuple(ladder.wrong(document)))
+    tables["rows"] |= more_rows
+    wrong = [name for name, row in more_rows.items() if row["status"] == DONE and not row["equal"]]
+    return Found(tables, ladder.described(document), (*ladder.wrong(document), *wrong))
 
 
 FAMILY_SECONDS = 0.1

@@ -140,6 +140,7 @@ def _measured(bench: Bench, rung: PairRung, ladder: _Ladder) -> Row:
         "copy_seconds": times.copies,
         "host_seconds": max(0.0, times.total - times.kernel - times.copies),
         "total_seconds": times.total,
+        "spread": times.spread,
         "gcups": batch.n_cells / times.kernel / 1e9,
         "speedup": None,
         **known,

@@ -133,6 +133,12 @@ def test_lanes_follow_each_other() -> None:
     assert steps.max() == 8
 
 
+def test_modes_of_alignment() -> None:
+    lines = {y: "".join(cell.text[0] for cell in cells("modes") if cell.y == y) for y in (2, 5, 8, 11)}
+    assert list(lines.values()) == ["MMMMM", "NNMMMMMCC", "MMM", "MMMMMJJMMMMM"]
+    assert [cell.text for cell in cells("modes") if cell.y == 8] == ["M2", "M3", "M4"]
+
+
 def test_links_leave_words_alone() -> None:
     """They end within the cells that they join, and not in their middle."""
     chart = CellChart("x", (Cell(0, 0, "a"), Cell(3, 2, "b")), (((0, 0), (3, 2)),))

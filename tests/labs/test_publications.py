@@ -110,6 +110,30 @@ WITHOUT_FIGURES = {
 GAINS = Item(name="x", title="", kind="kernel", quantity="s", compare="gain", published={"a": 10.0, "b": 5.0})
 
 
+OF_A_MACHINE = {"s", "ms", "µs", "min", "GiB/s", "GB/s", "GCUPS"}
+"""Units of what another machine does in another time."""
+
+
+@pytest.mark.parametrize("key", NUMBERED)
+def test_ratios_are_of_what_is_alike(key: str) -> None:
+    """Times and rates of other machines are compared as gains over one of their own, what is counted as it is."""
+    for item in publications()[key].items:
+        quantities, units = item.shown_quantities, item.unit.split(", ")
+        of_each = units if len(units) == len(quantities) else [item.unit] * len(quantities)
+        compared = {
+            unit
+            for quantity, unit in zip(quantities, of_each, strict=True)
+            if quantity == (item.quantity or quantity)
+            and any(quantity in item.published_figures(row) for row in item.published)
+        }
+        if item.compare == "value":
+            assert not compared & OF_A_MACHINE, item.name
+        if item.compare in ("gain", "across"):
+            assert set(of_each) <= OF_A_MACHINE, item.name
+            assert len(set(of_each)) == 1, item.name
+            assert len(item.published) > 1 or item.compare == "across", item.name
+
+
 def test_gains_are_compared_with_gains() -> None:
     first, second = values_of(GAINS, {"a": {"s": 3.0}, "b": {"s": 1.0}, "other": {"s": 9.0}})
     assert (first["gain_here"], first["gain_there"], first["ratio"]) == (1, 1, None)
