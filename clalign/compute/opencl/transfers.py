@@ -30,7 +30,8 @@ _MARKS = np.full(2**16, MARK)
 UPLOADS = "copies to the device"
 
 SMALL_BYTES = 2**16
-"""Up to this size a copy is read back whole."""
+"""Up to this size a copy is read back whole, before a kernel uses it: a damaged list of places would have the kernel
+write anywhere."""
 
 MAX_POOLED_BYTES = 2**26
 """Limit of the size of pooled buffers; rounding up larger ones would cost much memory."""
@@ -67,6 +68,10 @@ def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
     part = plain.get_sub_region(start, n_bytes)
     cast(Any, part).whole = whole  # or the pool would give its memory to another buffer
     return part
+
+
+_Upload = tuple[cl.Buffer, npt.NDArray[np.generic], int]
+"""A buffer, the array that is copied to it, and how many bytes are sampled at each of three places."""
 
 
 class DamagedCopy(Exception):
@@ -112,7 +117,8 @@ class Transfers:
         self._queue, self._downloads = Queue(context, busy), Queue(context, busy)
         self._uploads: list[cl.Event] = []
         self._fills: list[cl.Event] = []  # the last one, if it may be going on
-        self._unread: list[tuple[cl.Buffer, npt.NDArray[np.generic], int]] = []
+        self._small: list[_Upload] = []
+        self._unread: list[_Upload] = []
         self._seconds = 0.0
 
     def upload(self, array: npt.NDArray[np.generic], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
@@ -125,7 +131,8 @@ class Transfers:
             there[: array.nbytes] = _bytes_of(array)
             return self._at(there, cl.mem_flags.READ_ONLY)
         buffer = new_buffer(self._context, self._pool, array.nbytes)
-        self._unread.append((buffer, array, min(n_sampled, array.nbytes)))
+        some = self._small if array.nbytes <= SMALL_BYTES else self._unread
+        some.append((buffer, array, min(n_sampled, array.nbytes)))
         self._uploads.append(self._queue.send(buffer, array, is_blocking=False))
         self._queue.flush()
         return buffer
@@ -166,18 +173,17 @@ class Transfers:
         step = -(-n_bytes // self._step) * self._step
         return [part_of(whole, start, step) for start in range(0, whole.size - step + 1, step)]
 
-    def _compare_uploads(self) -> None:
-        """Raise `DamagedCopy` if one of the copies to the device, or a sample of it, differs from the original.
+    def _compare(self, uploads: Sequence[_Upload]) -> None:
+        """Raise `DamagedCopy` if one of some copies to the device, or a sample of it, differs from the original.
 
-        All are read back before the first is waited for: each wait is as long as a kernel of another process.
+        All are read back before the first is waited for: a wait may take as long as a kernel of another process.
         """
-        unread, self._unread = self._unread, []
         reads = []
-        for buffer, array, n_bytes in unread:
+        for buffer, array, n_bytes in uploads:
             sent = _bytes_of(array)
-            starts = (0,) if len(sent) <= SMALL_BYTES else (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes)
-            n_read = len(sent) if len(sent) <= SMALL_BYTES else n_bytes
-            for start in starts:
+            is_small = len(sent) <= SMALL_BYTES
+            n_read = len(sent) if is_small else n_bytes
+            for start in (0,) if is_small else (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes):
                 part = sent[start : start + n_read]
                 there = np.zeros_like(part)
                 reads.append((part, there, self._queue.read(there, buffer, start, is_blocking=False)))
@@ -189,8 +195,14 @@ class Transfers:
             if not np.array_equal(there, sent):
                 raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
+    def _compare_small_ones(self) -> None:
+        """Compare the small copies that no kernel has used yet."""
+        unread, self._small = self._small, []
+        self._compare(unread)
+
     def shrink(self) -> None:
         """Drop the copies that were not compared yet, because memory was short; their batch will be repeated."""
+        self._small.clear()
         self._unread.clear()
 
     def results(self, n_bytes: int) -> cl.Buffer:
@@ -211,10 +223,16 @@ class Transfers:
         return buffer
 
     def pending(self) -> list[cl.Event]:
-        """Return the last upload and the last filling of results, if they may not be finished.
+        """Return the last upload and the last filling of results, if they may not be finished; compare small uploads.
 
         Their queue is in order, so that waiting for these waits for all.
+
+        Raises
+        ------
+        DamagedCopy
+            If a small upload arrived damaged.
         """
+        self._compare_small_ones()
         if self._uploads and is_over(self._uploads[-1]):
             self._uploads = self._left(self._uploads)
         self._fills = [event for event in self._fills if not is_over(event)]
@@ -250,7 +268,9 @@ class Transfers:
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) differ between two copies")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
-            self._compare_uploads()
+            unread, self._unread = [*self._small, *self._unread], []  # now that kernels are finished
+            self._small.clear()
+            self._compare(unread)
             return found[:n_bytes].view(dtype).reshape(wanted)
 
         return fetched
