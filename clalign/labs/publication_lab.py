@@ -41,6 +41,9 @@ from clalign.values.text_columns import Row, TextColumn, text_lines
 NOT_MEASURED, DRAWN = "not measured", "drawn"
 """Status of a row that nothing repeats, and of one that needs no measuring."""
 
+AT_ONCE = 0.1
+"""Seconds of what takes none, which is repeated whatever time is left."""
+
 DRAWN_HOW = "Drawn from what the program computes with, in the window and in reports."
 
 
@@ -101,7 +104,7 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     before, total = 0.0, sum(usual.values())
     names = [name for key in spec.later for name in {item.measured for item in publications()[key].items}]
     of_all = total / (total + sum(_usual_seconds(name, spec.is_small, device.kind) for name in names))
-    ends = time.monotonic() + 60 * of_all * (math.inf if spec.minutes is None else spec.minutes)
+    ends = _share_ends(of_all, time.monotonic() + 60 * (math.inf if spec.minutes is None else spec.minutes), 30.0)
     for place, (name, group) in enumerate(groups.items()):
         words = REPETITIONS[name].text if name else ""
         expected = total if device.kind == "cpu" else None
@@ -109,7 +112,7 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         began = time.perf_counter()
         share = usual[name] / sum(list(usual.values())[place:])
         given = spec.device, spec.runs, spec.seed, spec.is_small, spec.is_full, spec.hmm, spec.db, spec.reports
-        request = Request(tuple(group), *given, time.monotonic() + share * (ends - time.monotonic()))
+        request = Request(tuple(group), *given, _share_ends(share, ends, 10.0))
         found = _repeated(name, request, PartOf(context, words, before, usual[name], total))
         before += usual[name]
         took = time.perf_counter() - began
@@ -125,10 +128,16 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     return document
 
 
+def _share_ends(share: float, ends: float, least: float) -> float:
+    """Return when a share of the time until an end is over; it has some seconds at least, or half of that time."""
+    left = ends - time.monotonic()
+    return time.monotonic() + max(share * left, min(least, left / 2))
+
+
 def _usual_seconds(name: str, is_small: bool, kind: str) -> float:
     """Return about how long a repetition takes on a kind of device; at the smallest size all are alike."""
     if not name or is_small:
-        return 0.1
+        return AT_ONCE
     return REPETITIONS[name].seconds if kind == "cpu" else REPETITIONS[name].card_seconds or REPETITIONS[name].seconds
 
 
@@ -136,7 +145,8 @@ def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
     """Return what a repetition found, or why it found nothing."""
     if not name:
         return ""
-    if request.is_over and name not in WITHOUT_DEVICE:
+    of = REPETITIONS[name]
+    if request.is_over and name not in WITHOUT_DEVICE and (of.seconds > AT_ONCE or of.card_seconds):
         return NOT_REACHED
     try:
         return REPETITIONS[name].run(request, context)

@@ -234,11 +234,14 @@ def test_time_is_shared(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) 
     for name in names:
         monkeypatch.setitem(REPETITIONS, name, Repetition("", repeat, 2, 2))
     monkeypatch.setitem(REPETITIONS, "sw", Repetition("", repeat, 4, 4))
-    spec = PublicationSpec(opencl_device.id, source="001", variants=("a", "e"), minutes=1)
+    spec = PublicationSpec(opencl_device.id, source="001", variants=("a", "e"), minutes=10)
     run_publication(spec, QuietContext())
     run_publication(structs.replace(spec, later=("001",)), QuietContext())
-    of_both = 60 * 6 / (6 + 4 + 2 * (len(names) - 2) + 0.1)  # drawings are among the names
-    assert lengths == pytest.approx([40, 60, of_both * 4 / 6, of_both], abs=1)
+    of_both = 600 * 6 / (6 + 4 + 2 * (len(names) - 2) + 0.1)  # drawings are among the names
+    assert lengths == pytest.approx([400, 600, of_both * 4 / 6, of_both], abs=1)
+    lengths.clear()
+    run_publication(structs.replace(spec, minutes=0.3, later=("001", "002", "003", "004")), QuietContext())
+    assert lengths == pytest.approx([6, 9], abs=0.5)
 
 
 def test_jobs_fit_the_time_that_is_left() -> None:
