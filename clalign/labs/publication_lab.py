@@ -326,7 +326,7 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
 
 
 class Timelines(Struct, frozen=True):
-    """How spans of time are drawn: a bar for each up to its end, and a mark where it begins.
+    """How spans of time are drawn: a bar for each from its begin to its end.
 
     Attributes
     ----------
@@ -358,8 +358,12 @@ class Timelines(Struct, frozen=True):
     def chart(self, document: Document, rows: list[Row]) -> Chart:
         """Return the bars."""
         del document
-        bars = (Bar(row["name"], row[self.end], row[self.begin], f"{row[self.end]:.3g}") for row in rows)
-        return BarChart(self.title, self.axis, tuple(bars), f"until it {self.end}", self.begin)
+        bars = (
+            Bar(row["name"], row[self.end], text=_figure(row[self.end]), begin=row[self.begin],
+                tip=f"{row['name']}: {self.begin} {_figure(row[self.begin])}, {self.end} {_figure(row[self.end])}")
+            for row in rows
+        )  # fmt: skip
+        return BarChart(self.title, self.axis, tuple(bars))
 
     def experiment(self) -> Experiment:
         """Return the experiment that shows them."""

@@ -22,6 +22,8 @@ class Bar:
         Stands at the end of the bar.
     tip : str
         Shown when the pointer rests on it.
+    begin : float
+        Where the bar begins on a linear axis.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Bar:
     text: str = ""
     note: str = ""
     tip: str = ""
+    begin: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

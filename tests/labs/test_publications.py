@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from clalign.engines.pictures.charts import chart_drawing
 from clalign.errors import OptionError
 from clalign.jobs import JobContext, QuietContext
 from clalign.labs.drawings import PICTURES
@@ -21,8 +22,9 @@ from clalign.labs.publications import Item, found_item, publications
 from clalign.labs.register import PUBLICATIONS
 from clalign.labs.repeating import Found, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, Repetition
-from clalign.values.charts import LineChart
+from clalign.values.charts import BarChart, LineChart
 from clalign.values.devices import Device
+from clalign.values.drawings import Line
 
 
 def numbers(noun: str, **last: int) -> list[str]:
@@ -264,6 +266,24 @@ def test_figures_are_drawn_as_lines() -> None:
         "as written": ((1, 9.0), (8, 5.0)),
         "independent variables": ((1, 7.0),),
     }
+
+
+def test_spans_of_time_begin_where_they_begin() -> None:
+    laboratory, table = (
+        PUBLICATIONS["004"],
+        {"kernel 1": {"begins": 3.0, "ends": 4.0}, "kernel 2": {"begins": 0.0, "ends": 8.0}},
+    )
+    values = values_of(laboratory.source.item("figure 8.4"), table)
+    document = {"rows": [{"name": "figure 8.4", "values": values}]}
+    one = next(one for one in laboratory.experiments if one.key == "commands")
+    chart = one.chart(document, one.rows_of(document))
+    assert isinstance(chart, BarChart)
+    assert [(bar.begin, bar.value) for bar in chart.bars] == [(3, 4), (0, 8)]
+    drawing = chart_drawing(chart, 700.0, 0.0)
+    boxes = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.fill == "bar"]
+    first, second = ([x for x, _ in shape.points] for shape in boxes)
+    assert min(first) > min(second)
+    assert (max(first) - min(first)) * 8 == pytest.approx(max(second) - min(second))
 
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:

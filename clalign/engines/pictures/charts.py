@@ -131,7 +131,7 @@ def _span(chart: BarChart, width: float) -> tuple[float, float]:
 def _bar(bar: Bar, middle: float, scale: Scale, width: float) -> list[Shape]:
     """Return a bar, what stands beside it and its number, which keeps clear of the mark; or why there is none."""
     shapes: list[Shape] = []
-    start = scale(1.0 if scale.log else 0.0)
+    start = scale(1.0 if scale.log else bar.begin)
     beside = scale(bar.beside) if bar.beside else None
     if bar.value is None:
         left = start + 6 if beside is None else beside + 12
