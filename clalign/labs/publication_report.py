@@ -106,9 +106,13 @@ def _markdown(measured: Sequence[tuple[PublicationLab, Document]]) -> Iterator[s
 
 
 def _drawn(laboratory: PublicationLab, document: Document, pictures: dict[str, str]) -> dict[str, str]:
-    """Take the drawings out of the pictures of a source, and return them by the first item that each is for."""
-    first = {row["drawing"]: row["name"] for row in reversed(document["rows"]) if row.get("drawing")}
-    return {name: pictures.pop(f"{laboratory.source.key}-{drawing}.svg") for drawing, name in first.items()}
+    """Take those out of the pictures of a source that are of some items, and return them by the first of these."""
+    found: dict[str, str] = {}
+    for one in laboratory.experiments[2:]:
+        picture = pictures.pop(f"{laboratory.source.key}-{one.key}.svg", "")
+        name = next((row["name"].partition(":")[0] for row in one.rows_of(document)), "")
+        found[name] = "\n".join(filter(None, (found.get(name), picture)))
+    return found
 
 
 def _remarks(row: Row, seen: set[str]) -> Iterator[str]:

@@ -296,9 +296,14 @@ def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> Non
 def test_drawings_stand_by_their_first_item(opencl_device: Device, tmp_path: Path) -> None:
     spec = PublicationSpec(opencl_device.id, source="003", variants=("figures 2.6, 2.7", "figure 5.1"))
     document = run_publication(spec, QuietContext())
+    speedups = {"baum_welch_speedup": 3.0, "forward_speedup": 2.0}
+    item = publications()["003"].item("figure 6.9")
+    values = values_of(item, dict.fromkeys(item.rows, speedups))
+    document["rows"].append({**document["rows"][0], "name": item.name, "status": DONE, "drawing": "", "values": values})
     write_report(tmp_path, [(PUBLICATIONS["003"], document)])
     lines = (tmp_path / "report.md").read_text("utf-8").splitlines()
-    for name, picture in (("figures 2.6, 2.7", "003-sweeps.svg"), ("figure 5.1", "003-sum.svg")):
+    places = {"figures 2.6, 2.7": "003-sweeps.svg", "figure 5.1": "003-sum.svg", "figure 6.9": "003-sizes-lines.svg"}
+    for name, picture in places.items():
         heading = next(place for place, line in enumerate(lines) if line.startswith(f"### {name}:"))
         assert f"![{picture}]({picture})" in lines[heading : heading + 4]
         assert (tmp_path / picture).read_text("utf-8").startswith("<svg")
