@@ -15,10 +15,12 @@ from clalign.jobs import JobContext
 from clalign.labs.ladder_data import divergence_sets
 from clalign.labs.ladder_rungs import BEST
 from clalign.labs.occupancy import occupancy
+from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS
 from clalign.labs.published_synchronization import SIZE
 from clalign.labs.repeating import Found, Request, Table, values_of
 from clalign.labs.smith_waterman_rungs import LENGTH, PAIRS
 from clalign.reference.viterbi import viterbi_rows
+from clalign.stages.pairhmm.pair_hmm_ladder import cell_accesses
 from clalign.stages.plan7.viterbi_ladder import BASIC, arranged, global_words
 from clalign.values.alphabets import DNA, N_CODES, encode
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM, IntegerProfile, SpecialScores
@@ -201,6 +203,13 @@ def accesses_found(request: Request, context: JobContext) -> Found:
     del request, context
     rows = {name: global_words(choices, MAX_NODES) for name, choices in (("basic", BASIC), ("1+2+3+4+6+7", BEST))}
     return Found({"rows": rows})
+
+
+def cell_accesses_found(request: Request, context: JobContext) -> Found:
+    """Return how often work-items of 003's rungs read and write their cell in global memory, as written."""
+    del request, context
+    rungs = {rung.name: rung.choices for rung in PAIR_HMM_RUNGS}
+    return Found({"rows": {name: dict(cell_accesses(rungs[name])) for name in ("cells", "local")}})
 
 
 def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:

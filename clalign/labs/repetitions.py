@@ -275,6 +275,7 @@ WITHOUT_DEVICE = (
     "waves",
     "counts",
     "accesses",
+    "cell-accesses",
 )
 """Repetitions that compute on no device."""
 
@@ -354,6 +355,7 @@ REPETITIONS: dict[str, Repetition] = {
     "waves": Repetition("the anti-diagonals of a pair", formulas.waves_found),
     "counts": Repetition("the builder of profiles, without priors", formulas.counts_found),
     "accesses": Repetition("words as the kernel is written", formulas.accesses_found),
+    "cell-accesses": Repetition("accesses as the kernel is written", formulas.cell_accesses_found),
     "occupancy": Repetition("the maker's rules", formulas.occupancy_found),
 }
 """By their names in the items."""

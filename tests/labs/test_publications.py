@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from clalign.compute.opencl.kernels import assemble
 from clalign.engines.pictures.charts import chart_drawing
 from clalign.errors import OptionError
 from clalign.jobs import JobContext, QuietContext
@@ -22,6 +23,7 @@ from clalign.labs.publications import Item, found_item, publications
 from clalign.labs.register import PUBLICATIONS
 from clalign.labs.repeating import Found, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, Repetition
+from clalign.stages.pairhmm.pair_hmm_ladder import PairHmmLadderChoices, cell_accesses
 from clalign.values.charts import BarChart, LineChart
 from clalign.values.devices import Device
 from clalign.values.drawings import Line
@@ -46,7 +48,7 @@ NUMBERED = {
 }
 """Every numbered table and figure of the sources."""
 
-FORMULAS = ("memory", "memory-of-pairs", "transactions", "occupancy", "example", "waves")
+FORMULAS = ("memory", "memory-of-pairs", "transactions", "occupancy", "example", "waves", "cell-accesses")
 
 
 @pytest.mark.parametrize("key", NUMBERED)
@@ -174,6 +176,22 @@ def test_words_of_a_cell() -> None:
     rows = REPETITIONS["accesses"].run(Request((), "", 1, 1), QuietContext()).tables["rows"]
     assert [rows["basic"][name] for name in ("scores", "transitions", "emissions")] == [12, 9, 2]
     assert [rows["1+2+3+4+6+7"][name] for name in ("scores", "transitions", "emissions")] == [0, 0, 2]
+
+
+def test_accesses_to_a_cell_are_those_of_the_kernel() -> None:
+    """Each number of a cell that is set, and each term that is added to it, in the text of the kernel."""
+    text = assemble("pair_hmm_ladder_lanes")
+    forward, backward = (
+        text.partition(f"void {sweep}_state(")[2].partition("\n}")[0] for sweep in ("forward", "backward")
+    )
+    assert (forward.count("add(own"), forward.count("*own =")) == (7, 1)  # that is Start's
+    # Of the three states two have a step to the right and two one down; each of these sets a number but M's second one.
+    assert backward.count("if (state != INSERT) {") == backward.count("if (state != DELETE) {") == 1
+    assert "if (state == MATCH) add(own, below" in backward
+    assert (backward.count("add(own"), backward.count("*own =")) == (2, 3)  # and the last cell's
+    cells = cell_accesses(PairHmmLadderChoices())
+    assert cells == {"forward": 14, "backward": 11}
+    assert cell_accesses(PairHmmLadderChoices(cell="local")) == {"forward": 6, "backward": 3}
 
 
 def test_a_wrong_cell_of_the_worked_example_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

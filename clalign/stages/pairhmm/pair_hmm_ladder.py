@@ -402,6 +402,17 @@ class PairHmmLadderStage(OnePairStage):
         session.launch(SOURCE, entry, macros, -(-n_items // group) * group, group, *arguments)
 
 
+def cell_accesses(choices: PairHmmLadderChoices) -> dict[str, int]:
+    """Return how often each sweep reads or writes a cell's own numbers in global memory, as the kernel is written.
+
+    A term that is added reads and writes its number: Forward adds seven. Backward sets three numbers and adds four
+    terms. In local memory all of that goes on unseen: Forward reads and writes the three once, Backward writes them.
+    """
+    if choices.cell == "local":
+        return {"forward": 2 * N_STATES, "backward": N_STATES}
+    return {"forward": 2 * 7, "backward": 2 * 4 + N_STATES}
+
+
 def _places_of_letters(session: KernelSession, letters: npt.NDArray[np.uint8], n_letters: int) -> list[Buffer]:
     """Return where each letter stands in a sequence, letter after letter, and where those of each begin."""
     ends = np.cumsum(np.bincount(letters, minlength=n_letters))
