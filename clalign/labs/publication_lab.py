@@ -375,7 +375,7 @@ class Timelines(Struct, frozen=True):
             TextColumn(self.column, "Of the figure", text_of("name"), width=200), *ends,
             TextColumn("", "", lambda row: "", width=20, stretch=True),
         )  # fmt: skip
-        return Experiment(self.key, self.title, self.about, columns, self.chart, self.rows)
+        return Experiment(self.key, self.key.capitalize(), self.about, columns, self.chart, self.rows)
 
 
 TIMELINES = (
@@ -404,7 +404,7 @@ def _curves(source: Publication, name: str) -> Experiment:
 
     names = {item.name for item in source.items if item.curve == name}
     return Experiment(
-        f"{name}-lines", of.title, f"by {of.x}", (ITEMS[0], ITEMS[1]), chart,
+        f"{name}-lines", of.name, of.title[:1].lower() + of.title[1:], (ITEMS[0], ITEMS[1]), chart,
         lambda document: [row for row in document["rows"] if row["name"] in names], is_checked=False,
     )  # fmt: skip
 

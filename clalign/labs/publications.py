@@ -96,10 +96,13 @@ class Curves(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Attributes
     ----------
+    name : str
+        In a word or two.
     title, x, y : str
         Of the chart and its axes.
     """
 
+    name: str
     title: str
     x: str
     y: str
