@@ -34,6 +34,10 @@ Row = Json
 Entry = str | tuple[str, ...]
 
 
+class OtherScores(DeviceError):
+    """A device computes other scores than the reference."""
+
+
 def not_run(reason: str) -> Row:
     """Return what a document holds of something that could not be measured."""
     return {"status": "not run", "reason": reason, "equal": False, "runs": 0, **NOT_MEASURED}

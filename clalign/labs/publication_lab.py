@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from clalign.errors import DeviceNotFound, OptionError
+from clalign.errors import DeviceError, DeviceNotFound, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.drawings import PICTURES
 from clalign.labs.laboratory import (
@@ -29,7 +29,7 @@ from clalign.labs.laboratory import (
     times,
 )
 from clalign.labs.ladder import FileField, LadderSpec, new_document
-from clalign.labs.measuring import NOT_REACHED
+from clalign.labs.measuring import NOT_REACHED, OtherScores
 from clalign.labs.publications import Item, Publication, publications
 from clalign.labs.repeating import Found, PartOf, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
@@ -85,8 +85,6 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         If an item is not known.
     DeviceNotFound
         If the device runs no OpenCL, and nothing that is asked for can do without.
-    DeviceError
-        If the device computes other scores than the reference.
     """
     from clalign.compute.opencl.choice import pick_device
 
@@ -149,8 +147,12 @@ def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
     if request.is_over and name not in WITHOUT_DEVICE and (of.seconds > AT_ONCE or of.card_seconds):
         return NOT_REACHED
     try:
-        return REPETITIONS[name].run(request, context)
-    except (OptionError, DeviceNotFound) as error:
+        return of.run(request, context)
+    except OtherScores as error:
+        return Found({}, error.message, ("the program's own kernel",))
+    except (OptionError, DeviceError) as error:
+        if not isinstance(error, OptionError | DeviceNotFound):
+            context.warn(f"{of.text}: {error.message}")
         return error.message
 
 
@@ -163,7 +165,9 @@ def _row(source: Publication, item: Item, found: Found | str) -> Row:
     if not any(value["here"] is not None or value["text"] in ("equal", "differs") for value in values):
         texts = [value["text"] for value in values if value["text"]]
         if item.quantity != "text":
-            reason = next(iter(texts), "This device or this size gives no figure for it.")
+            reason = next(
+                iter(texts), found.text if found.wrong else "This device or this size gives no figure for it."
+            )
             return {**known, "status": "not run", "reason": reason}
     ratios = [value["ratio"] for value in values if value["ratio"]]
     rows = [table.get(name, {}) for name in (item.shown_rows or table)]

@@ -16,6 +16,7 @@ import numpy as np
 
 from clalign.databases.examples import example_file
 from clalign.databases.loading import load_database
+from clalign.engines.engine import engine_of_command
 from clalign.errors import InputError
 from clalign.formats.profiles import load_profiles
 from clalign.formats.scratch import Scratch
@@ -84,6 +85,21 @@ def families_found(request: Request, context: JobContext) -> Found:
     return Found(
         tables, f"{device.name}, {len(models)} families in {len(lengths):,} sequences; {peer_words}.", tuple(wrong)
     )
+
+
+def funnel_found(request: Request, context: JobContext) -> Found:
+    """Return how many sequences pass each step of HMMER3's pipeline with a bundled profile, and how many by chance."""
+    device, command = measurable_device(request.device), "hmmsearch"
+    profile, stages = example_file("rrm_1_hmmer3.hmm"), engine_of_command(command).parts.stages
+    assert stages is not None
+    with Scratch() as folder:
+        targets = _targets(request, folder)
+        context.progress("lab", 0, 1, "searches")
+        with whole_run(command, context, profiles=profile, targets=targets, device=device.id) as (run, _):
+            rows = {
+                one["label"]: {"passed": one["passed"], "by_chance": one["expected"]} for one in stages.get()(run, 0)
+            }
+    return Found({"rows": rows}, f"{device.name}, {Path(profile).stem} against {Path(targets).name}.")
 
 
 def _models(request: Request, folder: Path) -> dict[str, str]:

@@ -27,7 +27,7 @@ from clalign.labs.pair_hmm_ladder import LADDER as PAIR_HMM
 from clalign.labs.pair_hmm_rungs import X
 from clalign.labs.plain_program import FLAGS, plain_rows
 from clalign.labs.published_ladder import FAMILIES
-from clalign.labs.real_families import families_found, sorting_found
+from clalign.labs.real_families import families_found, funnel_found, sorting_found
 from clalign.labs.repeating import Found, PartOf, Request, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.synchronization import (
@@ -328,6 +328,7 @@ REPETITIONS: dict[str, Repetition] = {
     ),
     "whole-alignment": Repetition("whole alignments, pairs by each rung", whole_alignments, 45, 30),
     "families": Repetition("real families in real sequences, HMMER2 beside", families_found, 140, 40),
+    "funnel": Repetition("a search with a HMMER3 profile", funnel_found, 2),
     "sorting": Repetition("sorting on the host", sorting_found, 8),
     "sort": Repetition("waiting groups, bitonic sort", partial(_waiting_groups, "sort"), 5, 25),
     "long-pair": Repetition("waiting groups, Smith-Waterman", partial(_waiting_groups, "sw"), 2, 25),

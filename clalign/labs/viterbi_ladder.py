@@ -10,7 +10,6 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from clalign.compute.sessions import Session
-from clalign.errors import DeviceError
 from clalign.jobs import JobContext
 from clalign.labs import ladder_data as data
 from clalign.labs import rung_columns as of_rungs
@@ -27,7 +26,7 @@ from clalign.labs.ladder import (
     new_document,
 )
 from clalign.labs.ladder_rungs import BEST, RUNGS, Rung
-from clalign.labs.measuring import Bench, Row, differs, not_run
+from clalign.labs.measuring import Bench, OtherScores, Row, differs, not_run
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -98,7 +97,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
     ------
     DeviceNotFound
         If the device runs no OpenCL.
-    DeviceError
+    OtherScores
         If the program's own kernel does not equal the reference on it.
     """
     rungs, experiments = LADDER.chosen(spec.variants)
@@ -154,7 +153,7 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     for row in rows:
         codes = job.batch.codes[job.batch.offsets[row] : job.batch.offsets[row + 1]]
         if viterbi_score(codes, job.model, bench.context.check) != expected[row]:
-            raise DeviceError(
+            raise OtherScores(
                 f"{bench.device.name} computes other scores than the reference, so nothing is measured on it.",
                 f"Look at it with: clalign selftest --device {bench.device.id}",
             )

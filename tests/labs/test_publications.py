@@ -11,12 +11,12 @@ from msgspec import structs
 
 from clalign.compute.opencl.kernels import assemble
 from clalign.engines.pictures.charts import chart_drawing
-from clalign.errors import OptionError
+from clalign.errors import DeviceError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext, QuietContext
 from clalign.labs.drawings import PICTURES
 from clalign.labs.formulas import transactions
 from clalign.labs.laboratory import DONE
-from clalign.labs.measuring import NOT_REACHED
+from clalign.labs.measuring import NOT_REACHED, OtherScores
 from clalign.labs.publication_lab import DRAWN, NOT_MEASURED, PublicationSpec, run_publication
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
@@ -47,6 +47,17 @@ NUMBERED = {
     ],
 }
 """Every numbered table and figure of the sources."""
+
+
+class Warned(QuietContext):
+    """Keeps what it warns of."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)
+
 
 FORMULAS = ("memory", "memory-of-pairs", "transactions", "occupancy", "example", "waves", "cell-accesses")
 
@@ -302,6 +313,22 @@ def test_spans_of_time_begin_where_they_begin() -> None:
     first, second = ([x for x, _ in shape.points] for shape in boxes)
     assert min(first) > min(second)
     assert (max(first) - min(first)) * 8 == pytest.approx(max(second) - min(second))
+
+
+@pytest.mark.parametrize("error", [OutOfDeviceMemory("Full."), OtherScores("Full.")], ids=["memory", "scores"])
+def test_a_device_that_fails_keeps_the_rest(
+    opencl_device: Device, monkeypatch: pytest.MonkeyPatch, error: DeviceError
+) -> None:
+    def fail(request: Request, context: JobContext) -> Found:
+        raise error
+
+    monkeypatch.setitem(REPETITIONS, "sw", Repetition("Pairs", fail))
+    context = Warned()
+    document = run_publication(PublicationSpec(opencl_device.id, source="001", variants=("a", "n")), context)
+    assert [(row["status"], row["reason"]) for row in document["rows"]] == [("not run", "Full."), (DONE, "")]
+    is_wrong = isinstance(error, OtherScores)
+    assert PUBLICATIONS["001"].wrong(document) == ["the program's own kernel"] * is_wrong
+    assert context.warnings == ["Pairs: Full."] * (not is_wrong)
 
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:

@@ -16,7 +16,7 @@ from clalign.labs.formulas import divergent_branches
 from clalign.labs.meeting_times import METHODS, meeting_times, step_names
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.publications import Item
-from clalign.labs.real_families import families_found
+from clalign.labs.real_families import families_found, funnel_found
 from clalign.labs.repeating import PartOf, Request
 from clalign.labs.whole_alignments import relatives, whole_alignments
 from clalign.stages.memories import ProductStage
@@ -179,6 +179,15 @@ def test_halves_are_computed_on_two_queues(opencl_device: Device, monkeypatch: p
     monkeypatch.setattr(device_lines, "ViterbiLadderStage", partial(ViterbiLadderStage, SABOTAGE=1))
     wrong = overlap_found(request_of(ALIGNMENTS, opencl_device), QuietContext()).wrong
     assert wrong == ("scores without overlap", "scores with overlap")
+
+
+def test_fewer_pass_each_filter(opencl_device: Device) -> None:
+    rows = funnel_found(request_of(ALIGNMENTS, opencl_device), QuietContext()).tables["rows"]
+    passed = [row["passed"] for row in rows.values()]
+    assert passed[0] == 30
+    assert passed == sorted(passed, reverse=True)
+    assert list(rows)[1:5] == ["MSV filter", "Bias filter", "Viterbi filter", "Forward filter"]
+    assert rows["Viterbi filter"]["by_chance"] == pytest.approx(0.001 * 30)
 
 
 def test_branches_of_a_warp() -> None:
