@@ -11,11 +11,15 @@ from clalign.compute.group_barriers import GroupBarrier
 from clalign.labs.formulas import EXAMPLE, WARP, example_model
 from clalign.reference.viterbi import viterbi_rows
 from clalign.reference.viterbi_trace import viterbi_trace
+from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.stages.plan7.viterbi_ladder import LadderChoices, arranged, model_tables
 from clalign.values.alphabets import encode
 from clalign.values.charts import Cell, CellChart, Point
+from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import SEED_GAPS, TO_END, transitions_of
 from clalign.values.profiles import DD, DM, II, IM, IMPOSSIBLE, MD, MI, MM
+from clalign.values.scoring import GapCosts, Scoring, SubstitutionMatrix
+from clalign.values.sequences import SequenceBatch
 
 COLORS = 5
 LENGTHS = (5, 4, 4, 2)
@@ -298,6 +302,25 @@ def delete_chain() -> CellChart:
     )
 
 
+ALIGNED = "ACGTACGTACG", "ATCGTACGTACG"
+"""Sequences of 004's figure 2.1."""
+
+
+def global_pair() -> CellChart:
+    """Return the best global alignment of `ALIGNED`, as the reference finds it."""
+    batch = PairBatch.in_step(*(SequenceBatch.from_texts([encode(text)]) for text in ALIGNED))
+    scoring = Scoring(SubstitutionMatrix.match_mismatch(1, -1), GapCosts(2, 2), "global")
+    (found,) = SMITH_WATERMAN_TRACE.reference(batch, scoring)
+    query, target = (iter(text) for text in ALIGNED)
+    columns = [(next(query) if way != "D" else "-", next(target) if way != "I" else "-") for way in found.path]
+    cells = [
+        Cell(x, y, letter, color=int(len(set(column)) == 1))
+        for x, column in enumerate(columns)
+        for y, letter in enumerate(column)
+    ]
+    return CellChart(f"A global alignment, score {found.score}: equal residues in another color", tuple(cells))
+
+
 MODES = {
     "global": "AYPPQ", "local in the sequence": "YYAYPPQYY", "local in the model": "YPP", "multi-hit": "AYPPQYYAYPPQ",
 }  # fmt: skip
@@ -335,6 +358,7 @@ PICTURES = {
     "systolic": Picture("Systolic array", "which lane has which residue at which step", systolic),
     "deletes": Picture("Chain of deletes", "as the kernel's lanes scan it", delete_chain),
     "modes": Picture("Modes of alignment", "states of the best paths of four sequences", modes),
+    "pair": Picture("Pair", "a global alignment of two sequences", global_pair),
     "work-items": Picture("Work-items", "which sequences they have", work_items),
 }
 """By the names that items have for them."""

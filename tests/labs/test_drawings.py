@@ -139,6 +139,12 @@ def test_modes_of_alignment() -> None:
     assert [cell.text for cell in cells("modes") if cell.y == 8] == ["M2", "M3", "M4"]
 
 
+def test_a_global_alignment_has_one_gap() -> None:
+    lines = ["".join(cell.text for cell in cells("pair") if cell.y == y) for y in (0, 1)]
+    assert lines == ["A-CGTACGTACG", "ATCGTACGTACG"]
+    assert PICTURES["pair"].chart().title.startswith("A global alignment, score 9")
+
+
 def test_links_leave_words_alone() -> None:
     """They end within the cells that they join, and not in their middle."""
     chart = CellChart("x", (Cell(0, 0, "a"), Cell(3, 2, "b")), (((0, 0), (3, 2)),))
