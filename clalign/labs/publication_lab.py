@@ -103,9 +103,9 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     names = [name for key in spec.later for name in {item.measured for item in publications()[key].items}]
     of_all = total / (total + sum(_usual_seconds(name, spec.is_small, device.kind) for name in names))
     ends = _share_ends(of_all, time.monotonic() + 60 * (math.inf if spec.minutes is None else spec.minutes), 30.0)
+    expected = ends - time.monotonic() if ends < math.inf else total if device.kind == "cpu" else None
     for place, (name, group) in enumerate(groups.items()):
         words = REPETITIONS[name].text if name else ""
-        expected = total if device.kind == "cpu" else None
         context.progress("lab", before, total, "parts", now=words, seconds=expected)
         began = time.perf_counter()
         share = usual[name] / sum(list(usual.values())[place:])
