@@ -214,6 +214,13 @@ def test_ways_that_would_begin_too_late_are_left_out(opencl_device: Device) -> N
     assert {cell["reason"] for cell in row["cells"].values()} == {NOT_REACHED}
 
 
+def test_sets_that_would_begin_too_late_are_not_wrong() -> None:
+    nothing: Any = None
+    bench = synchronization._Bench(nothing, nothing, SynchronizationSpec(ends=0.0), QuietContext())
+    row = bench.sets(4)
+    assert (row["best"], row["equal"], row["reason"]) == (None, True, NOT_REACHED)
+
+
 def test_groups_that_are_too_large(opencl_device: Device) -> None:
     with pytest.raises(OptionError, match="1,000,000"):
         run(opencl_device, group_size=1_000_000)
