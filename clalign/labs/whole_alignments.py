@@ -111,7 +111,7 @@ def whole_alignments(request: Request, context: JobContext) -> Found:
     rungs = [rung for rung in PAIR_HMM_RUNGS if rung.name in names]
     device, rows = measurable_device(request.device), dict[str, Row]()
     n, length = SIZES["small" if request.is_small else "full" if request.is_full else device.kind]
-    expected: list[PosteriorBatch] = []
+    expected, n_pairs = list[PosteriorBatch](), 0
     text = f"{device.name}, " + (request.db or f"{n} proteins of {length:,} residues, more or less")
     with Scratch() as folder:
         given, warm = Path(request.db or folder / "relatives.fasta"), folder / "warm.fasta"

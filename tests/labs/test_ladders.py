@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -322,6 +323,13 @@ def test_what_would_begin_too_late_is_left_out(ladder: Ladder, measurable: Devic
     rows = ladder.run(structs.replace(spec(ladder, measurable), ends=0.0), QuietContext())["rows"]
     assert [row["status"] for row in rows] == ["not run"] * len(ladder.rungs)
     assert NOT_REACHED in {row["reason"] for row in rows}
+
+
+def test_fast_rungs_come_first_where_time_is_short(measurable: Device) -> None:
+    given = spec(VITERBI, measurable, "unroll-2", "1", "item")
+    rows = VITERBI.run(structs.replace(given, ends=time.monotonic() + 600), QuietContext())["rows"]
+    assert [row["name"] for row in rows] == ["basic", "1", "item", "unroll-2"]
+    assert all(row["equal"] for row in rows)
 
 
 def test_cancelled_between_rungs(ladder: Ladder, measurable: Device) -> None:
