@@ -51,6 +51,8 @@ class Preferences:
         Thresholds of the last search.
     keys : dict
         Keys of commands, by their ids, that are not the usual ones.
+    open_folder : str
+        Where files were opened last; empty for the folder of the program.
     export_folder : str
         Where hits were written last; empty for the home folder.
     export_form : str
@@ -68,6 +70,7 @@ class Preferences:
     posterior: bool = True
     options: SpecFields = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
+    open_folder: str = ""
     export_folder: str = ""
     export_form: str = ""
 

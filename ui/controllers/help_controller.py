@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.system.processes import own_command
 
@@ -113,8 +112,8 @@ class HelpController(Controller):
         return "\n\n".join(f"== {title} ==\n{text}" for title, text in parts) + "\n"
 
     def _save(self, sheet: ReportSheet) -> None:
-        proposed = str(self._app.export_folder / f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt")
-        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save report as", proposed, "Text (*.txt)")
+        name = f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt"
+        path, _ = self._app.ask_target("Save report as", name, "Text (*.txt)")
         if path:
             text = sheet.text()
             self._app.window.sheets.close_sheet()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_for_spec
@@ -102,13 +101,13 @@ class LabController(Controller):
             from ..views.laboratory.rung_page import RungPage
 
             ladder = RungPage(view, space)
-            ladder.ladder_requested.connect(self.open)
+            ladder.other_requested.connect(self.open)
             return view, ladder
         if isinstance(laboratory, PublicationLab):
             from ..views.laboratory.publication_page import PublicationPage
 
             source = PublicationPage(view, space)
-            source.source_requested.connect(self.open)
+            source.other_requested.connect(self.open)
             return view, source
         if kind == COMPARISON:
             from ..views.laboratory.comparison_page import ComparisonPage
@@ -254,9 +253,7 @@ class LabController(Controller):
             {"open": self._open_file, "save": self._save_file, "picture": self._save_picture}[name](kind)
 
     def _open_file(self, kind: str) -> None:
-        title = f"Open: {_laboratory(kind).title}"
-        path, _ = QFileDialog.getOpenFileName(self._app.window, title, "", "Results (*.json);;All files (*)")
-        if path:
+        if path := self._app.ask_file(f"Open: {_laboratory(kind).title}", "Results (*.json);;All files (*)"):
             self.open_document(path)
 
     def _save_file(self, kind: str) -> None:
@@ -266,8 +263,7 @@ class LabController(Controller):
         title, forms = f"Save: {laboratory.title}", "Results (*.json)"
         if isinstance(laboratory, PublicationLab):
             forms += f";;{REPORT}"
-        proposed = str(self._app.export_folder / f"{kind}.json")
-        path, form = QFileDialog.getSaveFileName(self._app.window, title, proposed, forms)
+        path, form = self._app.ask_target(title, f"{kind}.json", forms)
         if not path:
             return
         if isinstance(laboratory, PublicationLab) and (form == REPORT or path.endswith(".html")):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.errors import ClalignError
 from clalign.runs.side_files import ENDING
@@ -192,8 +191,7 @@ class LibraryController(Controller):
         self._app.window.sheets.open_sheet(sheet)
 
     def _save(self, pairs: list[library.HitPair]) -> None:
-        proposed = str(self._app.export_folder / "compared_runs.tsv")
-        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save comparison as", proposed, "Tables (*.tsv)")
+        path, _ = self._app.ask_target("Save comparison as", "compared_runs.tsv", "Tables (*.tsv)")
         if path:
             text = "\n".join(library.comparison_lines(pairs)) + "\n"
             self._app.write_file(path, "Comparison", lambda: write_whole(Path(path), text))

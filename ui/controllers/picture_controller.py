@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.pictures import KINDS, HitPicture, PictureRequest, read_picture, write_numbers
@@ -132,8 +130,7 @@ class PictureController(Controller):
         view.show_picked(f"{of}{formatting.plural(n_picked, 'hit')} {done}{others}")
 
     def _choose_taxonomy(self, view: PicturesView) -> None:
-        path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of taxonomy", str(Path.home()), TAXONOMY_FILTER)
-        if path:
+        if path := self._app.ask_file("Table of taxonomy", TAXONOMY_FILTER):
             self.set_taxonomy(view, path)
 
     def set_taxonomy(self, view: PicturesView, path: str) -> None:
@@ -157,8 +154,7 @@ class PictureController(Controller):
         return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.request.kind}"
 
     def _save_numbers(self, page: ResultsPage, view: PicturesView) -> None:
-        proposed = str(self._app.export_folder / f"{self._stem(page, view)}.tsv")
-        path, _ = QFileDialog.getSaveFileName(self._app.window, "Save the numbers as", proposed, "Table (*.tsv)")
+        path, _ = self._app.ask_target("Save the numbers as", f"{self._stem(page, view)}.tsv", "Table (*.tsv)")
         if path:
             write = partial(write_numbers, page.run.path, self._chosen(page, view.request), path)
             self._app.write_file(path, "Table", write, self._app.files)

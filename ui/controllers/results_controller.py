@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
-from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.engines.exports import ARCHITECTURE, ARCHITECTURE_GFF3, MATRIX, QUERIES, Export
@@ -17,7 +16,6 @@ from clalign.formats.traced_rows import Scores
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
-from clalign.values.architectures import PlacedDomain
 from clalign.values.documents import Card
 from clalign.values.row_alignments import RowAlignment
 
@@ -127,8 +125,7 @@ class ResultsController(Controller):
         self._app.files.ask_slowly((str(path), "overview"), read, take)
 
     def _save(self, page: ResultsPage, what: Export, heading: str) -> None:
-        proposed = str(self._app.export_folder / f"{self._stem(page)}{what.ending}")
-        path, _ = QFileDialog.getSaveFileName(self._app.window, heading, proposed, "Table (*.tsv)")
+        path, _ = self._app.ask_target(heading, f"{self._stem(page)}{what.ending}", "Table (*.tsv)")
         if path:
             self._jobs.export(str(page.run.path), what.name, path, None)
 
@@ -151,7 +148,7 @@ class ResultsController(Controller):
         view.clans_requested.connect(lambda: self._choose_clans(view))
         view.table_requested.connect(lambda: self.save_architectures(page, view))
         view.picture_requested.connect(lambda: self.draw_architectures(page, view))
-        view.domain_chosen.connect(lambda domain: self.show_domain(page, domain))
+        view.domain_chosen.connect(lambda domain: self.show_hit(page, domain.hit))
         view.choice_requested.connect(lambda content: self.choose_architecture(page, view, content))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures"))
         view.reload()  # it is looked at already
@@ -187,15 +184,13 @@ class ResultsController(Controller):
         self._app.reader.ask((id(page), "architecture"), lambda: content.bars(*choice), take)
 
     def _choose_clans(self, view: ArchitectureView) -> None:
-        path, _ = QFileDialog.getOpenFileName(self._app.window, "Table of clans", str(Path.home()), CLANS_FILTER)
-        if path:
+        if path := self._app.ask_file("Table of clans", CLANS_FILTER):
             view.set_clans(path)
 
     def save_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Ask for a file, and write the architectures as a table or as GFF3."""
-        proposed = str(self._app.export_folder / f"{self._stem(page)}-architectures.tsv")
-        kinds = "Table (*.tsv);;GFF3 (*.gff3)"
-        path, kind = QFileDialog.getSaveFileName(self._app.window, "Save architectures as", proposed, kinds)
+        name, kinds = f"{self._stem(page)}-architectures.tsv", "Table (*.tsv);;GFF3 (*.gff3)"
+        path, kind = self._app.ask_target("Save architectures as", name, kinds)
         if path:
             is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
                 kind.startswith("GFF3") and "." not in Path(path).name
@@ -213,10 +208,6 @@ class ResultsController(Controller):
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
         export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
-
-    def show_domain(self, page: ResultsPage, domain: PlacedDomain) -> None:
-        """Show the hit of a domain."""
-        self.show_hit(page, domain.hit)
 
     def show_hit(self, page: ResultsPage, key: int) -> None:
         """Show a hit by its id in the run file, among the hits of its query."""

@@ -31,11 +31,6 @@ CLUSTER = "cluster"
 """The cluster in the list of devices before its address is known."""
 
 
-def cluster_line(address: str) -> str:
-    """Return the second line of the cluster in a list."""
-    return address or "workers on other machines, or several here"
-
-
 def title(device: Device) -> str:
     """Return the title of a device."""
     return "Reference (NumPy) – slow, for checking" if device.kind == "reference" else device.name

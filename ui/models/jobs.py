@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -167,10 +168,6 @@ def _device_line(name: str, devices: list[DeviceFields]) -> tuple[str, ...]:
     return name, part, formatting.rate(gcups), formatting.cells(cells)
 
 
-def _waiting(item: JobItem) -> str:
-    return "Waiting for the previous job"
-
-
 def _running(item: JobItem) -> str:
     course = item.course
     parts = [course.words or "Starting"]
@@ -183,10 +180,6 @@ def _running(item: JobItem) -> str:
     if course.seconds_left is not None:
         parts.append(f"{formatting.about(course.seconds_left)} left")
     return " · ".join(parts)
-
-
-def _paused(item: JobItem) -> str:
-    return f"Paused at {formatting.percent(item.course.fraction)}; the results so far can be used"
 
 
 def _stopping(item: JobItem) -> str:
@@ -207,10 +200,6 @@ def _stopped(item: JobItem) -> str:
     return "Stopped; the results so far are kept and marked as partial."
 
 
-def _ended_badly(item: JobItem) -> str:
-    return f"{item.message} {item.hint}".strip()
-
-
 def _lost(item: JobItem) -> str:
     if not item.is_search:
         return "The worker ended without an answer."
@@ -220,12 +209,13 @@ def _lost(item: JobItem) -> str:
     )
 
 
-def _done(item: JobItem) -> str:
-    return item.message or "Done"
-
-
-_LINES = {"waiting": _waiting, "running": _running, "paused": _paused, "stopping": _stopping, "stopped": _stopped,
-          "failed": _ended_badly, "lost": _lost, "done": _done}  # fmt: skip
+_LINES: dict[JobState, Callable[[JobItem], str]] = {
+    "waiting": lambda item: "Waiting for the previous job",
+    "running": _running,
+    "paused": lambda item: f"Paused at {formatting.percent(item.course.fraction)}; the results so far can be used",
+    "stopping": _stopping, "stopped": _stopped, "failed": lambda item: f"{item.message} {item.hint}".strip(),
+    "lost": _lost, "done": lambda item: item.message or "Done",
+}  # fmt: skip
 
 
 class JobQueue(QObject):

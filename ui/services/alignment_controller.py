@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clalign.formats.recognize import recognize
@@ -116,10 +116,9 @@ class AlignmentController(Controller):
 
     def compare(self) -> None:
         """Ask for another alignment of the same sequences and show it below the one in view."""
-        if self.panel is not None:
-            path, _ = QFileDialog.getOpenFileName(self._app.window, "Compare with an alignment of the same sequences")
-            if path:
-                self.panel.panes.show_comparison(path)
+        heading = "Compare with an alignment of the same sequences"
+        if self.panel is not None and (path := self._app.ask_file(heading)):
+            self.panel.panes.show_comparison(path)
 
     def offers(self, source: Source) -> list[Offer]:
         """Return the actions for an opened file."""
@@ -256,8 +255,7 @@ class AlignmentController(Controller):
         filters = ";;".join(f"{name} (*{' *'.join(ENDINGS[form])})" for form, name in FORMS.items())
         stem = Path(self.title).name.split(".")[0]
         what = "Save selection as" if panel.view.selection is not None else "Save alignment as"
-        proposed = str(self._app.export_folder / f"{stem}-alignment.fasta")
-        path, chosen = QFileDialog.getSaveFileName(self._app.window, what, proposed, filters)
+        path, chosen = self._app.ask_target(what, f"{stem}-alignment.fasta", filters)
         if path:
             form = form_of(path) or next((key for key, name in FORMS.items() if chosen.startswith(name)), "fasta")
             self.write(panel.view.alignment, panel.chosen_part(), path, form)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from clalign.common.plain_data import Json
 from clalign.values.specs import Spec
@@ -122,6 +122,11 @@ class AppContext(QObject):
         """Show a message, with a long text below it if there is one."""
         self.window.messages.notify(severity, text, *actions, details=details)
 
+    def notify_file(self, text: str, path: str) -> None:
+        """Show a message about a written file, with a button that shows its folder."""
+        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
+        self.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+
     def show_fault(self, message: str, hint: str, text: str) -> None:
         """Show a fault of the program, with a text to report."""
         self.notify("stop", f"{message} {hint}".strip(), details=text)
@@ -131,6 +136,27 @@ class AppContext(QObject):
         """The folder proposed for files: that of the last one if it still exists."""
         last = self.settings.preferences.export_folder
         return Path(last) if last and Path(last).is_dir() else Path.home()
+
+    def ask_file(self, heading: str, filters: str = "") -> str:
+        """Ask for a file to open, in the folder of the last one; empty if there is none."""
+        path, _ = QFileDialog.getOpenFileName(self.window, heading, self.settings.preferences.open_folder, filters)
+        return self._opened([path] if path else [])[0] if path else ""
+
+    def ask_files(self, heading: str, filters: str = "") -> list[str]:
+        """Ask for files to open, in the folder of the last ones."""
+        before = self.settings.preferences.open_folder
+        return self._opened(QFileDialog.getOpenFileNames(self.window, heading, before, filters)[0])
+
+    def _opened(self, names: list[str]) -> list[str]:
+        """Return the names of files after their folder was remembered."""
+        if names:
+            self.settings.change(open_folder=str(Path(names[0]).absolute().parent))
+        return names
+
+    def ask_target(self, heading: str, name: str, filters: str) -> tuple[str, str]:
+        """Ask for a file to write, of a proposed name; return its path, empty if there is none, and the filter."""
+        path, chosen = QFileDialog.getSaveFileName(self.window, heading, str(self.export_folder / name), filters)
+        return path, chosen
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
         """Write a file in a reader's thread, and show the result.
@@ -144,16 +170,14 @@ class AppContext(QObject):
         reader : Reader, optional
             By default that of all pages.
         """
-        folder = QUrl.fromLocalFile(str(Path(path).absolute().parent))
 
         def finish(answer: object) -> None:
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
                 self.notify("stop", f"{path} could not be written because: {why}.")
             else:
-                way = ("Show folder", lambda: QDesktopServices.openUrl(folder))
                 self.settings.change(export_folder=str(Path(path).absolute().parent))
-                self.notify("good", f"{what} written to {formatting.short_path(path)}.", way)
+                self.notify_file(f"{what} written to {formatting.short_path(path)}.", path)
 
         (reader or self.reader).ask((path, what), write, finish)
 

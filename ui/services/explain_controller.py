@@ -36,9 +36,7 @@ class ExplainController(Controller):
     def connect_page(self, page: ResultsPage) -> None:
         """Connect results."""
         page.explain_requested.connect(self.explain_hit)
-        page.row_explain_requested.connect(
-            lambda found: self._explain_row(page, found) if found else self.explain_named()
-        )
+        page.row_explain_requested.connect(lambda row: self._explain_row(page, row) if row else self.explain_named())
 
     def _explain_row(self, page: ResultsPage, found: Row) -> None:
         self._explain(page, page.run.profile, found["row"], found["name"] or f"sequence {found['row'] + 1}")

@@ -22,10 +22,6 @@ Problem = Callable[[str, str], None]
 PartialHandler = Callable[[Event], None]
 
 
-def _ignore_partial(event: Event) -> None:
-    """Ignore a partial result."""
-
-
 class Inspector(QObject):
     """Inspects files and devices in workers, and updates the workspace.
 
@@ -116,10 +112,9 @@ class Inspector(QObject):
             worker.leave()
         self._workers.clear()
 
-    def ask(
-        self, job: JobRequest, answer: Answer, problem: Problem, on_partial: PartialHandler = _ignore_partial
-    ) -> None:
+    def ask(self, job: JobRequest, answer: Answer, problem: Problem, on_partial: PartialHandler | None = None) -> None:
         """Run a quick job; call `answer` or `problem` at its end, and `on_partial` with its partial results."""
+        on_partial = on_partial or (lambda event: None)
         self._waiting.append((job, answer, problem, on_partial))
         self._start_next()
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engine_for_spec
@@ -293,10 +292,8 @@ class JobController(Controller):
     def _show_trace(self, item: JobItem, value: JobResult) -> None:
         if "trace" not in value:
             return
-        path = Path(value["trace"])
-        text = f"Where the time went: {formatting.short_path(str(path))}. Open it at ui.perfetto.dev."
-        folder = QUrl.fromLocalFile(str(path.parent))
-        self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+        text = f"Where the time went: {formatting.short_path(value['trace'])}. Open it at ui.perfetto.dev."
+        self._app.notify_file(text, value["trace"])
 
     def _end_well(self, item: JobItem) -> None:
         value = item.result
@@ -315,11 +312,8 @@ class JobController(Controller):
             item.message = f"{head} in {where}"
             return
         if item.kind == "export":
-            path = Path(value["path"])
             count = formatting.plural(value["written"], value["counts"])
-            text = f"{count} written to {formatting.short_path(str(path))}."
-            folder = QUrl.fromLocalFile(str(path.parent))
-            self._app.notify("good", text, ("Show folder", lambda: QDesktopServices.openUrl(folder)))
+            self._app.notify_file(f"{count} written to {formatting.short_path(value['path'])}.", value["path"])
         elif item.kind == "merge":
             found = formatting.plural(value["n_hits"], "hit")
             searched = formatting.plural(value["n_sequences"], "sequence")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog
 
 from .. import formatting
 from ..models.jobs import JobItem
@@ -33,8 +32,7 @@ class LocateController(Controller):
 
     def ask(self, run: str) -> bool:
         """Ask for the files of a run; return False, so that the message with this action stays open."""
-        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Locate files of this run")
-        if names:
+        if names := self._app.ask_files("Locate files of this run"):
             self._withdraw_failure(run)
             job = {"job": "locate", "run": run, "paths": names}
             self._app.queue.submit(f"Locate files of {Path(run).stem}", job)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.errors import NoSuchFile
 
@@ -56,8 +55,7 @@ class SourceController(Controller):
 
     def open_files(self) -> None:
         """Ask for files and open them."""
-        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Open files", "", FILE_FILTER)
-        self.open_paths(names)
+        self.open_paths(self._app.ask_files("Open files", FILE_FILTER))
 
     def open_paths(self, paths: list[str], quietly: bool = False) -> None:
         """Open files by their content. A single alignment is shown unless `quietly`."""

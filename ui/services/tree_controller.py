@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from clalign.formats.newick import write_newick
@@ -92,8 +91,7 @@ class TreeController(Controller):
         panel.panes.show_tree(pane)
 
     def _ask_file(self, panel: RowsPanel) -> None:
-        proposed = str(self._app.export_folder / f"{self._alignments.stem}.nwk")
-        path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export tree as", proposed, ";;".join(FILES))
+        path, chosen = self._app.ask_target("Export tree as", f"{self._alignments.stem}.nwk", ";;".join(FILES))
         if path:
             known = Path(path).suffix.lower() in FILES.values()
             self.export(panel, path if known else f"{path}{FILES.get(chosen, '.nwk')}")

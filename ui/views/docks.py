@@ -297,7 +297,7 @@ class DevicePicker(QWidget):
             severity, _ = device_words.health(device)
             chosen = device.id in space.device_ids
             self._add(device.id, chosen, severity, name, device_words.line(device), device)
-        far = device_words.cluster_line(space.cluster)
+        far = space.cluster or "workers on other machines, or several here"
         self._add(device_words.CLUSTER, bool(space.cluster), "good" if space.cluster else "note", "Cluster", far)
         self._show_current(current)
         self._show_words()

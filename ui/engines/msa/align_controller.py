@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from PySide6.QtWidgets import QFileDialog
-
 from clalign.engines.msa.exports import LATER
 from clalign.engines.msa.recompute_annealing import begin_again
 from clalign.engines.msa.spec import AlignmentSpec
@@ -97,8 +95,7 @@ class AlignController(FormController):
         if page is None or page.run.aligned is None:
             return
         kinds = ("Animated PNG, for browsers (*.png)", SERIES)
-        proposed = str(self._app.export_folder / f"{self._rows.stem}-annealing.png")
-        path, kind = QFileDialog.getSaveFileName(self._app.window, "Save annealing as", proposed, ";;".join(kinds))
+        path, kind = self._app.ask_target("Save annealing as", f"{self._rows.stem}-annealing.png", ";;".join(kinds))
         if path:
             self.write_movie(page.run, path if path.lower().endswith(".png") else f"{path}.png", kind == SERIES)
 
@@ -177,8 +174,7 @@ class AlignController(FormController):
         """Ask for a file and export to it in a worker."""
         run = page.run
         filters = {f"{one.words} (*{one.ending})": (one.name, one.ending) for one in LATER}
-        proposed = str(self._app.export_folder / f"{run.path.stem}.afa")
-        path, chosen = QFileDialog.getSaveFileName(self._app.window, "Export as", proposed, ";;".join(filters))
+        path, chosen = self._app.ask_target("Export as", f"{run.path.stem}.afa", ";;".join(filters))
         if path:
             form = next((form for form, ending in filters.values() if path.endswith(ending)), filters[chosen][0])
             self.jobs.export(str(run.path), form, path, None)

@@ -99,7 +99,7 @@ class AnnealingBar(QWidget):
         least = self._least
         if factor < least:
             self.lower_requested.emit(factor)
-        self._run.go_to(run.last_step if factor <= least else run.step_at(factor))
+        self._run.go_to(run.last_step if factor <= least else run.found.merges.merges_at(factor))
 
     def toggle_play(self) -> None:
         """Start or stop the animation of the annealing."""

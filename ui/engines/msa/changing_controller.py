@@ -6,8 +6,6 @@ import dataclasses
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtWidgets import QFileDialog
-
 from clalign.engines.msa import ENGINE
 from clalign.engines.msa.changing import ChangeChoice
 from clalign.engines.msa.spec import AlignmentSpec
@@ -54,8 +52,7 @@ class ChangingController(Controller):
 
     def add_from_file(self) -> None:
         """Ask for sequences and add them to the alignment in view."""
-        path, _ = QFileDialog.getOpenFileName(self._app.window, "Add the sequences of a file", "", FILE_FILTER)
-        if path:
+        if path := self._app.ask_file("Add the sequences of a file", FILE_FILTER):
             self.add(path)
 
     def add(self, path: str) -> None:

@@ -89,10 +89,6 @@ class AlignedRun:
         weights = self.found.merges.weights
         return float(weights[min(step, self.n_merges) - 1]) if step and len(weights) else None
 
-    def step_at(self, gap_factor: float) -> int:
-        """Return the step of a gap factor."""
-        return self.found.merges.merges_at(gap_factor)
-
     def rows(self, alignment: MultipleAlignment) -> RowAlignment:
         """Return an alignment as rows."""
         return rows_of(self.given, alignment)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from ...views.results.hit_card import HitCard
 from ...views.widgets.parts import IconButton, split
-from .dot_plot import DotPlot, bare_plot
+from .dot_plot import bare_plot
 from .dot_view import DotPlotView
 
 MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
@@ -65,10 +65,6 @@ class PairCard(HitCard):
         self.dots.show_plot(bare_plot(run.card, run.hit))
         if self.isVisible():
             self.dots_requested.emit()
-
-    def show_dots(self, plot: DotPlot) -> None:
-        """Show the whole plot of the hit."""
-        self.dots.show_plot(plot)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -122,7 +122,7 @@ class PairController(FormController):
             if isinstance(answer, Exception):
                 self._app.notify("stop", error_text(answer, f"The dot plot of {hit.name} could not be made"))
             else:
-                card.show_dots(answer)
+                card.dots.show_plot(answer)
 
         path, number = run.path, hit.profile
         files = self._app.files

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog
 from shiboken6 import isValid
 
 from ...formatting import error_text
@@ -83,7 +82,6 @@ class FunnelController(Controller):
 
     def save_table(self, text: str) -> None:
         """Write the listed sequences to a file."""
-        proposed = str(self._app.export_folder / "sequences.tsv")
-        name, _ = QFileDialog.getSaveFileName(self._app.window, "Save the table as", proposed, "Table (*.tsv)")
+        name, _ = self._app.ask_target("Save the table as", "sequences.tsv", "Table (*.tsv)")
         if name:
             self._app.write_file(name, "Table", lambda: write_whole(Path(name), text))

@@ -353,11 +353,6 @@ class RowsView(QObject):
             return self.measures.tracks.consensus
         return np.asarray(self.alignment.cells[self.reference])
 
-    @property
-    def reference_name(self) -> str:
-        """The name of the reference."""
-        return "consensus" if self.reference == CONSENSUS else self.alignment.names[self.reference]
-
     def cells(self, places: Rows, columns: Rows) -> Cells:
         """Return the cells of displayed rows and of columns for painting."""
         rows = self.order[places]

@@ -96,11 +96,6 @@ class Histogram:
         return 0.5
 
     @property
-    def min_span(self) -> float:
-        """Units of score in view: a single bar would fill the plot."""
-        return 20.0
-
-    @property
     def last_shown(self) -> float:
         """The largest score in the first view."""
         return float(self.edges[-1])

@@ -63,11 +63,6 @@ class TextTable(QAbstractTableModel):
             self.rows = self._in_order()
             self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(self.columns) - 1))
 
-    @property
-    def can_be_sorted(self) -> bool:
-        """Whether its columns have values to sort by."""
-        return all(column.value is not None for column in self.columns)
-
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         # Selected rows stay selected.
         self._order = column, order == Qt.SortOrder.DescendingOrder

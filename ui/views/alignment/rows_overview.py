@@ -103,18 +103,13 @@ class RowsOverview(QWidget):
 SWATCH = 12.0
 
 
-def legend_width(metrics: QFontMetricsF, swatch: Swatch) -> float:
-    """Return the pixels of an entry of a legend."""
-    return SWATCH + 5 + metrics.horizontalAdvance(swatch[1]) + 14
-
-
 def _legend_places(
     metrics: QFontMetricsF, legend: tuple[Swatch, ...], room: float
 ) -> tuple[list[tuple[float, float]], float]:
     """Return the place of each entry, and the height of a line; colors without text flow into the next."""
     line, x, y, places = max(18.0, metrics.height() + 4), 0.0, 0.0, []
     for swatch in legend:
-        width = legend_width(metrics, swatch) if swatch[1] else SWATCH
+        width = SWATCH + 5 + metrics.horizontalAdvance(swatch[1]) + 14 if swatch[1] else SWATCH
         if x + width > room + 14 and x > 0:
             x, y = 0.0, y + line
         places.append((x, y))

@@ -306,7 +306,8 @@ class RowsPanel(QWidget):
     def compare_with(self, number: int) -> None:
         """Compare the rows with one of them, or with the consensus."""
         self.view.set_reference(number)
-        self.noticed.emit("note", f"Rows are now compared with {self.view.reference_name}.")
+        name = "the consensus" if number == CONSENSUS else self.view.alignment.names[number]
+        self.noticed.emit("note", f"Rows are now compared with {name}.")
 
     def _show_order(self) -> None:
         if self.orders.count() != len(self.view.orders()):

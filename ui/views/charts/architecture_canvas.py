@@ -77,7 +77,8 @@ class ArchitectureCanvas(QAbstractScrollArea):
         painter.fillRect(self.viewport().rect(), QColor(tokens.surface))
         painter.setFont(self.font())
         width, across = float(self.viewport().width()), float(self.horizontalScrollBar().value())
-        for place in self._rows_in_view():
+        first = int(max(0.0, self.verticalScrollBar().value() - 4) // ROW)
+        for place in range(first, min(len(self.shown), first + int(self.viewport().height() // ROW) + 2)):
             area = QRectF(-across, self._top(place), width + across, ROW)
             paint_bar(painter, area, self.shown[place], style, place == self.place)
         painter.fillRect(QRectF(0, 0, width, RULER), QColor(tokens.surface))
@@ -85,10 +86,6 @@ class ArchitectureCanvas(QAbstractScrollArea):
 
     def _top(self, place: int) -> float:
         return RULER + 4 + place * ROW - self.verticalScrollBar().value()
-
-    def _rows_in_view(self) -> range:
-        first = int(max(0.0, self.verticalScrollBar().value() - 4) // ROW)
-        return range(first, min(len(self.shown), first + int(self.viewport().height() // ROW) + 2))
 
     def row_at(self, y: float) -> int:
         """Return the sequence at a height; -1 if there is none."""

@@ -34,6 +34,9 @@ MIN_CURVE_SHARE = 0.01
 
 LINE_COLORS = {"report": "muted", "significant": "text"}
 
+MIN_SPAN = 20.0
+"""Least units of score in view: a single bar would fill the plot."""
+
 LARGE_STEP = 10
 """Steps that a threshold moves with Shift."""
 
@@ -305,7 +308,7 @@ class ScorePlot(pg.GraphicsView):
         middle = float(np.average(data.edges[:-1], weights=data.counts))
         spread = max(float(np.sqrt(np.average((data.edges[:-1] - middle) ** 2, weights=data.counts))), 5.0)
         low, high = min([max(min(ends), middle - 6 * spread), *thresholds]), max(ends)
-        more = max(0.0, data.min_span - (high - low)) / 2
+        more = max(0.0, MIN_SPAN - (high - low)) / 2
         self._whole = min(*ends, float(data.edges[0])) - more, max(*ends, float(data.edges[-1])) + more
         room = PADDING_SHARE * (self._whole[1] - self._whole[0])
         self.view.setLimits(xMin=self._whole[0] - room, xMax=self._whole[1] + room)

@@ -68,8 +68,8 @@ def save_picture(picture: Picture, path: str, font: QFont, millimeters: float = 
     OSError
         The file cannot be written.
     """
-    write = {".svg": _svg, ".pdf": _pdf, ".png": _png}[Path(path).suffix.lower()]
-    content = write(picture, font, millimeters)
+    ending, given = Path(path).suffix.lower(), (picture, font, millimeters)
+    content = png(_image(*given, MAX_PIXELS)) if ending == ".png" else {".svg": _svg, ".pdf": _pdf}[ending](*given)
     with replaced_file(path) as file:
         file.buffer.write(content)
 
@@ -134,10 +134,6 @@ def _pdf(picture: Picture, font: QFont, millimeters: float) -> bytes:
         picture.paint(painter, first, per_page)
     painter.end()
     return _content(buffer)
-
-
-def _png(picture: Picture, font: QFont, millimeters: float) -> bytes:
-    return png(_image(picture, font, millimeters, MAX_PIXELS))
 
 
 def _image(picture: Picture, font: QFont, millimeters: float, most: int) -> QImage:

@@ -59,6 +59,8 @@ class LabPage(QWidget):
     stop_requested = Signal()
     action_requested = Signal(str)
     row_chosen = Signal(dict)
+    other_requested = Signal(str)
+    """The kind of a laboratory whose page is wanted in place of this one."""
 
     def __init__(
         self, view: LabView, workspace: Workspace, run_text: str, import_tip: str, icon: str, empty_text: str
@@ -157,6 +159,13 @@ class LabPage(QWidget):
             usable = self.view.n_done > 0 and (bool(self.view.document) or name != "save")
             self.tools[name].setEnabled(usable)
             self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
+
+    def _ask_for(self, box: QComboBox) -> None:
+        """Request the page that was chosen in a box, and keep the choice of this one."""
+        chosen, kind = str(box.currentData()), self.view.of.kind
+        box.setCurrentIndex(box.findData(kind))
+        if chosen != kind:
+            self.other_requested.emit(chosen)
 
     def job_request(self) -> tuple[JobRequest, str]:
         """Return the job of the setup, and why it cannot run now; empty if it can."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox
 
 from clalign.labs.publication_lab import files_of
@@ -17,8 +16,6 @@ from .lab_page import BOX_WIDTH, LabPage, fill_devices, fill_files
 
 class PublicationPage(LabPage):
     """Shows the view of a source."""
-
-    source_requested = Signal(str)
 
     def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__(
@@ -37,7 +34,7 @@ class PublicationPage(LabPage):
         for one in PUBLICATIONS.values():
             self.sources.addItem(one.source.title, one.kind)
         self.sources.setCurrentIndex(self.sources.findData(self.view.of.kind))
-        self.sources.activated.connect(self._request_source)
+        self.sources.activated.connect(lambda: self._ask_for(self.sources))
         self.is_small.setToolTip("Everything as small as can be, to try it out: the figures mean nothing")
         self.is_full.setToolTip("Whole runs as large as published, if it takes hours")
         self.is_small.toggled.connect(lambda on: self.is_full.setChecked(self.is_full.isChecked() and not on))
@@ -51,13 +48,6 @@ class PublicationPage(LabPage):
         none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be repeated")
         self.add_together(every, none, self.is_small, self.is_full)
         self.add_together(self.stop_button, self.run_button)
-
-    def _request_source(self) -> None:
-        """Request the page of another source, and keep the choice of this one."""
-        chosen, kind = str(self.sources.currentData()), self.view.of.kind
-        self.sources.setCurrentIndex(self.sources.findData(kind))
-        if chosen != kind:
-            self.source_requested.emit(chosen)
 
     def show_workspace(self) -> None:
         """List devices and files."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit
 
 from clalign.labs.ladder import FileField, Ladder, NumberField
@@ -18,8 +17,6 @@ from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, fill_files
 
 class RungPage(LabPage):
     """Shows the view of a ladder."""
-
-    ladder_requested = Signal(str)
 
     def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__(
@@ -43,7 +40,7 @@ class RungPage(LabPage):
         for other in LADDERS.values():
             self.ladders.addItem(other.title.removeprefix("Ladder of "), other.kind)
         self.ladders.setCurrentIndex(self.ladders.findData(self.ladder.kind))
-        self.ladders.activated.connect(self._request_ladder)
+        self.ladders.activated.connect(lambda: self._ask_for(self.ladders))
         self.add_field("Ladder", self.ladders)
         self.add_field("Device", self.devices, BOX_WIDTH)
         every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Run every rung")
@@ -65,13 +62,6 @@ class RungPage(LabPage):
         made.textChanged.connect(lambda: self.show_running())
         made.setToolTip(field.tip)
         return made
-
-    def _request_ladder(self) -> None:
-        """Request the page of another ladder, and keep the choice of this one."""
-        chosen, kind = str(self.ladders.currentData()), self.ladder.kind
-        self.ladders.setCurrentIndex(self.ladders.findData(kind))
-        if chosen != kind:
-            self.ladder_requested.emit(chosen)
 
     def show_workspace(self) -> None:
         """List devices and files."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabBar, QTabWidget, QVBoxLayout, QWidget
 
@@ -109,10 +110,10 @@ class ResultsPage(QWidget):
             "timer-sand", "Preparing the search", "Results appear here as they arrive.", self._retry
         )
         self._hits, self._hit = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
-        self._overview = LazyWidget(_overview_view, lambda view: self.overview_made.emit(view))
-        self._domains = LazyWidget(_architecture_view, lambda view: self.domains_made.emit(view))
-        self._aligned = LazyWidget(_aligned_hits, lambda view: self.aligned_made.emit(view))
-        self._pictures = LazyWidget(_pictures_view, lambda view: self.pictures_made.emit(view))
+        self._overview = _later("charts.overview_view", "OverviewView", self.overview_made)
+        self._domains = _later("charts.architecture_view", "ArchitectureView", self.domains_made)
+        self._aligned = _later("alignment.aligned_hits", "AlignedHits", self.aligned_made)
+        self._pictures = _later("charts.pictures_view", "PicturesView", self.pictures_made)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._results())
@@ -563,31 +564,9 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-# These four are loaded on first use.
-
-
-def _overview_view() -> QWidget:
-    from ..charts.overview_view import OverviewView
-
-    return OverviewView()
-
-
-def _architecture_view() -> QWidget:
-    from ..charts.architecture_view import ArchitectureView
-
-    return ArchitectureView()
-
-
-def _aligned_hits() -> QWidget:
-    from ..alignment.aligned_hits import AlignedHits
-
-    return AlignedHits()
-
-
-def _pictures_view() -> QWidget:
-    from ..charts.pictures_view import PicturesView
-
-    return PicturesView()
+def _later(module: str, name: str, made: SignalInstance) -> LazyWidget:
+    """Return a view whose module is loaded on first use; `made` is emitted with it then."""
+    return LazyWidget(lambda: getattr(import_module(f"..{module}", __package__), name)(), made.emit)
 
 
 def renew_parts(*parts: LazyWidget) -> None:

@@ -94,7 +94,8 @@ class OptionForm(QWidget):
         self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
         first = [field for field in self._fields.values() if field.metadata.get("first")]
         self._rest = [field for field in self._fields.values() if field not in first]
-        self.groups = {title: self._grid(self._of_group(title)) for title in self._titles()}
+        of_group = {title: [f for f in self._rest if f.metadata["group"] == title] for title in self._titles()}
+        self.groups = {title: self._grid(fields) for title, fields in of_group.items()}
         self.more = QWidget()
         parts = [part for title, lines in self.groups.items() for part in (label(title, "muted"), lines)]
         self.more.setLayout(stacked(*parts, spacing=6))
@@ -112,9 +113,6 @@ class OptionForm(QWidget):
     def _titles(self) -> list[str]:
         """Return the groups of the options that are not shown at once."""
         return list(dict.fromkeys(field.metadata["group"] for field in self._rest))
-
-    def _of_group(self, title: str) -> list[Field]:
-        return [field for field in self._rest if field.metadata["group"] == title]
 
     def _grid(self, fields: list[Field]) -> FormLines:
         made = FormLines()

@@ -22,7 +22,7 @@ class TextTableView(Table):
     row_chosen = Signal(dict)
 
     def __init__(self, model: TextTable, name: str) -> None:
-        super().__init__(model, name, model.can_be_sorted)
+        super().__init__(model, name, all(column.value is not None for column in model.columns))
         self.setProperty("role", "lab")
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
