@@ -77,12 +77,13 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class RecentFile:
-    """A file that was open."""
+    """A file that was open; of a run with the thresholds that were moved, each with query, name and score."""
 
     path: str
     kind: str
     opened: float
     pinned: bool = False
+    thresholds: list[tuple[int, str, float]] = field(default_factory=list)
 
     @property
     def problem(self) -> str:
@@ -151,14 +152,14 @@ class Settings:
     def add_recent(self, path: str, kind: str) -> None:
         """Move a file to the top of the recent ones; pinned ones are never dropped."""
         old = {entry.path: entry for entry in self.recent}
-        pinned = path in old and old[path].pinned
-        entries = [RecentFile(path, kind, time.time(), pinned), *(e for e in self.recent if e.path != path)]
+        new = replace(old.get(path, RecentFile(path, kind, 0.0)), kind=kind, opened=time.time())
+        entries = [new, *(e for e in self.recent if e.path != path)]
         loose = [e for e in entries if not e.pinned][:MAX_RECENT]
         self._set_recent([e for e in entries if e.pinned or e in loose])
 
-    def pin(self, path: str, pinned: bool) -> None:
-        """Pin or unpin a recent file."""
-        self._set_recent([replace(e, pinned=pinned) if e.path == path else e for e in self.recent])
+    def change_recent(self, path: str, **facts: Any) -> None:
+        """Change facts about a recent file, such as whether it is pinned."""
+        self._set_recent([replace(e, **facts) if e.path == path else e for e in self.recent])
 
     def forget(self, path: str) -> None:
         """Remove a file from the recent ones."""

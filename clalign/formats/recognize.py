@@ -108,11 +108,12 @@ def recognize(path: str) -> FileKind:
 def identify(source: Source) -> Identity:
     """Return the kind and the format of a file from its first bytes."""
     head = head_of(source)
-    for test in (_binary, _text):
-        found = test(head, source)
-        if found is not None:
-            return found
-    return Identity(source.label, None, "text of an unknown kind", _known_kinds())
+    return _binary(head, source) or identify_text(head, source.label)
+
+
+def identify_text(text: bytes, name: str) -> Identity:
+    """Return the kind and the format of text from its beginning; `name` is what a person knows it by."""
+    return _text(text, name) or Identity(name, None, "text of an unknown kind", _known_kinds())
 
 
 def _known_kinds() -> str:
@@ -194,9 +195,8 @@ def _binary_profile(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _text(head: bytes, source: Source) -> Identity | None:
+def _text(head: bytes, path: str) -> Identity | None:
     text = head.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n").lstrip()
-    path = source.label
     if not text:
         return Identity(path, None, "a file of blanks only", "Check whether it was written completely.")
     for begin, kind, name in _READ:
@@ -231,6 +231,8 @@ _READ: _Kinds = (
     (re.compile(rb"# SELEX|#=(ID|AC|DE|AU|SQ|RF|CS) "), "alignment", "selex"),
 )
 
+_FROM_TABLE = "Choose the file with the sequences, from which its targets can be taken by name."
+
 _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
     (re.compile(pattern), what, hint)
     for pattern, what, hint in (
@@ -250,6 +252,8 @@ _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
         (rb"\A(\\+\n)?ENTRY\s", "a CODATA entry", CONVERT),
         (rb"\A(T?BLAST[NPX])\s+\d", "a result of BLAST", "Choose the file with the sequences."),
         (rb"\A(# hmmsearch|hmmsearch - search)", "a result of hmmsearch", "Choose the profile or the sequences."),
+        (rb"\A# *-+ (full sequence|this domain)|\A# target name ", "a table of hits (HMMER)", _FROM_TABLE),
+        (rb"\A# T?BLAST[NPX] \d|\A\S+\t\S+\t\d+(\.\d+)?(\t\d+){7}\t", "a table of hits (BLAST)", _FROM_TABLE),
     )
 )
 

@@ -515,7 +515,8 @@ def test_the_list_of_queries_is_the_scope_of_the_page(qtbot: Any, together: Resu
     assert "6 hits of 2 of 3 profiles" in together.summary.text(), "of the whole run"
     assert together.scope.text() == together.run.summary() != together.summary.text()
     choose_query(together, "Other")
-    qtbot.waitUntil(lambda: together.run.hits.counted == (1, 1) and together.run.hit is not None)
+    qtbot.waitUntil(lambda: together.run.is_listed and together.run.hit is not None)
+    assert (together.run.hits.shown_query.number, together.run.hits.n_all) == (1, 1)
     assert together.run.hit.query == "Other"
     assert together.hit.name_label.text().startswith("SEQ_"), "its alignment is shown without a click"
     press(queries, "All")

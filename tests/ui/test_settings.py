@@ -30,7 +30,7 @@ def test_a_damaged_file_costs_only_itself(settings: Settings, text: str) -> None
 
 def test_ten_recent_files_and_the_pinned_ones(settings: Settings) -> None:
     settings.add_recent("/data/pinned.hmm", "profiles")
-    settings.pin("/data/pinned.hmm", True)
+    settings.change_recent("/data/pinned.hmm", pinned=True)
     for number in range(15):
         settings.add_recent(f"/data/{number}.fasta", "sequences")
     recent = again(settings).recent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,6 +79,7 @@ class AppController(AppContext):
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
         self.jobs.run_chosen.connect(self.show_run)
         self.queue.job_ended.connect(self._note_run_end)
+        self.queue.job_removed.connect(self._note_removal)
         self.queue.job_changed.connect(lambda item: self._note_state(self.pages[item.run].run)
                                        if item.run in self.pages else None)  # fmt: skip
 
@@ -156,6 +158,9 @@ class AppController(AppContext):
             self.window.center.removeWidget(page)
             page.close_parts()
             self.forget_files(path)
+            moved = ((query, *one) for query, scores in page.run.moved.items() for one in scores.items())
+            kept = [one for one in moved if math.isfinite(one[2])]
+            self.settings.change_recent(path, thresholds=kept)
             page.run.close()
             seal_finished(page.run.path)
             for form in self.forms.values():
@@ -192,6 +197,8 @@ class AppController(AppContext):
 
     def _make_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
+        for query, name, score in next((e.thresholds for e in self.settings.recent if e.path == path), []):
+            run.moved.setdefault(query, {})[name] = score
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
         form = self.form_of(engine)
@@ -292,13 +299,26 @@ class AppController(AppContext):
         self.sources.look_again()
         if (item.is_search or item.kind == "merge") and Path(item.run).exists():
             self.sources.add_recent(item.run, "run")
-        if item.is_search and not item.is_active and not Path(item.run).exists():
+        if not item.is_active:
+            self._drop_missing(item)
+        self.update_actions()
+
+    def _note_removal(self, item: JobItem) -> None:
+        """Update the run of a job that was removed while it waited."""
+        if item.state == "waiting":
+            self._drop_missing(item)
+            if item.is_search and item.run in self.pages:
+                self.pages[item.run].run.is_live = False
+                self.pages[item.run].run.note_change()
+
+    def _drop_missing(self, item: JobItem) -> None:
+        """Close the page of a search that has no run file."""
+        if item.is_search and not Path(item.run).exists():
             in_view = self.page is self.pages.get(item.run)
             self._drop_page(item.run)
             self.workspace.remove(item.run)
             if in_view:
                 self.show_start()
-        self.update_actions()
 
     def stop_job(self) -> None:
         """Stop the running job."""

@@ -68,7 +68,7 @@ class LabController(Controller):
             spec = self._app.current_spec()
             page.show_search(spec if spec is not None and engine_for_spec(spec).writes_partial_results else None)
         self._app.show_page(page, page.title)
-        self._show_facts(kind, None)
+        self._show_facts(kind, self._chosen.get(kind))
 
     def compare(self) -> None:
         """Compare devices by the search of the run or form in view, or by a random job if there is none."""
@@ -123,13 +123,11 @@ class LabController(Controller):
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all facts about a row in the dock."""
-        self._chosen.pop(kind, None)
-        if row is not None:
-            self._chosen[kind] = row
         details, view = self._app.window.details, self.views[kind]
         if row is None:
             details.show_facts(f"Select a {view.of.noun}", [], "Its details appear here.")
             return
+        self._chosen[kind] = row
         facts = view.main.facts(row)
         if kind in (COMPARISON, SEARCHES):
             from clalign.values.devices import Device

@@ -189,6 +189,8 @@ class Workspace(QObject):
         self.profiles_path = ""
         self.sequences_path = ""
         self.queries_path = ""
+        self.queries_alone: set[str] = set()
+        """Files that were made to be queries: they are targets only if the user chooses them."""
 
     @property
     def being_read(self) -> list[Source]:
@@ -206,7 +208,7 @@ class Workspace(QObject):
         if source.state == "ready" and source.kind == "profiles" and not self.profiles_path:
             self.profiles_path = source.path
         if source.state == "ready" and source.kind == "sequences" and not self.sequences_path:
-            self.sequences_path = source.path
+            self.sequences_path = "" if source.path in self.queries_alone else source.path
         self.sources_changed.emit()
         if (self.profiles_path, self.sequences_path) != before:
             self.choice_changed.emit()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -22,6 +22,9 @@ from .inspector import Inspector
 
 if TYPE_CHECKING:
     from ..views.results.results_page import ResultsPage
+
+BUSY_MS = 400
+"""Delay before it is told that a file is being written."""
 
 MAX_NOTES_UNDONE = 200
 """Changes of notes that can be undone."""
@@ -170,8 +173,14 @@ class AppContext(QObject):
         reader : Reader, optional
             By default that of all pages.
         """
+        words, soon = f"Writing {Path(path).name}…", QTimer(self, singleShot=True, interval=BUSY_MS)
+        soon.timeout.connect(lambda: self.notify("note", words))
+        soon.start()
 
         def finish(answer: object) -> None:
+            soon.stop()
+            soon.deleteLater()
+            self.window.messages.withdraw(words)
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
                 self.notify("stop", f"{path} could not be written because: {why}.")

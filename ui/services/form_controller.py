@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shiboken6 import isValid
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
     from ..models.workspace import Offer, Source
     from ..views.widgets.queries_sheet import QueriesSheet
     from ..views.widgets.spec_sheet import SpecSheet
+
+
+def name_in(fasta: str) -> str:
+    """Return the name of the first record of FASTA; ``query`` if it has none."""
+    found = re.search(r"^>\s*(\S+)", fasta, re.MULTILINE)
+    return found[1] if found else "query"
 
 
 class FormController(Controller):
@@ -113,13 +120,14 @@ class FormController(Controller):
         if sheet.query is None:
             self._app.workspace.propose_queries()
         sheet.show_workspace()
-        sheet.paste_requested.connect(lambda text: self.take_queries("query", text))
+        sheet.paste_requested.connect(lambda text: self.take_queries(name_in(text), text))
 
     def take_queries(self, name: str, text: str) -> bool:
         """Keep sequences in FASTA as a file that will be the queries once it is read; return whether it was written."""
         path = self.sources.keep_pasted(name, text)
         if path:
             self._pasted = path
+            self._app.workspace.queries_alone.add(path)
             self.sources.open_quietly([path])
         return bool(path)
 

@@ -143,7 +143,12 @@ class JobController(Controller):
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
             self.queue.dismiss(item)
         self._locating.withdraw(run)
-        self._submit(title or f"Continue {Path(run).stem}", job)
+        self._submit(title or f"Continue {self._name(run)}", job)
+
+    def _name(self, run: str) -> str:
+        """Return what a run searched, or was named; of one that is not open the name of its file."""
+        opened = self._app.workspace.sources.get(run)
+        return Path(run).stem if opened is None else opened.name.removesuffix(".clalign")
 
     def _chosen_cluster(self, run: str) -> str:
         """Return the chosen cluster for a run that began on one; else nothing."""
@@ -174,7 +179,7 @@ class JobController(Controller):
         """Compute hits again on the reference."""
         what = what or ("the selected hit" if hits else "a sample of the hits")
         job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
-        self._submit(f"Verify {what} of {Path(run).stem}", job)
+        self._submit(f"Verify {what} of {self._name(run)}", job)
 
     def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: object) -> None:
         """Write hits to a file; `how` has other fields of `clalign.engines.export.Choice`."""

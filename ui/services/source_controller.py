@@ -104,8 +104,9 @@ class SourceController(Controller):
 
     def _take_file(self, path: str) -> None:
         source = self._app.workspace.sources[path]
-        if path != self._app.workspace.queries_path:  # it has its place already
-            self._app.workspace.choose(path)
+        space = self._app.workspace
+        if path != space.queries_path and path not in space.queries_alone:  # else it has its place already
+            space.choose(path)
         self.add_recent(path, source.kind)
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)

@@ -211,7 +211,7 @@ class MainWindow(Workbench):
         self.job_bar.hide()
 
     def _pin(self, path: str, pinned: bool) -> None:
-        self.settings.pin(path, pinned)
+        self.settings.change_recent(path, pinned=pinned)
         self.show_recent()
 
     def _call(self, command: str, arguments: tuple[object, ...]) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QCheckBox, QStackedWidget, QWidget
 
 from clalign.values.hits import Hit
@@ -12,8 +13,8 @@ from ...views.results.hit_card import HitCard
 from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 from .domain_table import HMMER2_COLUMNS, HMMER3_COLUMNS, domain_rows, is_below
 
-N_LINES, SCROLL_BAR = 2, 14
-"""Domains that are seen without scrolling, and pixels for the bar that scrolls columns."""
+N_LINES = 2
+"""Domains that are seen without scrolling."""
 
 
 class DomainTables(QStackedWidget):
@@ -32,13 +33,29 @@ class DomainTables(QStackedWidget):
         assert isinstance(model, TextTable)
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
-        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + N_LINES * ROW_HEIGHT + SCROLL_BAR)
+        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + N_LINES * ROW_HEIGHT + 2)
+        self._fit(table)
+
+    def _fit(self, table: TextTableView) -> None:
+        """Hide the last columns that there is no room for; the tip of a row has them all."""
+        has_bar = table.model().rowCount() > N_LINES
+        room = self.width() - 2 * table.frameWidth() - has_bar * table.verticalScrollBar().sizeHint().width()
+        for place, (usual, _) in table.widths.items():
+            room -= max(usual, table.title_width(place))
+            table.setColumnHidden(place, room < 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        for table in self._tables.values():
+            self._fit(table)
 
     def _table(self, is_hmmer3: bool) -> TextTableView:
         """Return a table, created on first use."""
         if is_hmmer3 not in self._tables:
             model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
             made = self._tables[is_hmmer3] = TextTableView(model, "Domains")
+            made.horizontalHeader().setMinimumSectionSize(28)
+            made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
             self.addWidget(made)
         return self._tables[is_hmmer3]

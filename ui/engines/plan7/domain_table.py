@@ -50,12 +50,14 @@ HMMER3_COLUMNS = (
     TextColumn("Status", "Significant, only reported, or below the limit for domains",
                lambda r: verdict(r["domain"]), False, 100),
 )  # fmt: skip
-"""What is most asked for comes first: in narrow panes the rest is scrolled to."""
+"""What is most asked for comes first: in narrow panes the rest is in tips."""
 
 
 def domain_rows(hit: Hit) -> list[Row]:
     """Return a row for each domain."""
-    return [{"place": place, "domain": domain} for place, domain in enumerate(hit.domains)]
+    columns = HMMER2_COLUMNS if hit.estimates is None else HMMER3_COLUMNS
+    rows: list[Row] = [{"place": place, "domain": domain} for place, domain in enumerate(hit.domains)]
+    return [row | {"tip": "\n".join(f"{one.title} {one.text(row)}" for one in columns)} for row in rows]
 
 
 def is_below(row: Row) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 
 from clalign.engines.plan7.hmmer3.funnel import hits_with_score
 from clalign.engines.rounds import chosen_rows, done_words
+from clalign.errors import ClalignError
 from clalign.runs.pages import QueryFound, Together
 from clalign.runs.run_file import open_run
 from clalign.values.checked import plain
@@ -41,8 +43,24 @@ class ProfileRunView(RunView):
         if direction in OF_SEQUENCES:  # profiles are made of them, but nobody has seen these
             self.noun, self.nouns = ("Round", "Rounds") if direction == "rounds" else ("Query", "Queries")
         super()._read_facts()
+        if self.ends_soon and self.cards:
+            with contextlib.suppress(ClalignError):  # it is tried again
+                self.stop_after_round()
         last = {card.get("first"): number for number, card in enumerate(self.cards)} if self.can_choose else {}
         self.hits.chosen = {number: chosen_rows(self.cards[number]) for number in last.values()}
+
+    ends_soon = False
+    """Whether the search is to end with the first round, which was not begun when that was asked for."""
+
+    def stop_after_round(self) -> None:
+        """Have the search end with the rounds that are begun, or with the first one."""
+        from clalign.engines.plan7.rounds import stop_after
+
+        self.ends_soon = True
+        if self.cards:
+            with open_run(self.path, writable=True, patience=NOTE_SECONDS) as run:
+                stop_after(run)
+            self.ends_soon = False
 
     @property
     def can_choose(self) -> bool:

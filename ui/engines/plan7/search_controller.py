@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
-from clalign.runs.run_file import open_run
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models.jobs import JobItem
 from ...models.results.hit_pages import HitRow
-from ...models.results.hits_model import NOTE_SECONDS
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
@@ -80,12 +78,10 @@ class SearchController(FormController):
 
     def stop_after_round(self) -> None:
         """Have the search in view end with the rounds that are begun."""
-        from clalign.engines.plan7.rounds import stop_after
-
-        if self._app.page is not None:
+        run = self._app.page.run if self._app.page is not None else None
+        if isinstance(run, ProfileRunView):
             try:
-                with open_run(self._app.page.run.path, writable=True, patience=NOTE_SECONDS) as run:
-                    stop_after(run)
+                run.stop_after_round()
             except ClalignError as error:
                 self._app.notify("stop", f"The search does not end with this round. {error}")
             else:

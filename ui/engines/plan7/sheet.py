@@ -108,9 +108,9 @@ class SequencesSheet(QueriesSheet):
         is_profile = found is not None and found.kind == "profiles" and self._direction == "rounds"
         return found if is_profile else super().query
 
-    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str, missing: str = "") -> None:
         """List the open files, below those of sequences for rounds those of profiles."""
-        super().fill_files(box, kind, path)
+        super().fill_files(box, kind, path, missing)
         if box is self.queries and self._direction == "rounds":
             for source in self.workspace.of_kind("profiles"):
                 box.addItem(source_words(source), source.path)

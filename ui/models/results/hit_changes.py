@@ -44,8 +44,8 @@ class HitChanges(QObject):
         run, was_growing = self._run, self._is_growing
         self._is_growing = run.is_live or run.state == "elsewhere"
         is_new = self._is_growing or was_growing  # queries that are not in view may have new hits, too
-        if run.hits.counted is not None:
-            query, n_hits = run.hits.counted
+        if run.hits.shown_query is not None:
+            query, n_hits = run.hits.shown_query.number, run.hits.n_all
             is_new |= self._counted.get(query, n_hits) != n_hits
             self._counted[query] = n_hits
         if is_new and not self._soon.isActive():

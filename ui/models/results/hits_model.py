@@ -94,9 +94,9 @@ class HitsModel(QAbstractTableModel):
         return self._pages.n_all if self._pages else 0
 
     @property
-    def counted(self) -> tuple[int, int] | None:
-        """The query that was read last, and its number of hits without the filter; None before."""
-        return (self._pages.query.number, self._pages.n_all) if self._pages else None
+    def shown_query(self) -> HitQuery | None:
+        """What the rows in view were asked for with; None before."""
+        return self._pages.query if self._pages else None
 
     @property
     def n_shown(self) -> int:
@@ -154,11 +154,6 @@ class HitsModel(QAbstractTableModel):
         if picked is not self.query.among:
             self._ask(replace(self.query, among=picked))
         return picked
-
-    @property
-    def listed(self) -> PickedHits | None:
-        """The listed hits of a selection in a picture; None if there is none."""
-        return self._pages.query.among if self._pages else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         key = self.table.columns[column].sort if column >= 0 else ""

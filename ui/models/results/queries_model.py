@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
+def _rank(row: Row) -> tuple[bool, float, float]:
+    """Return by what the best queries come first; those without hits stay in the order of their file."""
+    found = row["found"]
+    evalue = math.inf if found.best_evalue is None else found.best_evalue
+    return not found.n_hits, evalue, -found.scores[0] if found.scores else 0.0
+
+
 def searched_words(found: QueryFound) -> str:
     """Return how far a query was searched; empty if it was with all targets, or if that is not known."""
     if not found.searched:
@@ -72,9 +80,9 @@ def _rows(cards: Iterable[Card]) -> Iterator[Row]:
 
 
 class QueriesModel(TextTable):
-    """The queries of a run in the order of their file; a row has its ``number``, ``name`` and what it has ``found``.
+    """The queries of a run, best first; a row has its ``number``, ``name`` and what it has ``found``.
 
-    Rounds of a search stand below the name of their query.
+    Rounds of a search stand below the name of their query, in the order of their file.
 
     Parameters
     ----------
@@ -107,16 +115,18 @@ class QueriesModel(TextTable):
         self.set_rows([row for row in self.all if all(word in row["words"] for word in words)])
 
     def _in_order(self) -> list[Row]:
+        if self._order[0] < 0 and not self.has_rounds:
+            return sorted(super()._in_order(), key=_rank)
         return sorted(super()._in_order(), key=lambda row: row["group"])
 
-    def show_found(self, found: Mapping[int, QueryFound]) -> None:
-        """Show what the queries have found so far; rows stay where they are unless the user had them sorted."""
+    def show_found(self, found: Mapping[int, QueryFound], in_place: bool = False) -> None:
+        """Show what the queries have found so far; rows stay where they are only if `in_place`."""
         self.has_found = True
         for row in self.all:
             row["found"] = found.get(row["number"], NOTHING)
-        if self._order[0] >= 0:
+        if not in_place:
             self.sort(self._order[0], Qt.SortOrder.DescendingOrder if self._order[1] else Qt.SortOrder.AscendingOrder)
-        elif self.rows:
+        if self.rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(COLUMNS) - 1))
 
     def set_noun(self, noun: str) -> None:

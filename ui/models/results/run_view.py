@@ -93,6 +93,8 @@ class RunView(QObject):
         self.histogram: Histogram | None = None
         self.hit: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
+        self.moved: dict[int, dict[str, float]] = {}
+        """Thresholds that the user has moved, by query."""
         self.counts = {"report": 0, "significant": 0}
         self.found: dict[int, QueryFound] = {}
         self._found_at = -math.inf
@@ -273,6 +275,11 @@ class RunView(QObject):
         return self._with_hits()
 
     @property
+    def is_listed(self) -> bool:
+        """Whether the hits in view were read, not those of the query before."""
+        return self.hits.shown_query is not None and self.hits.shown_query.number == self.profile
+
+    @property
     def shows_all(self) -> bool:
         """Whether the hits of all profiles are in view."""
         return self.profile == ALL_QUERIES
@@ -314,14 +321,14 @@ class RunView(QObject):
         self._show_profile(profile)
 
     def _show_profile(self, profile: int) -> None:
-        if self.shows_all != (profile == ALL_QUERIES):
-            self.histogram = None  # it is of another kind
-        self.profile = profile
+        self.profile, self.histogram = profile, None  # the one in view is of another query
         self.counts = {"report": 0, "significant": 0}  # they are asked for below
         self.thresholds = self._own_thresholds()
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_profile(profile, self.cards, self.together)
+        for name, score in self.moved.get(profile, {}).items():
+            self.set_threshold(name, score)
         self._read_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
@@ -337,6 +344,9 @@ class RunView(QObject):
         own = self._own_thresholds()
         self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
+        self.moved.pop(self.profile, None)
+        if self.thresholds_moved:
+            self.moved[self.profile] = dict(self.thresholds)
         (self.hits.set_significant_from if name == "significant" else self.hits.set_min_score)(moved)
         self._read_counts()
         self.thresholds_changed.emit()
@@ -490,9 +500,11 @@ class RunView(QObject):
         return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
 
     def _done_so_far(self, verb: str = "searched") -> str:
-        done = formatting.count(self.histogram.n_examined) if self.histogram else "0"
         total = (self.facts.get("database") or {}).get("n_sequences")
+        if self.histogram is None:  # how many of them is being read
+            return f"{formatting.plural(total, 'sequence') if total is not None else ''}{self._on_device()}".strip()
         of = f" of {formatting.plural(total, 'sequence')}" if total is not None else " sequences"
+        done = formatting.count(self.histogram.n_examined)
         return f"{done}{of} {verb} {'with it' if self._of_which() else 'so far'}{self._on_device()}"
 
     def _of_which(self) -> str:

@@ -99,14 +99,16 @@ class ScoreField(QLineEdit):
     left = Signal()
 
     def event(self, event: QEvent) -> bool:
-        # Esc is no shortcut here.
+        # Esc is no shortcut here, and Enter would open the field again.
         is_key = event.type() in (QEvent.Type.ShortcutOverride, QEvent.Type.KeyPress) and isinstance(event, QKeyEvent)
-        if is_key and cast("QKeyEvent", event).key() == Qt.Key.Key_Escape:
+        key = cast("QKeyEvent", event).key() if is_key else None
+        if key == Qt.Key.Key_Escape:
             event.accept()
             if event.type() == QEvent.Type.KeyPress:
                 self.left.emit()
             return True
-        return super().event(event)
+        is_taken = super().event(event)
+        return is_taken or (key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.type() == QEvent.Type.KeyPress)
 
 
 class ScorePlot(pg.GraphicsView):
@@ -409,7 +411,9 @@ class ScorePlot(pg.GraphicsView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.edit_number(self._main_line(), QPointF(self.width() / 2, 8))
+            name = self._main_line()
+            at_line = self.view.mapViewToScene(QPointF(self.lines[name].value(), 0.0))
+            self.edit_number(name, QPointF(self.mapFromScene(at_line).x(), 8))
         elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
             (self.show_all if event.key() == Qt.Key.Key_Home else self.show_every)()
         elif step is None:

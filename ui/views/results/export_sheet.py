@@ -206,17 +206,18 @@ class ExportSheet(Sheet):
         self.flank.setAccessibleName("Residues on either side of the parts")
         self._flank_line = QWidget()
         self._flank_line.setLayout(row(label("Extra residues on either side", "muted"), self.flank, None))
-        self._columns_line.setVisible(named is not None)
         self.with_species = QCheckBox("Add a column of species")
         self.with_origin = QCheckBox("Also write a file with its origin")
-        safe_tip = "Puts ' before names that begin with =, +, - or @"
+        self.is_safe.setToolTip("Puts ' before names that begin with =, +, - or @")
         species_tip = "The last column: OS= or OX= of descriptions, or the table of taxonomy chosen on Pictures"
-        self._tips: dict[QWidget, str] = {
-            self._columns_line: "", self.is_safe: safe_tip, self.with_species: species_tip, self._flank_line: "",
-        }  # fmt: skip
+        self.with_species.setToolTip(species_tip)
         tip = f"With {PROVENANCE_ENDING} at its end: version, command, inputs with checksums, device, date"
         self.with_origin.setToolTip(tip)
-        checks = (self.is_safe, self.with_species, self.with_origin, self._flank_line)
+        checks = (self.with_origin, self.is_safe, self.with_species, self._flank_line)
+        for part in (*checks, self._columns_line):  # what does not apply leaves its room: nothing moves
+            policy = part.sizePolicy()
+            policy.setRetainSizeWhenHidden(part is not self._columns_line or named is not None)
+            part.setSizePolicy(policy)
         self.body.addLayout(Flow(*checks, spacing=24))
         self.body.addSpacing(8)
 
@@ -286,16 +287,10 @@ class ExportSheet(Sheet):
     def _propose(self) -> None:
         if not self._is_made:
             return
-        named = self._choices.named
-        # What does not apply is only paled: a sheet that changes its height moves what is about to be clicked.
-        for widget, applies, why in (
-            (self._columns_line, self._form.columns is not None, f"Only for {named.title}" if named else ""),
-            (self.is_safe, self._form.separator == "\t", "Only for TSV; CSV is always safe"),
-            (self.with_species, self._heeds("species"), "Only for tables of hits and of domains"),
-            (self._flank_line, self._heeds("flank"), "Only for parts of sequences (FASTA)"),
-        ):
-            widget.setEnabled(applies)
-            widget.setToolTip(self._tips[widget] if applies else why)
+        self._columns_line.setVisible(self._form.columns is not None)
+        self.is_safe.setVisible(self._form.separator == "\t")
+        self.with_species.setVisible(self._heeds("species"))
+        self._flank_line.setVisible(self._heeds("flank"))
         if not self._own_which:
             self.button_of("all" if self._form.is_of_run else self._usual_which).setChecked(True)
         if not self._own_name:

@@ -20,7 +20,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStackedWidget, QWidget
 
-from clalign.runs.pages import PickedHits
+from clalign.runs.pages import HitQuery, PickedHits
 
 from ... import formatting
 from ...models.results.hit_pages import HitRow
@@ -110,7 +110,7 @@ class HitsTable(Table):
         self.query_of: Callable[[HitRow], str] = lambda hit: ""
         self.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         self.filled = self._place("description")
-        self._together = self._is_squeezed = False
+        self._together, self._squeezed = False, set[int]()
         self._name_widths: dict[int, int] = {}
         self._set_up_headers()
 
@@ -157,18 +157,24 @@ class HitsTable(Table):
         super().fill()
         place = self._place("name")
         spare = self.viewport().width() - self.horizontalHeader().length()
-        if self._is_squeezed and spare > 0 and self.columnWidth(place) == self._name_widths.get(place):
+        is_free = spare > 0 and self._place("description") in self._squeezed
+        if is_free and self.columnWidth(place) == self._name_widths.get(place):
             self._name_widths[place] += spare  # what the description leaves
             self.setColumnWidth(place, self._name_widths[place])
 
     def _squeeze(self) -> None:
-        """Hide the description where it would push the numbers out of view, and show it again where there is room."""
-        place, header = self._place("description"), self.horizontalHeader()
-        if self.filled != place or self.isColumnHidden(place) != self._is_squeezed:
-            return  # the user, or another view of the table, has decided about it
-        others = header.length() - (0 if self._is_squeezed else header.sectionSize(place))
-        self._is_squeezed = 0 < self.viewport().width() < others + self.MIN_FILLED_WIDTH
-        self.setColumnHidden(place, self._is_squeezed)
+        """Hide the pictures of domains, then the description, where they would push the numbers out of view."""
+        header, room, last = self.horizontalHeader(), self.viewport().width(), self._place("description")
+        places = (self.kind.place("domains"), last if self.filled == last else None)
+        # The user, or another view of the table, decides about the others.
+        own = [p for p in places if p is not None and self.isColumnHidden(p) == (p in self._squeezed)]
+        spare = room - header.length() + sum(map(header.sectionSize, own)) - self.MIN_FILLED_WIDTH * (last in own)
+        widened = {place: width for place, width in self._name_widths.items() if self.columnWidth(place) == width}
+        spare += sum(width - self.kind.columns[place].width for place, width in widened.items())
+        for place in own if room > 0 else ():
+            is_hidden = spare < (0 if place == last else self.kind.columns[place].width)
+            (self._squeezed.add if is_hidden else self._squeezed.discard)(place)
+            self.setColumnHidden(place, is_hidden)
 
     def _widen_names(self) -> None:
         """Give names a part of the remaining room; widths set by the user stay."""
@@ -226,6 +232,7 @@ class HitsTable(Table):
     def show_set(self, key: str) -> None:
         """Show the columns of a set, and no others; the description fills the room of a short set."""
         place = self._place("description")
+        self._squeezed.clear()
         self.filled = place if key == "short" else None
         self.setColumnWidth(place, self.kind.columns[place].width)
         for place, column in enumerate(self.kind.columns):
@@ -243,9 +250,9 @@ class HitsTable(Table):
         if shown == self._together:
             return
         self._together = shown
-        if self._is_squeezed:  # it is decided about anew
-            self._is_squeezed = False
-            self.setColumnHidden(self._place("description"), False)
+        for squeezed in self._squeezed:  # it is decided about anew
+            self.setColumnHidden(squeezed, False)
+        self._squeezed.clear()
         place = self._place("profile")
         self.setColumnHidden(place, not shown)
         header, front = self.horizontalHeader(), 0 if self.kind.query_first else 2
@@ -374,6 +381,7 @@ class HitsPanel(QWidget):
         self.list_all = IconButton("close", tip, lambda: model.list_picked(None), "Picked hits only")
         self.list_all.hide()
         self._picked: PickedHits | None = None
+        self._query: HitQuery | None = None
         top = row(self.filter_box, self.list_all, self.counts, self.waiting, self.fold)
         top.setContentsMargins(8, 8, 12, 6)
         self.setLayout(stacked(top, (self._stack, 1), spacing=0))
@@ -416,8 +424,14 @@ class HitsPanel(QWidget):
         self._quiet = True
 
     def _follow(self) -> None:
-        """Find the selected hit in the new order."""
-        model = self.model
+        """Find the selected hit in the new order, which is seen from its top; one that is filtered out is left."""
+        model, before = self.model, self._query
+        self._query = query = model.shown_query
+        if query is not None and before is not None and query != before:
+            self._place = 0
+            if query.number == before.number and model.kept_hit is not None and model.kept_row is None:
+                model.keep(None)
+                self.hit_chosen.emit(None)
         if model.kept_row is not None and self.table.first_chosen() is None:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
             self.table.selectionModel().setCurrentIndex(model.index(model.kept_row, 1), flags)
@@ -428,7 +442,7 @@ class HitsPanel(QWidget):
             header = self.table.horizontalHeader()
             self._before = self.filter_box.text(), header.sortIndicatorSection(), header.sortIndicatorOrder()
             self.list_all.setVisible(model.query.among is not None)
-            if self._picked is not None and model.listed is self._picked and model.n_shown:
+            if self._picked is not None and query is not None and query.among is self._picked and model.n_shown:
                 self.table.selectAll()
             self._picked = None  # also if they could not be listed, or something else was asked for since
         self._show_filter_words(self._problem)

@@ -18,6 +18,7 @@ from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, PARTS, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
 from ..widgets.parts import (
+    ElidedLabel,
     EmptyPanel,
     FactsLabel,
     IconButton,
@@ -25,7 +26,6 @@ from ..widgets.parts import (
     LazyView,
     LazyWidget,
     button,
-    label,
     line,
     row,
     split,
@@ -118,7 +118,7 @@ class ResultsPage(QWidget):
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._results())
         self.setProperty("room", WIDE_WINDOW)
-        self.setLayout(stacked(self._head(), self._unfinished(), (self._stack, 1), spacing=0))
+        self.setLayout(stacked(self._head(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
 
@@ -308,23 +308,24 @@ class ResultsPage(QWidget):
         export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", self.ask_export, "Export…")
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
-        self.title_row = row((self._title, 1), self.about, self.reset_button, *self._tools)
+        self._make_unfinished()
+        self.title_row = row((self._title, 1), (self.unfinished_bar, 2), self.about, self.reset_button, *self._tools)
         return stacked(self.title_row, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 
     def ask_export(self) -> None:
         """Ask for the sheet that writes the results to a file."""
         self.action_requested.emit("hits.export_hits")
 
-    def _unfinished(self) -> QWidget:
-        made = QWidget()
-        self.unfinished_words = label("", wrap=True)
+    def _make_unfinished(self) -> None:
+        """Make what is said of a partial run: beside the title, where it moves nothing."""
+        self.unfinished_bar, self.unfinished_words = QWidget(), ElidedLabel("")
         goes_on = button("Continue", lambda: self.action_requested.emit("resume_run"), "primary")
-        elsewhere = button("Continue on another device", lambda: self.action_requested.emit("resume_elsewhere"))
-        words = self.unfinished_words
-        made.setLayout(row(IconLabel("alert", "caution"), (words, 1), goes_on, elsewhere, margins=(12, 4, 12, 8)))
-        made.hide()
-        self.unfinished_bar = made
-        return made
+        elsewhere = button("On another device", lambda: self.action_requested.emit("resume_elsewhere"))
+        elsewhere.setToolTip("Continue on another device")
+        parts = IconLabel("alert", "caution"), (self.unfinished_words, 1), goes_on, elsewhere
+        self.unfinished_bar.setLayout(row(*parts))
+        self._title.setMinimumHeight(goes_on.sizeHint().height())
+        self.unfinished_bar.hide()
 
     def _connect(self) -> None:
         run = self.run
@@ -440,7 +441,7 @@ class ResultsPage(QWidget):
         self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
-            words = f"This run is not complete; its results are partial{self._share_words()}. {error}"
+            words = f"Partial{self._share_words()}. {error}"
             self.unfinished_words.setText(words.strip())
         self._retry.setVisible(bool(run.refusal))
         if run.refusal:
@@ -490,7 +491,7 @@ class ResultsPage(QWidget):
         head = (run.total_words() if several else run.summary()) if is_read else "Reading the hits"
         self.summary.setText(head if is_readable else str(run.path) if run.refusal else "")
         words = run.summary().split(" · ")  # what is the same of all of them stands above
-        self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several and run.hits.is_read else "")
+        self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several and run.is_listed else "")
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
@@ -521,7 +522,8 @@ class ResultsPage(QWidget):
             return
         left = None if len(run.histogram.counts) else run.unsearched_words()
         for view in self._plots():
-            view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
+            # Beside an empty table it is enough to be told once.
+            view.show_histogram(run.histogram, run.sentence(), " " if view is self._small else ". ".join(left or ()))
         self.show_counts()
 
     def show_hit(self, hit: HitRow) -> None:

@@ -9,8 +9,8 @@ from ... import theme
 from ...models.workspace import Source, SourceKind, Workspace
 from .choices import NarrowBox
 from .option_form import FormLines, OptionForm, Options
-from .parts import button, label, row, stacked
-from .small_sheets import SequenceField
+from .parts import button, label, row, set_role, stacked
+from .small_sheets import SequenceField, show_problem
 from .spec_sheet import SpecSheet
 
 
@@ -33,12 +33,11 @@ class QueriesSheet(SpecSheet):
         self.text = SequenceField("Query sequences")
         self.text.setFont(theme.mono_font(9))
         self.text.setFixedHeight(84)
-        self.use = button("Use as query", self._use_pasted, tip="Paste or type sequences first.")
-        self.use.setEnabled(False)
-        self.text.textChanged.connect(lambda: self.use.setEnabled(bool(self.text.fasta("query"))))
-        self._paste = QWidget()
-        hint = label("FASTA or a plain sequence; saved as a file.", "muted")
-        self._paste.setLayout(stacked(self.text, row(hint, None, self.use), spacing=-1))
+        self.use = button("Use as query", lambda: self.paste_requested.emit(self.text.fasta("query")))
+        self.text.textChanged.connect(self._judge_pasted)
+        self._paste, self._hint = QWidget(), label("", wrap=True)
+        self._paste.setLayout(stacked(self.text, row((self._hint, 1), self.use), spacing=-1))
+        self._judge_pasted()
         self._paste.hide()
         lines.grid.addLayout(row(self.paste_button, None), 1, 1)  # below the queries, which it is about
         lines.grid.addWidget(self._paste, 2, 1, 1, 2)
@@ -49,17 +48,16 @@ class QueriesSheet(SpecSheet):
             self.text.setFocus()
         self.resized.emit()
 
-    def _use_pasted(self) -> None:
-        self.paste_requested.emit(self.text.fasta("query"))
+    def _judge_pasted(self) -> None:
+        show_problem(self.text, self.use, self._hint)
+        set_role(self._hint, "role", "caution" if self._hint.text() else "muted")
+        self._hint.setText(self._hint.text() or "FASTA or a plain sequence; saved as a file.")
 
     @property
     def query(self) -> Source | None:
         """The file of the queries."""
         return self.workspace.queries
 
-    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str, missing: str = "") -> None:
         """List the open files; the first entry asks for queries while none are chosen."""
-        super().fill_files(box, kind, path)
-        if box is self.queries and self.query is None and box.findData("") < 0:
-            box.insertItem(0, "Choose, open or paste queries", "")
-            box.setCurrentIndex(0)
+        super().fill_files(box, kind, path, "Choose, open or paste queries" if box is self.queries else "")

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QVBoxLayout
+import re
+import time
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout
 
 from clalign.common.plain_data import Json
+from clalign.formats.recognize import identify_text
+from clalign.formats.sources import HEAD_BYTES
 from clalign.values.devices import Device, cluster_of
 from clalign.values.documents import DeviceFields
 
-from ... import theme
+from ... import formatting, theme
 from ...models import device_words
 from ...models.alignment.residue_colors import SCHEMES
 from ...settings import Preferences
 from .facts import facts_grid
 from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
+
+LETTERS_ALONE = re.compile(r"[A-Za-z*.\-\s\d]*[A-Za-z][A-Za-z*.\-\s\d]*")
+"""One sequence without a header line; numbers at its lines do not count."""
 
 PASTE_WORDS = "FASTA or a plain sequence, saved as a file, so that the search can be repeated."
 
@@ -44,10 +52,27 @@ class SequenceField(QPlainTextEdit):
         self.setAccessibleName(name)
 
     def fasta(self, name: str) -> str:
-        """Return the content as FASTA, with a name if it has none; empty without sequences."""
+        """Return the content, with a name if it is one sequence without; empty without sequences."""
         text = self.toPlainText().strip()
-        head = "" if not text or text.startswith(">") else f">{name}\n"
-        return f"{head}{text}\n" if text else ""
+        return f">{name}\n{text}\n" if LETTERS_ALONE.fullmatch(text) else f"{text}\n" if text else ""
+
+    def problem(self) -> str:
+        """Return why the content cannot be used; empty if it may hold sequences."""
+        text = self.toPlainText().strip()
+        if not text:
+            return "Paste or type sequences first."
+        found = identify_text(text[:HEAD_BYTES].encode(), "pasted text")
+        if LETTERS_ALONE.fullmatch(text) or found.kind in ("sequences", "alignment"):
+            return ""
+        return f"This is {found.format}, not a sequence. Paste FASTA, or the letters of one sequence."
+
+
+def show_problem(text: SequenceField, use: QPushButton, words: QLabel) -> None:
+    """Enable the button that uses a pasted text, or show why it cannot be used."""
+    problem = text.problem()
+    use.setEnabled(not problem)
+    use.setToolTip(problem)
+    words.setText(problem if text.toPlainText().strip() else "")
 
 
 class PasteSheet(Sheet):
@@ -65,14 +90,14 @@ class PasteSheet(Sheet):
         self.setFocusProxy(self.text)
         self.body.addWidget(label(PASTE_WORDS, "muted", wrap=True))
         self.body.addWidget(self.text, 1)
+        self.problem = label("", "caution", wrap=True)
+        self.foot.addWidget(self.problem)
         self.foot.addLayout(row(label("Name"), self.name, None, button("Cancel", self.close_sheet), self.save))
         self.text.textChanged.connect(self._judge)
         self._judge()
 
     def _judge(self) -> None:
-        empty = not self.text.toPlainText().strip()
-        self.save.setEnabled(not empty)
-        self.save.setToolTip("Paste or type sequences first." if empty else "")
+        show_problem(self.text, self.save, self.problem)
 
     def _save(self) -> None:
         self.paste_requested.emit(self.name.text(), self.text.fasta(self.name.text() or "pasted"))
@@ -191,11 +216,15 @@ class DeviceSheet(Sheet):
         self.resized.emit()
 
     def show_busy(self) -> None:
-        """Show that the self-test runs."""
+        """Show that the self-test runs, and for how long."""
         self.test.setEnabled(False)
         self.test.setToolTip("The self-test is running.")
         clear_layout(self._checks)
-        self._checks.addWidget(label("Testing…", "muted"))
+        words, begun = label("Testing…", "muted"), time.monotonic()
+        clock = QTimer(words, interval=1000)
+        clock.timeout.connect(lambda: words.setText(f"Testing for {formatting.duration(time.monotonic() - begun)}…"))
+        clock.start()
+        self._checks.addWidget(words)
         self.resized.emit()
 
     def show_test(self, device: str, checks: list[DeviceFields], problem: str) -> None:

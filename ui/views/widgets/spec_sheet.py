@@ -143,14 +143,16 @@ class SpecSheet(Sheet):
     def _choose(self, name: str, path: str) -> None:
         (self.workspace.choose_queries if name == "queries" else self.workspace.choose)(path)
 
-    def fill_files(self, box: QComboBox, kind: SourceKind, path: str) -> None:
-        """Show the open files of a kind."""
+    def fill_files(self, box: QComboBox, kind: SourceKind, path: str, missing: str = "") -> None:
+        """Show the open files of a kind, after words for none while none of them is chosen."""
         box.clear()
         for source in self.workspace.of_kind(kind):
             box.addItem(source_words(source), source.path)
         if not box.count():
             read = next((one for one in self.workspace.being_read if one.kind_by_name == kind), None)
             box.addItem(NOTHING if read is None else f"Reading {read.name}…", "")
+        if box.findData(path) < 0 and box.itemData(0):
+            box.insertItem(0, missing or "Choose…", "")
         box.setCurrentIndex(max(0, box.findData(path)))
 
     def show_workspace(self) -> None:
