@@ -231,7 +231,7 @@ _READ: _Kinds = (
     (re.compile(rb"# SELEX|#=(ID|AC|DE|AU|SQ|RF|CS) "), "alignment", "selex"),
 )
 
-_FROM_TABLE = "Choose the file with the sequences, from which its targets can be taken by name."
+_FROM_TABLE = "Choose the file of the sequences that were searched."
 
 _REFUSED: tuple[tuple[re.Pattern[bytes], str, str], ...] = tuple(
     (re.compile(pattern), what, hint)

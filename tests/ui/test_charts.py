@@ -405,3 +405,17 @@ def test_long_names_of_files_push_nothing_out_of_details(qtbot: Any) -> None:
     assert title.toolTip().replace("\n", "") == name
     assert title.accessibleName() == name
     assert formatting.breakable("Query of a run") == "Query of a run"
+
+
+def test_enter_in_the_field_of_a_score_closes_it_and_it_opens_at_its_line(qtbot: Any, view: HistogramView) -> None:
+    plot = view.plot
+    plot.setFocus()
+    QTest.keyClick(plot, Qt.Key.Key_Return)
+    editor = plot.editor
+    assert editor is not None
+    assert abs(editor.geometry().center().x() - at(plot, 22.0).x()) <= 46
+    editor.selectAll()
+    QTest.keyClicks(editor, "25.5")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert plot.editor is None
+    assert plot.lines["significant"].value() == 25.5

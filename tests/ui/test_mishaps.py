@@ -178,7 +178,7 @@ def test_the_line_of_a_job_goes_when_another_run_is_shown(
     assert controller.queue.items
     controller.sources.open_paths([str(made_run())])
     assert not controller.queue.items
-    assert not loaded.job_bar.isVisible()
+    assert not loaded.jobs.isVisible()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, line, row, set_role, stacked
+from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, row, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -137,7 +137,7 @@ class JobStrip(QWidget):
         self._box = QVBoxLayout()
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
-        self.setLayout(stacked(line(), self._box, spacing=0))
+        self.setLayout(self._box)
         queue.job_added.connect(self._add)
         queue.job_changed.connect(self._change)
         queue.job_ticked.connect(self._change)

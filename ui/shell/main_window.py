@@ -15,11 +15,10 @@ from PySide6.QtGui import (
     QKeyEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMenu, QToolBar, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from clalign.runs.side_files import ENDING
 
-from .. import formatting
 from ..controllers.app_controller import AppController
 from ..controllers.library_controller import run_words
 from ..engines.register import welcome
@@ -126,17 +125,12 @@ class MainWindow(Workbench):
 
     def _make_job_strip(self) -> None:
         self.jobs = JobStrip(self.controller.queue)
-        strip = QToolBar("Jobs", self)
-        strip.setObjectName("jobs")
-        strip.setMovable(False)
-        strip.toggleViewAction().setEnabled(False)
-        strip.addWidget(self.jobs)
-        self.addToolBar(Qt.ToolBarArea.BottomToolBarArea, strip)
-        self.jobs.shown_changed.connect(strip.setVisible)
+        self.statusBar().addWidget(self.jobs, 1)
+        self.jobs.hide()
+        self.jobs.shown_changed.connect(self.jobs.setVisible)
+        self.messages.lie_over(self.statusBar(), self.past_messages, self.jobs)
         for signal in (self.controller.queue.job_added, self.controller.queue.job_changed):
             signal.connect(self._take_job)
-        strip.hide()
-        self.job_bar = strip
 
     def _connect(self) -> None:
         controller = self.controller
@@ -183,16 +177,8 @@ class MainWindow(Workbench):
         for signal in (workspace.sources_changed, workspace.choice_changed, workspace.devices_changed):
             signal.connect(self.controller.update_actions)
         workspace.sources_changed.connect(lambda: self.details.renew(workspace))
-        for signal in (queue.job_added, queue.job_changed, queue.job_ended, queue.job_removed):
-            signal.connect(lambda _: self._show_jobs())
         for signal in (queue.job_added, queue.job_ended):
             signal.connect(lambda _: self.controller.update_actions())
-
-    def _show_jobs(self) -> None:
-        queue = self.controller.queue
-        active = sum(item.is_active for item in queue.items)
-        words = f"{'paused' if queue.is_paused else 'running'}{' or waiting' if active > 1 else ''}"
-        self.job_words.setText(f"{formatting.plural(active, 'job')} {words}" if active else "No jobs")
 
     def _restore(self) -> None:
         layout = self.settings.layout
@@ -200,15 +186,12 @@ class MainWindow(Workbench):
         self.resize(FIRST_SIZE.boundedTo(self.screen().availableGeometry().size() * SHARE_OF_SCREEN))
         self.fit_screen()
         if self._safe_mode:
-            self.job_bar.hide()
             return
         for name, restore in (("geometry", self.restoreGeometry), ("state", self.restoreState)):
             stored = layout.value(name)
             if isinstance(stored, QByteArray):
                 restore(stored)
         self.arrange_dock(layout.value("wanted/data", "true") not in ("false", False))
-        # The stored layout may be of a moment when jobs were listed.
-        self.job_bar.hide()
 
     def _pin(self, path: str, pinned: bool) -> None:
         self.settings.change_recent(path, pinned=pinned)

@@ -22,8 +22,8 @@ from .widgets.sheet import SheetHost
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 
-NARROW = 1270
-"""Pixels of the window below which the dock is folded; more for pages with a property `room`."""
+NARROW = 1440
+"""Pixels of the window below which the dock is folded, whatever the page."""
 
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
@@ -120,12 +120,10 @@ class Workbench(QMainWindow):
         self.dock_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # by keys: F9
         self.dock.visibilityChanged.connect(lambda _: self.dock_button.setChecked(not self.dock.isHidden()))
         self._is_wide, self._is_wanted = False, True
-        self.center.currentChanged.connect(lambda _: self._fit_dock())
 
     def _fit_dock(self) -> None:
         """Show the dock, if it is wanted, as long as the page keeps enough room."""
-        page = self.center.currentWidget()
-        is_wide = self.width() >= ((page.property("room") if page is not None else 0) or NARROW)
+        is_wide = self.width() >= NARROW
         if is_wide != self._is_wide:
             self._is_wanted = self.is_dock_wanted or not self.dock.isHidden()
             self._is_wide = is_wide
@@ -151,15 +149,12 @@ class Workbench(QMainWindow):
         self.dock.setVisible(self.dock.isHidden())
 
     def _make_status(self) -> None:
-        self.job_words = label("No jobs", "muted")
         bar = self.statusBar()
         bar.setSizeGripEnabled(False)
         self.past_messages = IconButton("message-text-outline", "Messages of this session", lambda: None, "0")
-        for shown in (self.job_words, self.past_messages):
-            bar.addPermanentWidget(shown)
-            shown.ensurePolished()
+        bar.addPermanentWidget(self.past_messages)
+        self.past_messages.ensurePolished()
         bar.setMinimumHeight(self.past_messages.sizeHint().height() + 6)
-        self.messages.lie_over(bar, self.job_words)
         self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
     def reset_layout(self) -> None:

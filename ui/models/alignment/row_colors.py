@@ -99,10 +99,8 @@ NUCLEOTIDES = (
 
 IDENTITY = ((0.8, "#6E8CFA"), (0.6, "#9DB4FF"), (0.4, "#CFD9FF"))
 
-SAFE_ANCHORS = (
-    "#00224E", "#123570", "#3B496C", "#575D6D", "#707173", "#8A8678", "#A59C74", "#C3B369", "#E1CC55", "#FEE838",
-)  # fmt: skip
-"""Cividis (Nuñez, Anderton and Renslow 2018), which looks the same with any kind of color vision."""
+SAFE_ANCHORS = ("#B35806", "#E08214", "#FDB863", "#FEE0B6", "#EDF1F6", "#CFE0EF", "#AECDE6", "#8DB9DB")
+"""Orange for what is low, as in ColorBrewer's PuOr, to a calm blue: apart with any kind of color vision."""
 
 SCHEMES = {
     "clustalx": "Clustal X",

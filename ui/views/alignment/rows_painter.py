@@ -222,9 +222,10 @@ def _paint_vector(
 
 
 def mark_found(view: RowsView, cells: Cells, rows: Integers, columns: Integers) -> None:
-    """Color the matches of a search."""
+    """Color the matches of a search, and nothing else: among other colors they would be hard to see."""
     if not len(view.found) or not len(columns):
         return
+    cells.places[:] = PLAIN
     for line, row in enumerate(view.order[rows].tolist()):
         for begin, end in view.found.in_row(row):
             low, high = np.searchsorted(columns, [begin, end])

@@ -108,7 +108,8 @@ class ScoreField(QLineEdit):
                 self.left.emit()
             return True
         is_taken = super().event(event)
-        return is_taken or (key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.type() == QEvent.Type.KeyPress)
+        event.setAccepted(event.isAccepted() or key in (Qt.Key.Key_Return, Qt.Key.Key_Enter))
+        return is_taken
 
 
 class ScorePlot(pg.GraphicsView):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QTabBar, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QTabBar, QTabWidget, QVBoxLayout, QWidget
 
 from ... import formatting
 from ...event_loop import defer
@@ -51,9 +51,6 @@ WIDE = 1100
 
 TALL = 800
 """Pixels of the page from which on there is room for the histogram even then."""
-
-WIDE_WINDOW = 1440
-"""Pixels of the window from which on docks leave the page enough room."""
 
 STRIP_HEIGHT, LIST_WIDTH = 150, 256
 """Pixels of the histogram above the table, and of the list of queries."""
@@ -117,7 +114,6 @@ class ResultsPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._results())
-        self.setProperty("room", WIDE_WINDOW)
         self.setLayout(stacked(self._head(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
@@ -426,7 +422,10 @@ class ResultsPage(QWidget):
         run = self.run
         self._title.setText(run.title)
         is_readable = bool(run.cards) and not run.refusal
+        focus, is_new = QApplication.focusWidget(), is_readable and not self._stack.currentIndex()
         self._stack.setCurrentIndex(1 if is_readable else 0)
+        if is_new and self.isVisible() and (focus is None or self.isAncestorOf(focus)):
+            self.setFocus()  # else it goes to the first field
         for tool in self._tools:
             tool.setVisible(is_readable)
         self.about.setVisible(is_readable)

@@ -95,6 +95,7 @@ class MessageBar(QWidget):
         self._is_unfolded = False
         self._bar: QWidget | None = None
         self._end: QWidget | None = None
+        self._busy: QWidget | None = None
         self._more = self._line = QWidget(self)
         inside, self._box = QWidget(), QVBoxLayout()
         self._box.setContentsMargins(0, 0, 0, 0)
@@ -112,26 +113,27 @@ class MessageBar(QWidget):
         """Return how many messages the history has."""
         return f"{MAX_KEPT}+" if len(self.history) == MAX_KEPT else str(len(self.history))
 
-    def lie_over(self, bar: QWidget, end: QWidget) -> None:
-        """Lie over a bar at the bottom of its window, up to a widget in it."""
-        self._bar, self._end = bar, end
+    def lie_over(self, bar: QWidget, end: QWidget, busy: QWidget) -> None:
+        """Lie over a bar at the bottom of its window, up to a widget in it, or above it while another is shown."""
+        self._bar, self._end, self._busy = bar, end, busy
         self.setParent(bar.window())
-        for watched in (bar, end):
+        for watched in (bar, end, busy):
             watched.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Move, QEvent.Type.Show, QEvent.Type.Hide):
             self._place()
         return False
 
     def _place(self) -> None:
-        if self._bar is None or self._end is None or not self.messages:
+        if self._bar is None or self._end is None or self._busy is None or not self.messages:
             return
-        floor, width = self._bar.geometry(), self._end.x() - 8
-        height = floor.height()
+        floor, height = self._bar.geometry(), self._bar.minimumHeight()
+        is_over = self._busy.isHidden()
+        width, foot = (self._end.x() - 8, floor.bottom() + 1) if is_over else (floor.width(), floor.top())
         if self._is_unfolded:
-            height = min(max(height, height_for(self._box, width)), floor.bottom() + 1 - MIN_ABOVE)
-        self.setGeometry(floor.left(), floor.bottom() + 1 - height, width, height)
+            height = min(max(height, height_for(self._box, width)), foot - MIN_ABOVE)
+        self.setGeometry(floor.left(), foot - height, width, height)
         self.raise_()
         QTimer.singleShot(0, self, self._offer_more)  # the line gets its width in the next turn
 

@@ -1,0 +1,268 @@
+"""What the window says of queries, pastes, jobs and files is true, and stays where it was put."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog
+
+from clalign.engines.plan7.rounds import card_of
+from clalign.runs.pages import QueryFound
+from clalign.runs.run_file import open_run
+from clalign.ui.models.results.queries_model import QueriesModel
+from clalign.ui.services import app_context
+from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.results.export_sheet import ExportSheet
+from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.widgets.small_sheets import PasteSheet
+
+LEFT = Qt.MouseButton.LeftButton
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+TABLE = """#                                                               --- full sequence ---- --- best 1 domain ----
+# target name        accession  query name           accession    E-value  score  bias   E-value  score  bias
+HBB_HUMAN            -          globins4             -            1.4e-28   95.6   0.2   1.6e-28   95.5   0.2
+"""
+
+
+def settled(qtbot: Any, page: ResultsPage) -> None:
+    qtbot.waitUntil(lambda: page.run.is_listed and not page.run.is_due and not page.run.hits.is_busy)
+    qtbot.waitUntil(lambda: page.run.histogram is not None and page.run.hit is not None)
+
+
+def test_nothing_is_said_of_a_query_before_it_is_read(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    window.controller.sources.open_paths([str(made_run(complete=False, profiles=3))])
+    page: Any = window.controller.page
+    settled(qtbot, page)
+    searched = page.run.summary().rpartition(" · ")[2]
+    assert "searched with it" in searched
+    QTest.keyClick(page.queries.table, Qt.Key.Key_Down)
+    assert page.run.profile == 1
+    assert page.run.histogram is None
+    assert "searched" not in page.run.summary()
+    assert page.scope.text() == "", "the hits in view are those of the query before"
+    settled(qtbot, page)
+    assert page.run.summary().endswith(searched)
+    assert page.scope.text()
+
+
+def test_a_list_is_seen_from_its_top_and_leaves_what_is_filtered_out(qtbot: Any, page: ResultsPage) -> None:
+    table, hits = page.hits.table, page.run.hits
+    table.choose_row(150)
+    lost = page.run.hit
+    assert table.verticalScrollBar().value() > 0
+    header = table.horizontalHeader()
+    place = QPoint(header.sectionViewportPosition(hits.table.place("evalue")) + 5, header.height() // 2)
+    QTest.mouseClick(header.viewport(), LEFT, pos=place)
+    qtbot.waitUntil(lambda: hits.shown_query.sort is not None and not hits.is_busy)
+    assert table.verticalScrollBar().value() == 0
+    assert page.run.hit == lost, "it is only sorted"
+    QTest.keyClicks(page.hits.filter_box, f"-{lost.name}")
+    qtbot.waitUntil(lambda: hits.is_filtered and not hits.is_busy)
+    assert page.run.hit == hits.row_at(0) != lost
+
+
+def test_moved_thresholds_are_kept_with_a_run(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    path, own = str(page.run.path), dict(page.run.thresholds)
+    QTest.keyClick(page.strip.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    moved = dict(page.run.thresholds)
+    assert moved != own
+    window.controller.close_source(path)
+    assert path not in window.controller.pages
+    window.controller.sources.open_paths([path])
+    again: Any = window.controller.page
+    qtbot.waitUntil(lambda: bool(again.run.cards) and not again.run.is_due)
+    assert again.run.thresholds == moved
+    again.run.reset_thresholds()
+    assert again.run.moved == {}
+
+
+def test_the_run_of_a_job_that_was_removed_while_it_waited_is_closed(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
+) -> None:
+    manners(pause=0.5)
+    spec = loaded.controller.search.sheet.spec
+    press(loaded, "Run search")
+    qtbot.waitUntil(lambda: loaded.controller.page is not None)
+    path = loaded.controller.jobs.search(spec)
+    qtbot.waitUntil(lambda: path in loaded.controller.pages)
+    press(loaded.jobs, "Remove")
+    assert path not in loaded.controller.pages
+    assert path not in loaded.controller.workspace.sources
+    assert len(loaded.controller.queue.items) == 1
+
+
+def test_a_pasted_table_is_no_protein(qtbot: Any, window: MainWindow) -> None:
+    window.controller.sources.paste_sequences()
+    sheet: Any = window.sheets.sheet
+    assert isinstance(sheet, PasteSheet)
+    for text, is_usable, words in (
+        (TABLE, False, "a table of hits (HMMER)"),
+        ("q1\tsp|P1|A\t98.2\t120\t2\t0\t1\t120\t4\t123\t1e-40\t160\n", False, "a table of hits (BLAST)"),
+        ("MVLSPADKTN VKAAWGKVGA\n", True, ""),
+        (">a\nMVLSPADKTN\n", True, ""),
+        ("CLUSTAL W\n\na MVLS\nb MVLT\n", True, ""),
+        ("", False, ""),
+    ):
+        QGuiApplication.clipboard().setText(text)
+        QTest.keyClick(sheet.text, Qt.Key.Key_A, CTRL)
+        QTest.keyClick(
+            sheet.text, Qt.Key.Key_V if text else Qt.Key.Key_Delete, CTRL if text else Qt.KeyboardModifier(0)
+        )
+        assert sheet.save.isEnabled() is is_usable, text
+        assert words in sheet.problem.text()
+        assert bool(sheet.problem.text()) is bool(words)
+
+
+def test_the_last_pasted_query_counts_and_is_named_by_its_record(
+    qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
+) -> None:
+    controller = window.controller
+    controller.sources.open_paths([files["made.fasta"]])
+    qtbot.waitUntil(lambda: controller.workspace.sequences is not None)
+    controller.pairs.open_sheet()
+    sheet: Any = controller.pairs.sheet
+    press(sheet, "Paste a query…")
+    for name in ("first", "second"):
+        sheet.text.setPlainText(f">{name} of two\nMKVLAAGIVL\n")
+        press(sheet, "Use as query")
+    space = controller.workspace
+    qtbot.waitUntil(lambda: Path(space.queries_path).stem == "second" and not space.being_read)
+    assert space.sequences_path == files["made.fasta"], "the first one is no target"
+    assert sheet.queries.currentData() == space.queries_path
+
+
+def test_a_box_shows_no_file_that_is_not_chosen(qtbot: Any, loaded: MainWindow) -> None:
+    sheet: Any = loaded.controller.search.sheet
+    loaded.controller.workspace.sequences_path = ""
+    loaded.controller.workspace.choice_changed.emit()
+    assert sheet.sequences.currentText() == "Choose…"
+    assert sheet.sequences.count() == 2
+    QTest.keyClick(sheet.sequences, Qt.Key.Key_Down)
+    assert loaded.controller.workspace.sequences is not None
+
+
+def test_files_are_asked_for_in_the_folder_of_the_last_ones(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[str] = []
+
+    def answer(parent: object, heading: str, folder: str, filters: str) -> tuple[list[str], str]:
+        folders.append(folder)
+        return [str(tmp_path / "gone.hmm")], filters
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", answer)
+    for _ in range(2):
+        QTest.keyClick(window, Qt.Key.Key_O, CTRL)
+    assert folders == ["", str(tmp_path)]
+
+
+def test_a_search_can_be_ended_before_its_first_round(
+    qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import clalign
+
+    built = Path(__file__).parents[1] / "golden" / "sequences" / "built.fa"
+    query, path = tmp_path / "query.fasta", tmp_path / "rounds.clalign"
+    query.write_text(">lonely of no family\nWWCCHHWWPPCCWWHHMMCCWW\n")
+    with clalign.jackhmmer(query, built, path, iterations=4) as rounds:
+        list(rounds)
+    window.controller.open_run_page(str(path))
+    page: Any = window.controller.page
+    run = page.run
+    qtbot.waitUntil(lambda: bool(run.cards) and not run.is_due)
+    cards, run.cards = run.cards, []
+    run.stop_after_round()
+    with open_run(path) as stored:
+        assert (stored.facts.spec or {}).get("iterations") == 4, "no round was begun"
+    run.cards = cards
+    run.refresh()
+    with open_run(path) as stored:
+        wanted = max(card_of(stored, number)["round"] for number in range(stored.n_queries()))
+        assert (stored.facts.spec or {}).get("iterations") == wanted
+    assert not run.ends_soon
+
+
+def test_queries_are_listed_best_first() -> None:
+    model = QueriesModel("Query")
+    model.show_queries([{"name": name} for name in ("none", "weak", "strong", "empty")])
+    model.show_found({1: QueryFound(1, 0.1, (9.0,), 1.0), 2: QueryFound(3, 1e-9, (50.0,), 1.0)})
+    assert [row["name"] for row in model.rows] == ["strong", "weak", "none", "empty"]
+    model.show_found({1: QueryFound(2, 1e-30, (90.0,), 1.0)}, in_place=True)
+    assert [row["name"] for row in model.rows][:2] == ["strong", "weak"], "the pointer is over them"
+    model.show_found({1: QueryFound(2, 1e-30, (90.0,), 1.0)})
+    assert model.rows[0]["name"] == "weak"
+
+
+def test_a_partial_run_moves_nothing_on_its_page(qtbot: Any, page: ResultsPage) -> None:
+    before = page.tabs.mapTo(page, QPoint(0, 0)).y()
+    page.run.facts = {**page.run.facts, "state": "stopped"}
+    page.show_facts()
+    qtbot.wait(20)
+    assert page.unfinished_bar.isVisible()
+    assert page.tabs.mapTo(page, QPoint(0, 0)).y() == before
+
+
+def test_an_export_shows_what_applies_and_keeps_its_height(qtbot: Any, page: ResultsPage, window: MainWindow) -> None:
+    window.controller.hits.export_hits()
+    sheet: Any = window.sheets.sheet
+    assert isinstance(sheet, ExportSheet)
+    qtbot.wait(20)
+    before, seen = sheet.export_button.mapTo(sheet, QPoint(0, 0)).y(), set()
+    for form in sheet._choices.forms:
+        sheet.choose_form(form.name)
+        qtbot.wait(1)
+        parts = (sheet.is_safe, sheet.with_species, sheet.flank)
+        assert all(part.isEnabled() for part in parts)
+        seen.add(tuple(part.isVisible() for part in parts))
+        assert sheet.export_button.mapTo(sheet, QPoint(0, 0)).y() == before, form.name
+    assert len(seen) > 2
+
+
+def test_a_slow_file_is_told_while_it_is_written(
+    qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_context, "BUSY_MS", 1)
+    path, may_end = tmp_path / "large.svg", []
+
+    def write() -> None:
+        while not may_end:
+            time.sleep(0.01)
+        path.write_text("large")
+
+    window.controller.write_file(str(path), "Picture", write)
+    texts = lambda: [message.text for message in window.messages.messages]  # noqa: E731
+    qtbot.waitUntil(lambda: texts() == ["Writing large.svg…"])
+    may_end.append(True)
+    qtbot.waitUntil(lambda: len(texts()) == 1 and "Picture written to" in texts()[0])
+
+
+def test_descriptions_of_hits_are_seen_in_a_small_window(
+    qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]
+) -> None:
+    window.dock.hide()
+    window.controller.sources.open_paths([str(hmmer3_run())])
+    page: Any = window.controller.page
+    settled(qtbot, page)
+    table = page.hits.table
+    place = table.kind.place("description")
+    for width in (1264, 1900, 1264):
+        window.resize(width, 752)
+        qtbot.wait(20)
+        assert not table.isColumnHidden(place), width
+        assert table.horizontalScrollBar().maximum() == 0
+    domains = page.hit.tables.table()
+    assert domains.columnViewportPosition(1) > 0
+    assert domains.horizontalScrollBar().maximum() <= 4, "what has no room is in tips"
+    tip = domains.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "Envelope" in tip
+    assert "Status" in tip
