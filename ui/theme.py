@@ -104,7 +104,6 @@ QDockWidget::close-button { background: transparent; border: none; icon-size: 16
     subcontrol-position: center right; right: 8px; }
 QDockWidget::title { padding: 7px 8px 5px 8px; background: $window; color: $muted; }
 QStatusBar { background: $window; color: $muted; border-top: 1px solid $border; }
-QStatusBar QLabel { padding-left: 10px; }
 QToolBar { background: $window; border: none; spacing: 0; padding: 0; }
 QToolBar[role="tools"] { background: transparent; spacing: 1px; }
 QToolBar[role="tools"] > QComboBox { margin-right: 4px; }

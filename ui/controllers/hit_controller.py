@@ -169,11 +169,14 @@ class HitController(Controller):
             QGuiApplication.clipboard().setText(as_python(spec))
 
     def filter_hits(self) -> None:
-        """Focus the filter box."""
-        if self._app.page is not None:
-            self._app.page.show_tab("hits")
-            self._app.page.hits.filter_box.setFocus()
-            self._app.page.hits.filter_box.selectAll()
+        """Focus the filter box; where there is no list of hits, the search in the alignment."""
+        page = self._app.page
+        if page is not None and page.has_tab("hits"):
+            page.show_tab("hits")
+            page.hits.filter_box.setFocus()
+            page.hits.filter_box.selectAll()
+        elif page is not None and page.rows_panel is not None:
+            page.rows_panel.start_finding()
 
     def edit_note(self) -> None:
         """Edit the note of the selected hit."""

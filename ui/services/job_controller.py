@@ -250,8 +250,8 @@ class JobController(Controller):
         self._last_event = time.monotonic()
         self._clear_stall()
         page = self._app.pages.get(item.run)
-        if page is not None and item.is_search and item.is_active and not page.run.cards:
-            page.waiting.show_text(item.line() or "Preparing the search", "Results appear here as they arrive.")
+        if page is not None and item.is_search and item.is_active:
+            page.show_progress(item.line())
 
     def _warn(self, item: JobItem, text: str) -> None:
         self._app.notify("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))

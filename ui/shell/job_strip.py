@@ -96,7 +96,7 @@ class JobRow(QWidget):
         self._offers: list[tuple[str, str]] = []
         self._devices = DeviceLines()
         parts = (self._icon, (self._title, 2), self._bar, (self.words, 5), self._buttons)
-        job = row(*parts, spacing=10, margins=(12, 4, 8, 4))
+        job = row(*parts, spacing=10, margins=(10, 1, 8, 1))
         self.setLayout(stacked(job, self._devices, spacing=0))
         usual = QPushButton("Stop")
         usual.ensurePolished()

@@ -133,6 +133,11 @@ class AlignedPage(ResultsPage):
         if run.aligned is None and run.progress:  # it is being made
             self._annealing.setChecked(True)
 
+    def show_progress(self, words: str) -> None:
+        super().show_progress(words)
+        if self._panel is None:
+            self._nothing.show_text(words, self.run.empty_words()[1])
+
     def show_histogram(self) -> None:
         """Do nothing: hits have no scores here."""
 

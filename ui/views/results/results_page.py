@@ -305,7 +305,7 @@ class ResultsPage(QWidget):
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
         self._make_unfinished()
-        self.title_row = row((self._title, 1), (self.unfinished_bar, 2), self.about, self.reset_button, *self._tools)
+        self.title_row = row((self._title, 1), (self.unfinished_bar, 1), self.about, self.reset_button, *self._tools)
         return stacked(self.title_row, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 
     def ask_export(self) -> None:
@@ -454,6 +454,11 @@ class ResultsPage(QWidget):
         self._look()
         self.show_counts()
 
+    def show_progress(self, words: str) -> None:
+        """Show how far the job is while there is nothing else to be seen."""
+        if not self.run.cards:
+            self.waiting.show_text(words, "Results appear here as they arrive.")
+
     def _share_words(self) -> str:
         """Return the finished share of a run as the end of a sentence, if it is known."""
         share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
@@ -494,7 +499,7 @@ class ResultsPage(QWidget):
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
-        self.empty.show_icon("timer-sand" if run.is_live else "magnify-close", "muted")
+        self.empty.show_icon("timer-sand" if run.is_live and run.unsearched_words() else "magnify-close", "muted")
         self.empty.show_text(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
