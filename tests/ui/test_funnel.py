@@ -76,7 +76,7 @@ def test_a_filter_that_was_left_out_says_so() -> None:
 
 def test_survivors_are_sorted_and_what_is_unknown_comes_last(hmmer3_run: Callable[..., Path]) -> None:
     table = TextTable(COLUMNS)
-    rows = read_survivors(hmmer3_run(), 0, "msv", False)
+    rows = read_survivors(hmmer3_run(), 0, "msv", False, None)
     table.set_rows(rows)
     assert table.rowCount() == 30
     place = next(i for i, column in enumerate(COLUMNS) if column.title == "Forward")

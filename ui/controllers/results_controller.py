@@ -192,9 +192,7 @@ class ResultsController(Controller):
         name, kinds = f"{self._stem(page)}-architectures.tsv", "Table (*.tsv);;GFF3 (*.gff3)"
         path, kind = self._app.ask_target("Save architectures as", name, kinds)
         if path:
-            is_gff3 = path.lower().endswith((".gff3", ".gff")) or (
-                kind.startswith("GFF3") and "." not in Path(path).name
-            )
+            is_gff3 = path.lower().endswith((".gff3", ".gff")) or (kind[:4] == "GFF3" and "." not in Path(path).name)
             what, request = ARCHITECTURE_GFF3 if is_gff3 else ARCHITECTURE, view.request
             self._jobs.export(str(page.run.path), what.name, path, None, overlaps=request.rule, clans=request.clans)
 

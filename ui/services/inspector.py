@@ -136,9 +136,7 @@ class Inspector(QObject):
         worker.job_finished.connect(lambda value: end(lambda: answer(value)))
         worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
         worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
-        worker.worker_lost.connect(
-            lambda notes: end(lambda: problem("The worker ended without an answer.", "Try again."))
-        )
+        worker.worker_lost.connect(lambda _: end(lambda: problem("The worker ended without an answer.", "Try again.")))
         worker.start()
 
     def _fail(self, value: JobResult, problem: Problem) -> None:

@@ -76,9 +76,7 @@ class SourceController(Controller):
             elif not Path(path).exists():
                 self.refuse(str(NoSuchFile(path, "It may have been moved or deleted.")))
             elif not Path(path).is_file() and not Path(path).is_dir():
-                self.refuse(
-                    f"{path} is a pipe or a device. The window reads files more than once: save its content to a file."
-                )
+                self.refuse(f"{path} is a pipe or a device, which is not read twice: save its content to a file.")
             elif path.endswith(".clalign"):
                 self.run_opened.emit(path)
             elif path.endswith(".json"):

@@ -48,9 +48,7 @@ class TreeController(Controller):
             return
         kinds = tuple(KINDS) if page is not None and page.rows_run and page.has_all_pairs else ("kimura", "p")
         if kind not in kinds:  # a step of the annealing came into view since they were offered
-            self._app.notify(
-                "note", "Only the finished alignment has distances by posteriors. Go to its last step first."
-            )
+            self._app.notify("note", "Only the finished alignment has distances by posteriors: go to its last step.")
             _choose_again(panel)
             return
 

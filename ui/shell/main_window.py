@@ -165,9 +165,7 @@ class MainWindow(Workbench):
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
         controller.actions_outdated.connect(self.actions_.update)
-        controller.preferences_changed.connect(
-            lambda choices: self.dress() if {"theme", "contrast"} & choices.keys() else None
-        )
+        controller.preferences_changed.connect(lambda new: self.dress() if {"theme", "contrast"} & new.keys() else None)
         controller.hit_menu_requested.connect(self._offer_hit_menu)
         controller.alignments.ways_requested.connect(self._offer_ways)
         self._connect_changes()

@@ -66,9 +66,7 @@ class CommandPalette(QFrame):
         self.view.setIconSize(theme.ICON_SIZE)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setUniformItemSizes(True)
-        self.view.setItemDelegate(
-            AsideDelegate(self.view, lambda index: (index.data(KEYS_ROLE) or "", "muted"), ROW_HEIGHT)
-        )
+        self.view.setItemDelegate(AsideDelegate(self.view, lambda at: (at.data(KEYS_ROLE) or "", "muted"), ROW_HEIGHT))
         self._source = QStandardItemModel(self)
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)

@@ -165,9 +165,7 @@ class NameRunSheet(Sheet):
         self.field.setAccessibleName("Name of the run")
         self.field.selectAll()
         self.body.addWidget(self.field)
-        self.body.addWidget(
-            label("Stored in the run file. Without one the run is named after its inputs.", "muted", wrap=True)
-        )
+        self.body.addWidget(label("Stored in the run file; without one its inputs are its name.", "muted", wrap=True))
         save = button("Rename", lambda: self.named.emit(self.field.text()), "primary")
         self.foot.addLayout(row(None, button("Cancel", self.close_sheet), save))
         self.setFocusProxy(self.field)

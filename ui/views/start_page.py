@@ -160,9 +160,7 @@ class StartPage(QScrollArea):
         box = QVBoxLayout()
         box.setSpacing(10)
         box.addWidget(label("Start with your data", "heading"))
-        self.open_button = button(
-            "Open files…", self.open_requested.emit, "primary", "Profiles, sequences or runs (Ctrl+O)"
-        )
+        self.open_button = button("Open files…", self.open_requested.emit, "primary", "Of any kind (Ctrl+O)")
         box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
         buttons = [
             button(text, partial(self.command_requested.emit, command, ()), tip=tip)

@@ -274,9 +274,7 @@ class DotPlotView(QWidget):
             IconButton("magnify-plus-outline", "Show less (wheel, key +)", lambda: self.canvas.zoom(1 / ZOOM)),
             IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
         )
-        save = IconButton(
-            "export-variant", "Save the dot plot as SVG, PDF or PNG", self.picture_requested.emit, "Save…"
-        )
+        save = IconButton("export-variant", "Save the plot as SVG, PDF or PNG", self.picture_requested.emit, "Save…")
         self._tools = row(label("Dots", "muted"), self.least, self.level_words, None)
         self._tools.addLayout(zooms)
         self._tools.addWidget(save)

@@ -64,9 +64,7 @@ class PairController(FormController):
         self.open_sheet()
         if self._app.settings.preferences.run_examples and self.sheet is not None:
             space, files = self._app.workspace, [str(example.queries), str(example.targets)]
-            self.sheet.run_when_ready(
-                lambda: [one.path for one in (space.queries, space.sequences) if one is not None] == files
-            )
+            self.sheet.run_when_ready(lambda: [s.path for s in (space.queries, space.sequences) if s] == files)
 
     def _choose(self, queries: str, targets: str) -> None:
         self.sources.open_quietly([queries, targets])

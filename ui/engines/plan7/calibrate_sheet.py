@@ -168,9 +168,7 @@ class CalibrateSheet(Sheet):
             self._draw(sample_chart(value))
             if first:
                 self.resized.emit()
-        self.words.setText(
-            f"{value['profile']}: {formatting.count(value['done'])} of {formatting.count(value['n'])} scores"
-        )
+        self.words.setText(f"{value['profile']}: {formatting.count(value['done'])} of {formatting.count(value['n'])}")
 
     def show_problem(self, text: str) -> None:
         """Show why there is no result, and let the user try again."""

@@ -44,9 +44,7 @@ def nothing_to_align(app: AppContext) -> str:
 def no_round(app: AppContext) -> str:
     """Return why no further round can be searched."""
     run = app.page.run if app.page is not None else None
-    return (
-        "" if isinstance(run, ProfileRunView) and run.can_choose else Elsewhere("Open a search in rounds that rests.")
-    )
+    return "" if isinstance(run, ProfileRunView) and run.can_choose else Elsewhere("Open a search in rounds at rest.")
 
 
 def no_round_begun(app: AppContext) -> str:

@@ -196,9 +196,7 @@ COLUMNS = (
 """Columns of the sequences that passed a stage or were rejected by it."""
 
 
-def read_survivors(
-    path: Path, profile: int, stage: str, rejected: bool, context: JobContext | None = None
-) -> list[Row]:
+def read_survivors(path: Path, profile: int, stage: str, rejected: bool, context: JobContext | None) -> list[Row]:
     """Read the sequences that passed a stage or were rejected by it, the best first."""
     with open_run(path) as run:
         return survivors_at(run, profile, stage, rejected, MAX_ROWS, context=context)

@@ -42,9 +42,7 @@ class FunnelController(Controller):
         if not run.cards:
             view.show_text("No filters yet", "They appear here when the search begins.")
         elif run.shows_all:
-            view.show_text(
-                "One profile at a time", "Choose a profile to see how many sequences passed its filters.", run
-            )
+            view.show_text("One profile at a time", "Choose a profile to see how many sequences passed.", run)
         elif run.card["origin"] == "hmmer2":
             view.show_text(*HMMER2_WORDS)
         elif run.share_searched() == 0.0 and (words := run.unsearched_words()):

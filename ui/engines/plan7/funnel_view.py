@@ -228,9 +228,7 @@ class FunnelView(Surface):
         self.explain_button = IconButton(
             "filter-check-outline", "Run the selected sequence through every filter", self._explain, "Explain"
         )
-        copy = IconButton(
-            "content-copy", "Copy the table as tab-separated text (Ctrl+C)", lambda: self.view.copy(), "Copy"
-        )
+        copy = IconButton("content-copy", "Copy the table as text with tabs (Ctrl+C)", lambda: self.view.copy(), "Copy")
         save = IconButton(
             "export-variant", "Write the table to a file", lambda: self.save_requested.emit(self.table.tsv()), "Save…"
         )

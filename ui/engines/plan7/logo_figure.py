@@ -127,9 +127,7 @@ def beside(figure: LogoFigure, logo: ProfileLogo, mode: HeightMode, title: str) 
     top = max(figure.top, AXIS_STEP * math.ceil(top / AXIS_STEP - 1e-9))
     bottom = min(figure.bottom, AXIS_STEP * math.floor(bottom / AXIS_STEP + 1e-9))
     best = logo.probabilities.argmax(axis=1)
-    consensus = "".join(
-        logo.letters[letter].lower() if share else "-" for letter, share in zip(best, logo.occupancy, strict=True)
-    )
+    consensus = "".join(logo.letters[i].lower() if x else "-" for i, x in zip(best, logo.occupancy, strict=True))
     above = replace(figure, top=top, bottom=bottom)
     return above, replace(above, title=title, heights=heights, consensus=consensus, structure="", rows=())
 

@@ -149,9 +149,7 @@ class ProfileController(Controller):
         if not run.cards:
             page.profile.show_text("No profile yet", "It appears here when the search begins.")
         elif path == "-":
-            page.profile.show_text(
-                "The profile is not available", "It came from standard input. Open it as a file to see it."
-            )
+            page.profile.show_text("The profile is not available", "It came from standard input: open it as a file.")
         else:
             file, card = run.path, run.cards[number]
 
@@ -159,9 +157,7 @@ class ProfileController(Controller):
                 then(profile)
                 self._fill_hits(page, number, profile)
 
-            self.fill(
-                page.profile, str(file), number, lambda context: read_run_profile(file, number, card, context), show
-            )
+            self.fill(page.profile, str(file), number, lambda job: read_run_profile(file, number, card, job), show)
 
     def _fill_hits(self, page: SearchPage, number: int, profile: ShownProfile) -> None:
         """Show the logo of the hits of a profile below its own; while a search runs, that of the hits so far."""

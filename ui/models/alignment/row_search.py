@@ -121,9 +121,7 @@ def compiled(text: str, mode: str) -> re.Pattern[bytes]:
         return re.compile(re.escape(letters.upper().encode("latin-1", "replace")))
     expression = prosite_pattern(text) if mode == "prosite" else _bounded(text)
     if mode == "regex" and re.search(r"[*+}]\)*\)[*+{]", expression):
-        raise OptionError(
-            "A repeat within a repeat could take forever.", "Write the inner one out, or give it a fixed number."
-        )
+        raise OptionError("A repeat within a repeat could take forever.", "Write the inner one out, or fix its number.")
     try:
         return re.compile(expression.encode("latin-1", "replace"), re.IGNORECASE)
     except (re.error, OverflowError) as error:

@@ -35,9 +35,7 @@ SETTLED_WORDS = {
 
 GROUP_COLUMNS = (
     TextColumn("Sequences", "How many sequences have this architecture", lambda r: formatting.count(r["n"]), True, 80),
-    TextColumn(
-        "Architecture", "Parts of the sequence, from its first residue to its last", lambda r: r["text"], stretch=True
-    ),
+    TextColumn("Architecture", "Parts of the sequence, from first to last residue", lambda r: r["text"], stretch=True),
 )
 
 

@@ -328,9 +328,7 @@ class HitsModel(QAbstractTableModel):
             kept = write_note(self.query.path, *key, text, NOTE_SECONDS)
         except ClalignError as error:
             self._unsaved[key] = text
-            self.note_refused.emit(
-                f"The note is not saved. {error} It stays in the table: edit it there (F2) to save it."
-            )
+            self.note_refused.emit(f"The note is not saved. {error} It stays in the table: edit it there (F2).")
         else:
             self._unsaved.pop(key, None)
             self._cache[index.row() // PAGE][index.row() % PAGE] = replace(row, note=kept)

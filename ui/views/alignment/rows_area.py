@@ -172,9 +172,7 @@ class RowsArea(QAbstractScrollArea):
     def wrapping_obstacle(self) -> str:
         """Return why it cannot be wrapped; empty if it can."""
         too_high = self.n_blocks * self.block_height > MAX_PIXELS
-        return (
-            "Wrapped at this size it is too long to be scrolled. Make the columns narrower first." if too_high else ""
-        )
+        return "Wrapped at this size it is too long to be scrolled. Make columns narrower first." if too_high else ""
 
     def arrange(self) -> None:
         """Fit the scroll bars to what is shown."""

@@ -69,9 +69,7 @@ class RowsCanvas(RowsArea):
             low, high = sorted((begin, place.row))
             chosen = Selection(range(low, high + 1), range(view.n_columns))
         else:
-            begin = (
-                old.columns.start if extend and old is not None else self._first if self._first >= 0 else place.column
-            )
+            begin = old.columns.start if extend and old else self._first if self._first >= 0 else place.column
             low, high = sorted((begin, place.column))
             chosen = Selection(range(view.n_rows), range(low, high + 1))
         self._first = begin

@@ -131,9 +131,7 @@ class RowsPanel(QWidget):
         tip = "Differences only: dots where a row agrees with the consensus, or with its reference row"
         self.dots = _toggle("not-equal-variant", tip, "Differences only", view.set_dots)
         self.wrap = _toggle("wrap", "Wrap: blocks of columns below each other", "Wrap", self.set_wrapped)
-        self.whole = _toggle(
-            "fit-to-page-outline", "Show the whole alignment, or its letters again", "Whole", self._show_whole
-        )
+        self.whole = _toggle("fit-to-page-outline", "All of it, or its letters again", "Whole", self._show_whole)
         canvas.view_moved.connect(lambda: self.whole.setChecked(canvas.is_whole))
         tools = QToolBar()  # what has no room it offers behind an arrow
         tools.setIconSize(theme.ICON_SIZE)

@@ -78,9 +78,7 @@ class ArchitectureView(LazyView):
         )
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_requested.emit)
         table.setAccessibleName("Save as a table or as GFF3")
-        picture = IconButton(
-            "export-variant", "Save the view as a picture: SVG, PDF or PNG", self.picture_requested.emit
-        )
+        picture = IconButton("export-variant", "Save the view as SVG, PDF or PNG", self.picture_requested.emit)
         picture.setAccessibleName("Save as a picture")
         made = QWidget()
         parts = (self.rules, 2), self.clans, self.significant, (self.filter_box, 2), table, picture

@@ -40,9 +40,7 @@ class HistogramView(Surface):
         self._nothing.hide()
         self.bar_words, self._axis_words = ElidedLabel(" ", "muted"), label("", "muted")
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
-        self.back = self._link(
-            "Back to the first view", self.plot.show_all, "Show the scores around the thresholds again (Home)"
-        )
+        self.back = self._link("Back to the first view", self.plot.show_all, "Show the thresholds again (Home)")
         top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
         top.addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)

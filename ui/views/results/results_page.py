@@ -103,9 +103,7 @@ class ResultsPage(QWidget):
         self._fold: IconButton | None = None
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
         self._retry.hide()
-        self.waiting = EmptyPanel(
-            "timer-sand", "Preparing the search", "Results appear here as they arrive.", self._retry
-        )
+        self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here.", self._retry)
         self._hits, self._hit = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
         self._overview = _later("charts.overview_view", "OverviewView", self.overview_made)
         self._domains = _later("charts.architecture_view", "ArchitectureView", self.domains_made)
