@@ -256,12 +256,6 @@ def current() -> Tokens:
     return _current
 
 
-def system_is_dark() -> bool:
-    """Return whether the desktop is set to dark."""
-    hints = QGuiApplication.styleHints()
-    return bool(hints.colorScheme() == Qt.ColorScheme.Dark)
-
-
 class PlainTextStyle(QProxyStyle):
     """Fusion, with labels that show every text as plain text.
 
@@ -310,7 +304,8 @@ def apply(choice: str, contrast: bool = False, still: bool = False) -> Tokens:
         Strong contrasts, and nothing that moves by itself, whatever the system prefers.
     """
     global _current
-    dark = choice == "dark" or (choice == "system" and system_is_dark())
+    is_dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+    dark = choice == "dark" or (choice == "system" and is_dark)
     _current = DARK if dark else LIGHT
     if contrast or system_wants_contrast():
         _current = contrasting(_current)

@@ -350,7 +350,7 @@ def test_a_picture_is_exported_in_millimeters(
         sheet.path.setText(str(path))
         sheet.wide.setValue(150)
         press(sheet, "Export")
-        qtbot.waitUntil(lambda path=path: line(window, path.name))
+        qtbot.waitUntil(lambda path=path: line(window, f"{path.name}."))
     text = (tmp_path / "picture.svg").read_text()
     for words in ('width="150mm"', "row11", "Consensus", "SS_cons", "hydrophobic", "made.sto"):
         assert words in text

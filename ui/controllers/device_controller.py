@@ -41,10 +41,6 @@ class DeviceController(Controller):
         sheet.chosen.connect(sheet.close_sheet)
         self._app.window.sheets.open_sheet(sheet)
 
-    def toggle_device(self, number: str) -> None:
-        """Add a device to those of searches, or remove it."""
-        self.choose_device(self._app.workspace.words_with(number))
-
     def focus_devices(self) -> None:
         """Show the list of devices."""
         self._app.window.chip.show_list()

@@ -191,24 +191,20 @@ class HitController(Controller):
 
     def undo_note(self) -> None:
         """Undo the last change of a note."""
-        change = self._app.notes.command(self._app.notes.index() - 1)
-        assert isinstance(change, NoteChange)
-        if self._put_note(change, change.before):
-            self._app.notes.undo()
+        self._put_note(self._app.notes.index() - 1, again=False)
 
     def redo_note(self) -> None:
         """Redo the last undone change of a note."""
-        change = self._app.notes.command(self._app.notes.index())
-        assert isinstance(change, NoteChange)
-        if self._put_note(change, change.after):
-            self._app.notes.redo()
+        self._put_note(self._app.notes.index(), again=True)
 
-    def _put_note(self, change: NoteChange, text: str) -> bool:
+    def _put_note(self, place: int, again: bool) -> None:
+        notes, change = self._app.notes, self._app.notes.command(place)
+        assert isinstance(change, NoteChange)
         page = self._app.pages.get(change.run)
         if page is None:
             self._app.notify("note", f"The note is in the run {Path(change.run).stem}, which is closed. Open it first.")
-            return False
-        return page.run.hits.put_note(change.profile, change.row, text)
+        elif page.run.hits.put_note(change.profile, change.row, change.after if again else change.before):
+            (notes.redo if again else notes.undo)()
 
     def clear_filter(self) -> None:
         """Show all hits, with the thresholds of the search."""

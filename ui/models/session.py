@@ -46,12 +46,7 @@ def is_alive(pid: int) -> bool:
 
 
 class Session:
-    """The file that lists what is open.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """The file that lists what is open."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

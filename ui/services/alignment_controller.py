@@ -38,13 +38,7 @@ READ_AT_ONCE = 64 << 20
 
 
 class AlignmentController(Controller):
-    """Opens alignments in their own pages.
-
-    Parameters
-    ----------
-    app : AppContext
-    sources : SourceController
-    """
+    """Opens alignments in their own pages."""
 
     shown = Signal(str)
     """The alignment of a file came into view."""

@@ -218,12 +218,7 @@ class AppContext(QObject):
 
 
 class Controller(QObject):
-    """One kind of work in the window; it may use the controllers below it.
-
-    Parameters
-    ----------
-    app : AppContext
-    """
+    """One kind of work in the window; it may use the controllers below it."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)

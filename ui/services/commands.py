@@ -97,9 +97,7 @@ def _of_page(app: AppContext, holds: Callable[[ResultsPage], bool], reason: str)
 
 def no_hits(app: AppContext) -> str:
     """Return why there are no hits to act on."""
-    return _of_page(
-        app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "This run has no hits yet."
-    )
+    return _of_page(app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "No hits yet.")
 
 
 def no_hit(app: AppContext) -> str:

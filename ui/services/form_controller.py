@@ -32,15 +32,7 @@ def name_in(fasta: str) -> str:
 
 
 class FormController(Controller):
-    """Prepares and starts runs of an engine.
-
-    Parameters
-    ----------
-    app : AppContext
-    jobs : JobController
-    sources : SourceController
-    locating : LocateController
-    """
+    """Prepares and starts runs of an engine."""
 
     engine: ClassVar[str] = ""
     """The name of the engine, whose worker is started when the sheet opens."""

@@ -136,8 +136,9 @@ class JobController(Controller):
         job: JobRequest = {"job": "resume", "run": run, **more}
         if not self._app.workspace.devices_sought:
             device = REFERENCE.id
-        device = device or self._chosen_cluster(run)
-        if device:
+        page, space = self._app.pages.get(run), self._app.workspace
+        before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
+        if device := device or (space.device_id if space.cluster and cluster_of(before) else ""):
             job["device"] = device
         self._begin()
         for item in [entry for entry in self.queue.items if entry.run == run and not entry.is_active]:
@@ -150,18 +151,10 @@ class JobController(Controller):
         opened = self._app.workspace.sources.get(run)
         return Path(run).stem if opened is None else opened.name.removesuffix(".clalign")
 
-    def _chosen_cluster(self, run: str) -> str:
-        """Return the chosen cluster for a run that began on one; else nothing."""
-        page, space = self._app.pages.get(run), self._app.workspace
-        before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
-        return space.device_id if space.cluster and cluster_of(before) else ""
-
     def merge_parts(self) -> None:
         """Ask for the runs of all parts of a search, and merge them."""
         folder = str(self._app.settings.runs)
-        names, _ = QFileDialog.getOpenFileNames(
-            self._app.window, "Open the runs of all parts of a search", folder, "Runs (*.clalign)"
-        )
+        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Open all parts", folder, "Runs (*.clalign)")
         if not names:
             return
         stem = re.sub(r"[-_. ]*[0-9]+(-of-[0-9]+)?$", "", Path(names[0]).stem)

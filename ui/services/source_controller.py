@@ -116,10 +116,8 @@ class SourceController(Controller):
             is_shown = is_shown and self._offer_search
         if is_shown:
             self.alignment_opened.emit(path)
-        elif self._app.window.dock.isHidden() and self._app.window.sheets.sheet is None:
-            self._app.notify(
-                "good", f"Opened {source.name}: {source_line(source)}.", ("Show", self._app.window.dock.show)
-            )
+        elif (dock := self._app.window.dock).isHidden() and self._app.window.sheets.sheet is None:
+            self._app.notify("good", f"Opened {source.name}: {source_line(source)}.", ("Show", dock.show))
         self._app.update_actions()
 
     def _refuse_file(self, path: str) -> None:

@@ -27,13 +27,7 @@ FILES = {"Newick (*.nwk)": ".nwk", "Distances, tab-separated (*.tsv)": ".tsv", "
 
 
 class TreeController(Controller):
-    """Computes trees and shows them.
-
-    Parameters
-    ----------
-    app : AppContext
-    alignments : AlignmentController
-    """
+    """Computes trees and shows them."""
 
     def __init__(self, app: AppContext, alignments: AlignmentController) -> None:
         super().__init__(app)

@@ -242,12 +242,12 @@ class Actions:
         """Add the menus to the menu bar; they are filled when they are opened."""
         for title in MENUS:
             menu = window.menuBar().addMenu(f"&{title}")
-            menu.setToolTipsVisible(True)
             menu.aboutToShow.connect(partial(self.fill_menu, menu, title))
             self.fill_menu(menu, title)
 
     def fill_menu(self, menu: QMenu, title: str) -> None:
         """Fill a menu with its commands, but for those that have nothing to do with the page in view."""
+        menu.setToolTipsVisible(True)
         self.update()
         for action in [action for action in menu.actions() if action in self.by_id.values() or action.isSeparator()]:
             menu.removeAction(action)

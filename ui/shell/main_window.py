@@ -150,7 +150,8 @@ class MainWindow(Workbench):
         data.run_requested.connect(lambda path: controller.sources.open_paths([path]))
         data.resume_requested.connect(controller.resume_recent)
         devices.device_chosen.connect(controller.devices.choose_device)
-        devices.device_toggled.connect(controller.devices.toggle_device)
+        chosen = controller.workspace.words_with
+        devices.device_toggled.connect(lambda number: controller.devices.choose_device(chosen(number)))
         devices.test_requested.connect(lambda number: controller.devices.show_device(number, True))
         devices.details_requested.connect(controller.devices.show_device)
         devices.refresh_requested.connect(controller.devices.refresh_devices)
@@ -167,7 +168,7 @@ class MainWindow(Workbench):
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda new: self.dress() if {"theme", "contrast"} & new.keys() else None)
         controller.hit_menu_requested.connect(self._offer_hit_menu)
-        controller.alignments.ways_requested.connect(self._offer_ways)
+        controller.alignments.ways_requested.connect(lambda menu: self.actions_.fill_menu(menu, "Alignment"))
         self._connect_changes()
 
     def _connect_changes(self) -> None:
@@ -229,11 +230,6 @@ class MainWindow(Workbench):
             for words, address in links_of_hit(page.run).items():
                 menu.addAction(f"Look up {words}", partial(page.link_requested.emit, address))
         menu.popup(place)
-
-    def _offer_ways(self, menu: QMenu) -> None:
-        """Fill a menu with the actions on alignments."""
-        menu.setToolTipsVisible(True)
-        self.actions_.fill_menu(menu, "Alignment")
 
     def start_tour(self) -> None:
         """Start the tour."""

@@ -267,9 +267,7 @@ class DevicePicker(QWidget):
         self.test = button("Self-test", lambda: self._ask(self.test_requested))
         self.details = button("Details", lambda: self._ask(self.details_requested))
         self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
-        self.compare = button(
-            "Compare devices…", self.compare_requested.emit, tip="Your search on several devices: the same hits, speed"
-        )
+        self.compare = button("Compare devices…", self.compare_requested.emit, tip="Your search on several devices")
         tools = row(self.test, self.details, self.refresh, None, spacing=6)
         compare = row(self.compare, None)
         box = QVBoxLayout(self)

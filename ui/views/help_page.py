@@ -32,12 +32,7 @@ class Document(QTextBrowser):
 
 
 class HelpPage(QWidget):
-    """Shows and searches the documents.
-
-    Parameters
-    ----------
-    pages : HelpPages
-    """
+    """Shows and searches the documents."""
 
     def __init__(self, pages: HelpPages) -> None:
         super().__init__()

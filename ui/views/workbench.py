@@ -42,11 +42,6 @@ FRAME = QSize(16, 48)
 class Workbench(QMainWindow):
     """The parts of the window that controllers use; it calls none of them.
 
-    Parameters
-    ----------
-    settings : Settings
-    welcome : Welcome
-
     Attributes
     ----------
     run_words : dict
@@ -72,7 +67,7 @@ class Workbench(QMainWindow):
         self.center = QStackedWidget()
         self.start = start
         self.center.addWidget(self.start)
-        self.messages.focus_left.connect(self._focus_page)
+        self.messages.focus_left.connect(lambda: self.center.currentWidget().setFocus())
         stage, middle = QWidget(), QWidget()
         for holder, widgets in ((stage, (self.center,)), (middle, (self.tour, stage))):
             box = QVBoxLayout(holder)
@@ -97,11 +92,6 @@ class Workbench(QMainWindow):
             self._drop_words.setGeometry(stage.rect().adjusted(8, 8, -8, -8))
         self._drop_words.setVisible(shown)
         self._drop_words.raise_()
-
-    def _focus_page(self) -> None:
-        page = self.center.currentWidget()
-        if page is not None:
-            page.setFocus()
 
     def _make_dock(self) -> None:
         """Make the dock of opened files, with the card of the selected one below them."""

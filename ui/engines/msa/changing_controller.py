@@ -20,14 +20,7 @@ from ...services.source_controller import FILE_FILTER, SourceController
 
 
 class ChangingController(Controller):
-    """Starts changes and opens their results.
-
-    Parameters
-    ----------
-    app : AppContext
-    alignments : AlignmentController
-    sources : SourceController
-    """
+    """Starts changes and opens their results."""
 
     def __init__(self, app: AppContext, alignments: AlignmentController, sources: SourceController) -> None:
         super().__init__(app)

@@ -225,13 +225,9 @@ class FunnelView(Surface):
     def _listed(self) -> QWidget:
         made = QWidget()
         self.title = ElidedLabel("Click a number to see its sequences", "muted")
-        self.explain_button = IconButton(
-            "filter-check-outline", "Run the selected sequence through every filter", self._explain, "Explain"
-        )
+        self.explain_button = IconButton("filter-check-outline", "Run it through all filters", self._explain, "Explain")
         copy = IconButton("content-copy", "Copy the table as text with tabs (Ctrl+C)", lambda: self.view.copy(), "Copy")
-        save = IconButton(
-            "export-variant", "Write the table to a file", lambda: self.save_requested.emit(self.table.tsv()), "Save…"
-        )
+        save = IconButton("export-variant", "To a file", lambda: self.save_requested.emit(self.table.tsv()), "Save…")
         self._tools = [self.explain_button, copy, save]
         top = row(self.title, *self._tools)
         top.setContentsMargins(16, 6, 12, 4)

@@ -103,7 +103,7 @@ class ProfileView(Surface):
         self.inspector = NodeInspector()
         self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
-        self.empty = EmptyPanel("chart-timeline-variant", "Reading the profile", "Its logo follows.", self.locate_button)
+        self.empty = EmptyPanel("chart-timeline-variant", "Reading the profile", "", self.locate_button)
         self.whose, self._head = ElidedLabel("", "muted"), QWidget()
         self._head.setLayout(row(self.whose, margins=(12, 6, 12, 0)))
         self._head.hide()

@@ -61,12 +61,7 @@ class Cells:
 
 
 class RowsView(QObject):
-    """The state of a view of an alignment, without widgets.
-
-    Parameters
-    ----------
-    alignment : RowAlignment
-    """
+    """The state of a view of an alignment, without widgets."""
 
     changed = Signal()
     """Cells are painted differently."""

@@ -18,10 +18,6 @@ TICKED = "wanted"
 class LabView(QObject):
     """The known and measured rows, and the finished document.
 
-    Parameters
-    ----------
-    of : Laboratory
-
     Attributes
     ----------
     main : Experiment

@@ -11,13 +11,7 @@ STALE_MS = 1500
 
 
 class HitChanges(QObject):
-    """Emits signals when a run has new hits, and when another query is in view.
-
-    Parameters
-    ----------
-    run : RunView
-    parent : QObject
-    """
+    """Emits signals when a run has new hits, and when another query is in view."""
 
     hits_changed = Signal()
     """Emitted some time after the first of several changes, and after the last one."""

@@ -71,12 +71,7 @@ class Block(NamedTuple):
 
 
 class RowsArea(QAbstractScrollArea):
-    """Shows the visible part of a `RowsView`.
-
-    Parameters
-    ----------
-    view : RowsView
-    """
+    """Shows the visible part of a `RowsView`."""
 
     view_moved = Signal()
     described = Signal(str)

@@ -73,9 +73,7 @@ class ArchitectureView(LazyView):
         self.significant.toggled.connect(lambda on: self._change_request(significant=on))
         self.filter_box = FilterField("Filter of sequences and families", "Sequence or family")
         self.filter_box.settled.connect(lambda _: self._show_chosen())
-        self.clans = IconButton(
-            "family-tree", "Choose a table of clans, such as Pfam-A.clans.tsv", self.clans_requested.emit, "Clans…"
-        )
+        self.clans = IconButton("family-tree", "A table such as Pfam-A.clans.tsv", self.clans_requested.emit, "Clans…")
         table = IconButton("table-arrow-down", "Save as a table (TSV) or as GFF3", self.table_requested.emit)
         table.setAccessibleName("Save as a table or as GFF3")
         picture = IconButton("export-variant", "Save the view as SVG, PDF or PNG", self.picture_requested.emit)

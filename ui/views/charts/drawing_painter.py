@@ -86,12 +86,7 @@ def _paint_words(painter: QPainter, shape: Words, tokens: theme.Tokens) -> None:
 
 
 class DrawingPicture:
-    """A drawing as a picture for files, in the colors for paper.
-
-    Parameters
-    ----------
-    drawing : Drawing
-    """
+    """A drawing as a picture for files, in the colors for paper."""
 
     n_rows = 1
 

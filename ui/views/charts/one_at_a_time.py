@@ -7,12 +7,7 @@ from ..widgets.parts import EmptyPanel, button
 
 
 class OneAtATime(EmptyPanel):
-    """Offers the query of the chosen hit, or the first with hits; also shows other reasons for a missing result.
-
-    Parameters
-    ----------
-    icon : str
-    """
+    """Offers the query of the chosen hit, or the first with hits; also shows other reasons for a missing result."""
 
     def __init__(self, icon: str) -> None:
         self._run: RunView | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, SignalInstance
+from PySide6.QtCore import QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QTabBar, QTabWidget, QVBoxLayout, QWidget
 
@@ -61,10 +61,6 @@ class ResultsPage(QWidget):
 
     `TABS` lists its tabs, and `PARTS` the parts of those with several; the query in view is that of all of them but the
     families.
-
-    Parameters
-    ----------
-    run : RunView
     """
 
     TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name != "query"}
@@ -228,7 +224,8 @@ class ResultsPage(QWidget):
         made.clear_requested.connect(lambda: self.action_requested.emit("hits.clear_filter"))
         self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
         made.table.show_profiles(self._shows_together)
-        made.table.doubleClicked.connect(self._open_hit)
+        is_edited = Qt.ItemFlag.ItemIsEditable
+        made.table.doubleClicked.connect(lambda cell: None if cell.flags() & is_edited else self.show_alignment())
         made.table.menu_requested.connect(self.hit_menu_requested)
         made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
         made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
@@ -250,11 +247,6 @@ class ResultsPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_fold()
-
-    def _open_hit(self, cell: QModelIndex) -> None:
-        """Show the alignment of a hit, or edit its cell if that is possible."""
-        if not cell.flags() & Qt.ItemFlag.ItemIsEditable:
-            self.show_alignment()
 
     def _make_hit(self) -> HitCard:
         made = HitCard()
@@ -438,7 +430,9 @@ class ResultsPage(QWidget):
         self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
         if partial:
             error = (run.facts.get("error") or {}).get("message", "")
-            words = f"Partial{self._share_words()}. {error}"
+            share = run.facts.get("share_done") if run.looks_for_hits else None
+            done = "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
+            words = f"Partial{done}. {error}"
             self.unfinished_words.setText(words.strip())
         self._retry.setVisible(bool(run.refusal))
         if run.refusal:
@@ -456,11 +450,6 @@ class ResultsPage(QWidget):
         """Show how far the job is while there is nothing else to be seen."""
         if not self.run.cards:
             self.waiting.show_text(words, "Results appear here as they arrive.")
-
-    def _share_words(self) -> str:
-        """Return the finished share of a run as the end of a sentence, if it is known."""
-        share = self.run.facts.get("share_done") if self.run.looks_for_hits else None
-        return "" if share is None else f": {formatting.percent(min(1.0, share))} of the work is done"
 
     def _show_found(self) -> None:
         self.queries.show_found()

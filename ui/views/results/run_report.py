@@ -19,12 +19,7 @@ from ..widgets.sheet import Sheet
 
 
 class ReportSheet(Sheet):
-    """The report of a run, which follows it.
-
-    Parameters
-    ----------
-    run : RunView
-    """
+    """The report of a run, which follows it."""
 
     copy_requested = Signal(str)
 
