@@ -68,6 +68,22 @@ def page(qtbot: Any, window: MainWindow, aligned_run: Path) -> AlignedPage:
     return page
 
 
+def test_the_key_that_filters_hits_searches_an_alignment(qtbot: Any, window: MainWindow, page: AlignedPage) -> None:
+    page.tabs.setFocus()
+    QTest.keyClick(page.tabs, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert page.rows_panel.isAncestorOf(window.focusWidget())
+    QTest.keyClicks(window.focusWidget(), "AAA")
+    assert not window.messages.messages
+
+
+def test_an_alignment_says_how_far_it_is_before_columns_are_merged(page: AlignedPage) -> None:
+    page.show_progress("Comparing pairs · 40 %")
+    assert page._nothing.heading.text() != "Comparing pairs · 40 %", "there is more to be seen"
+    page._panel = None
+    page.show_progress("Comparing pairs · 40 %")
+    assert page._nothing.heading.text() == "Comparing pairs · 40 %"
+
+
 def rows_in_view(page: AlignedPage) -> list[str]:
     return [row.tobytes().decode() for row in page.rows_panel.view.alignment.cells]
 

@@ -264,6 +264,7 @@ def test_the_ladder_stops_and_keeps_its_rows(
     wait_for_end(qtbot, window)
     assert 1 <= ladder_page.view.n_done < 4
     assert ladder_page.run_button.isVisible()
+    assert "so far" not in ladder_page.summary.text(), "nothing goes on"
 
 
 def test_a_ladder_is_saved_opened_copied_and_drawn(
@@ -325,6 +326,9 @@ def test_the_dock_shows_all_that_is_known_about_a_rung(
     assert "Kernel" in texts(window.details)
     ladder_page.in_view.table.selectRow(4)
     assert "270 nodes need 66 kB" in texts(window.details)
+    window.controller.show_start()
+    window.controller.labs.open(ladder_page.view.of.kind)
+    assert "270 nodes need 66 kB" in texts(window.details), "its row is still selected"
     ladder_page.in_view.table.selectRow(2)
 
 

@@ -227,6 +227,9 @@ def test_what_is_found_is_gone_to_and_colored(qtbot: Any, dropped: RowsPanel) ->
     place = at(dropped, 5, 250)
     color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
     assert color.name().upper() == "#FFD400"
+    place = at(dropped, 5, 246)
+    color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
+    assert color.name() == theme.current().surface.lower(), "nothing else is colored"
     QTest.keyClicks(dropped.field, "WWWWWWW")
     QTest.keyClick(dropped.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: dropped.found.text() == "Nothing found")

@@ -228,6 +228,43 @@ def test_an_export_shows_what_applies_and_keeps_its_height(qtbot: Any, page: Res
     assert len(seen) > 2
 
 
+def test_the_arrow_keys_go_through_the_hits_of_an_opened_run(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    window.controller.sources.open_paths([str(made_run(profiles=2))])
+    page: Any = window.controller.page
+    settled(qtbot, page)
+    assert window.focusWidget() is page.hits.table
+
+
+def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any, loaded: MainWindow) -> None:
+    bar, messages = loaded.statusBar(), loaded.messages
+    assert bar.isAncestorOf(loaded.jobs)
+    assert loaded.jobs.isVisible()
+    loaded.controller.notify("note", "Something is worth telling.")
+    qtbot.wait(20)
+    assert messages.geometry().bottom() < bar.geometry().top(), "the job stays in view"
+    searching.stop(searching.current)
+    qtbot.waitUntil(lambda: searching.current is None)
+    for item in list(searching.items):
+        searching.dismiss(item)
+    assert not loaded.jobs.isVisible()
+    qtbot.waitUntil(lambda: messages.geometry().bottom() == bar.geometry().bottom())
+    assert messages.geometry().right() < loaded.past_messages.x()
+
+
+def test_the_dock_stays_from_page_to_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    for width in (1300, 1439, 1500):
+        window.resize(width, 800)
+        qtbot.wait(10)
+        shown = []
+        for widget in (window.start, page):
+            window.center.setCurrentWidget(widget)
+            qtbot.wait(10)
+            shown.append(window.dock.isVisible())
+        assert len(set(shown)) == 1, width
+
+
 def test_a_slow_file_is_told_while_it_is_written(
     qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -398,6 +398,8 @@ def test_an_unfinished_run_offers_to_continue(
     qtbot.waitUntil(lambda: page.run.hit is not None)
     assert page.hits.table.first_chosen() == 0, "the first hit is there to be looked at"
     press(page, "Continue")
+    strip = window.jobs.row_of(window.controller.queue.items[0])
+    assert strip._title.text() == f"Continue {page.run.title}"
     qtbot.waitUntil(lambda: page.run.is_complete)
     with open_run(path) as run:
         assert run.n_hits() == 200
@@ -414,10 +416,10 @@ def test_the_reference_goes_on_with_a_run_only_where_that_is_wanted(
     window.controller.sources.open_paths([str(path)])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.unfinished_bar.isVisible())
-    press(page, "Continue on another device")
+    press(page, "On another device")
     assert [job["device"] for job in asked] == [fake.CPU.id]
     window.controller.workspace.set_devices([fake.GPU])
-    press(page, "Continue on another device")
+    press(page, "On another device")
     assert len(asked) == 1
     press(window, "Continue on the reference")
     assert [job["device"] for job in asked] == [fake.CPU.id, "reference"]

@@ -67,7 +67,7 @@ class Workbench(QMainWindow):
         self.center = QStackedWidget()
         self.start = start
         self.center.addWidget(self.start)
-        self.messages.focus_left.connect(lambda: self.center.currentWidget().setFocus())
+        self.messages.focus_left.connect(lambda: (self.center.currentWidget() or self.start).setFocus())
         stage, middle = QWidget(), QWidget()
         for holder, widgets in ((stage, (self.center,)), (middle, (self.tour, stage))):
             box = QVBoxLayout(holder)

@@ -39,10 +39,15 @@ class DomainTables(QStackedWidget):
     def _fit(self, table: TextTableView) -> None:
         """Hide the last columns that there is no room for; the tip of a row has them all."""
         has_bar = table.model().rowCount() > N_LINES
-        room = self.width() - 2 * table.frameWidth() - has_bar * table.verticalScrollBar().sizeHint().width()
+        bar = has_bar * table.verticalScrollBar().sizeHint().width()
+        room = max(0, self.width() - 2 * table.frameWidth() - bar)
         for place, (usual, _) in table.widths.items():
-            room -= max(usual, table.title_width(place))
-            table.setColumnHidden(place, room < 0)
+            least = table.title_width(place)
+            table.setColumnHidden(place, room < least)
+            width = min(max(usual, least), room)
+            if room < max(usual, least) or table.columnWidth(place) < width:
+                table.setColumnWidth(place, width)
+            room -= width
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
