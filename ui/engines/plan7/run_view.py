@@ -56,7 +56,7 @@ class ProfileRunView(RunView):
         """Have the search end with the rounds that are begun, or with the first one."""
         from clalign.engines.plan7.rounds import stop_after
 
-        self.ends_soon = True
+        self.ends_soon |= not self.cards
         if self.cards:
             with open_run(self.path, writable=True, patience=NOTE_SECONDS) as run:
                 stop_after(run)
