@@ -22,6 +22,7 @@ from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.widgets.small_sheets import PasteSheet
+from clalign.ui.views.widgets.text_table_view import TextTableView
 
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -203,6 +204,19 @@ def test_queries_are_listed_best_first() -> None:
     assert model.rows[0]["name"] == "weak"
 
 
+def test_a_small_table_is_seen_from_its_top_when_it_is_sorted(qtbot: Any) -> None:
+    model = QueriesModel("Query")
+    table = TextTableView(model, "Queries")
+    qtbot.addWidget(table)
+    table.resize(400, 200)
+    table.show()
+    model.show_queries([{"name": f"name{number}"} for number in range(60)])
+    table.verticalScrollBar().setValue(table.verticalScrollBar().maximum())
+    header = table.horizontalHeader()
+    QTest.mouseClick(header.viewport(), LEFT, pos=QPoint(20, header.height() // 2))
+    assert table.verticalScrollBar().value() == 0
+
+
 def test_a_partial_run_moves_nothing_on_its_page(qtbot: Any, page: ResultsPage) -> None:
     before = page.tabs.mapTo(page, QPoint(0, 0)).y()
     page.run.facts = {**page.run.facts, "state": "stopped"}
@@ -263,6 +277,17 @@ def test_the_dock_stays_from_page_to_page(qtbot: Any, window: MainWindow, page: 
             qtbot.wait(10)
             shown.append(window.dock.isVisible())
         assert len(set(shown)) == 1, width
+
+
+def test_the_tour_is_seen_at_once_in_a_small_window(qtbot: Any, window: MainWindow, tmp_path: Path) -> None:
+    for number in range(10):
+        (tmp_path / f"{number}.hmm").touch()
+        window.settings.add_recent(str(tmp_path / f"{number}.hmm"), "profiles")
+    window.show_recent()
+    window.resize(1264, 752)
+    qtbot.wait(20)
+    tour = window.start.tour
+    assert tour.visibleRegion().boundingRect() == tour.rect()
 
 
 def test_a_slow_file_is_told_while_it_is_written(

@@ -3,16 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QHBoxLayout,
-    QLabel,
-    QProgressBar,
-    QPushButton,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
 from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, row, set_role, stacked
@@ -142,7 +133,6 @@ class JobStrip(QWidget):
         queue.job_changed.connect(self._change)
         queue.job_ticked.connect(self._change)
         queue.job_removed.connect(self._remove)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def row_of(self, item: JobItem) -> JobRow | None:
         """Return the line of a job."""

@@ -146,7 +146,8 @@ class StartPage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         mark = QLabel()
         mark.setPixmap(theme.app_icon().pixmap(40, 40))
-        return row(mark, label("clalign", "title"), None, spacing=10)
+        self.tour = button("New here? Take the five-minute tour", self.tour_requested.emit, "link")
+        return row(mark, label("clalign", "title"), None, self.tour, spacing=10)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         directions = QBoxLayout.Direction
@@ -205,9 +206,8 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        self.tour = button("New here? Take the five-minute tour", self.tour_requested.emit, "link")
         keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
-        return Flow(self.tour, keys, self.show_start, spacing=16)
+        return Flow(keys, self.show_start, spacing=16)
 
     def show_recent(
         self, entries: list[RecentFile], names: dict[str, str], run_words: dict[str, tuple[str, str]]

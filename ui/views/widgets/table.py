@@ -49,6 +49,7 @@ class Table(QTableView):
         header.setSortIndicatorClearable(True)
         header.setSortIndicator(-1, ASCENDING)
         self.setSortingEnabled(is_sorted)
+        header.sortIndicatorChanged.connect(lambda *_: self.scrollToTop())
         self.filled: int | None = None
         """The column that takes the remaining room."""
         self.widths: dict[int, tuple[int, int]] = {}
