@@ -219,7 +219,7 @@ class PairRunView(RunView):
             return size
         less = statistics["length_adjustment"]
         counted = round(statistics["search_space"] / (statistics["query_length"] - less))
-        return f"{size}; {formatting.count(counted)} count, without {formatting.count(less)} at either end of each"
+        return f"{size}; {formatting.count(counted)} count, without {formatting.count(less)} at the end of each"
 
     def scoring_rows(self) -> list[tuple[str, str]]:
         """Return how sequences were scored: names and values, for the report."""

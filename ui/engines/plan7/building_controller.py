@@ -77,7 +77,9 @@ class BuildingController(Controller):
         if (item.kind, item.state) != ("hmmbuild", "done"):
             return
         value = item.result
-        built = f"{formatting.plural(value['length'], 'node')} of {formatting.plural(value['n_sequences'], 'sequence')}"
+        built = (
+            f"{formatting.plural(value['length'], 'node')} from {formatting.plural(value['n_sequences'], 'sequence')}"
+        )
         text = f"Profile {value['name']} built: {built}. It is kept in {formatting.short_path(value['output'])}."
         self._app.notify("good", text)
         self._wanted = value["output"]
