@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QLabel
 
 from clalign.engines.plan7.rounds import card_of
 from clalign.runs.pages import QueryFound
@@ -21,7 +22,7 @@ from clalign.ui.services import app_context
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
-from clalign.ui.views.widgets.small_sheets import PasteSheet
+from clalign.ui.views.widgets.small_sheets import DeviceSheet, PasteSheet
 from clalign.ui.views.widgets.text_table_view import TextTableView
 
 LEFT = Qt.MouseButton.LeftButton
@@ -277,6 +278,18 @@ def test_the_dock_stays_from_page_to_page(qtbot: Any, window: MainWindow, page: 
             qtbot.wait(10)
             shown.append(window.dock.isVisible())
         assert len(set(shown)) == 1, width
+
+
+def test_a_self_test_tells_for_how_long_it_has_run(qtbot: Any, fake: ModuleType) -> None:
+    sheet = DeviceSheet(fake.GPU)
+    qtbot.addWidget(sheet)
+    sheet.show()
+    sheet.test_requested.connect(lambda _: sheet.show_busy())
+    QTest.mouseClick(sheet.test, LEFT)
+    assert not sheet.test.isEnabled()
+    qtbot.waitUntil(lambda: any(words.text().startswith("Testing for ") for words in sheet.findChildren(QLabel)))
+    sheet.show_test(fake.GPU.id, [{"name": "scores", "equal": True}], "")
+    assert sheet.test.isEnabled()
 
 
 def test_the_tour_is_seen_at_once_in_a_small_window(qtbot: Any, window: MainWindow, tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ class DomainTables(QStackedWidget):
             model = TextTable(HMMER3_COLUMNS if is_hmmer3 else HMMER2_COLUMNS, self, is_below)
             made = self._tables[is_hmmer3] = TextTableView(model, "Domains")
             made.horizontalHeader().setMinimumSectionSize(28)
+            made.set_widths({place: usual for place, (usual, _) in made.widths.items()})
             made.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
             made.row_chosen.connect(lambda row: self.domain_chosen.emit(row["place"]))
             self.addWidget(made)
