@@ -84,11 +84,13 @@ class Rounds:
         if self._watch.is_stopped.is_set():
             raise OptionError("The search in rounds was closed.", "Search again with the same run file.")
         self._thread.join()
-        begun = self._begun
-        if self._error is not None or begun is None:
-            raise self._error or Cancelled
+        begun, error = self._begun, self._error
+        if begun is None or not (error is None or isinstance(error, Cancelled)):
+            raise error or Cancelled
+        device = begun.task.spec.to_dict()["device"]
         with inputs_named(begun.inputs):
-            spec = one_more_round(begun.results.run, taken, dropped, None, self._watch)
+            spec = one_more_round(begun.results.run, taken, dropped, device, self._watch)
+        self._error = None
         self._begun = replace(begun, task=replace(begun.task, spec=spec))
         self._thread = self._started()
 

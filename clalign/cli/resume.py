@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,10 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     more = list[str]()
     if arguments.one_more:
         job["one_more"] = {"take": arguments.take, "drop": arguments.drop}
-        chosen = (
-            (flag, name) for flag, names in (("--take", arguments.take), ("--drop", arguments.drop)) for name in names
-        )
-        more = ["--one-more", *chain.from_iterable(chosen)]
+        taken = (f"--take={name}" for name in arguments.take)
+        more = ["--one-more", *taken, *(f"--drop={name}" for name in arguments.drop)]
     place = RunPlace(path, device=device or "", one_more=more)
     if arguments.dry_run:
         return print_dry_run(job, place, outputs, arguments)

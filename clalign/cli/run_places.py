@@ -103,6 +103,14 @@ def has_results(path: Path) -> bool:
         return False
 
 
+def is_complete(path: Path) -> bool:
+    """Return whether everything of a run is computed."""
+    from clalign.runs.run_file import open_run
+
+    with open_run(path) as run:
+        return run.state == "done"
+
+
 def continuation(place: RunPlace, outputs: Outputs) -> str:
     """Return a sentence about where the results are, and the command that continues and writes all outputs."""
     from clalign.cli.run_outputs import flags_of

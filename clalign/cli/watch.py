@@ -18,7 +18,7 @@ from clalign.cli.parser import ShownError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileOptions, profiled
 from clalign.cli.progress import PlainLines, Progress, Silence, duration, progress_display
-from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results
+from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results, is_complete
 from clalign.cli.streams import enough_read
 from clalign.common.amounts import rate_text
 from clalign.engines.engine import engine_for
@@ -106,7 +106,7 @@ def _finish(
         place.discard()
         return stopped
     engine = engine_at(place.path)
-    if is_partial and not engine.writes_partial_results:
+    if is_partial and (is_complete(place.path) or not engine.writes_partial_results):
         display.message(f"Stopped. {continuation(place, outputs)}")
         return stopped
     try:

@@ -245,21 +245,21 @@ def _dry_run(request: JobRequest, job: Job, devices: Devices) -> JobResult:
 
 
 def _resume(request: JobRequest, job: Job, devices: Devices) -> JobResult:
-    from clalign.engines.engine import engine_of, one_more_round, spec_to_continue
+    from clalign.engines.engine import engine_of, one_more_round, spec_of, spec_to_continue
     from clalign.runs.inputs import check_inputs
     from clalign.runs.run_file import open_run
 
     path, is_dry_run, device = Path(request["run"]), bool(request.get("dry_run")), request.get("device")
     with open_run(path, writable=not is_dry_run) as file:
-        if (chosen := request.get("one_more")) is not None:
-            spec = one_more_round(file, chosen.get("take", ()), chosen.get("drop", ()), device, job)
-        else:
-            spec = spec_to_continue(file, device)
-        if "-" in spec.paths:
+        if "-" in spec_of(file).paths:
             raise OptionError(
                 f"{path} cannot be continued, because its input came from standard input.",
                 "Search again with the input in a file.",
             )
+        if (chosen := request.get("one_more")) is not None:
+            spec = one_more_round(file, chosen.get("take", ()), chosen.get("drop", ()), device, job)
+        else:
+            spec = spec_to_continue(file, device)
         if file.state == "done":
             return {**(file.facts.finished or {}), "was_complete": True}
         if file.facts.database is None:

@@ -366,6 +366,20 @@ def test_a_search_ends_after_the_round_that_is_begun(files: dict[str, Path], tmp
         assert max(card["round"] for card in run.cards()) == 2
 
 
+def test_a_stopped_search_goes_on_with_the_device_of_the_caller(
+    files: dict[str, Path], tmp_path: Path, fast_device: Device
+) -> None:
+    kept, both = tmp_path / "x.clalign", (files["queries"], files["targets"])
+    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, context=Watching(1), device="reference") as rounds:
+        list(rounds)
+    context = EndsAfterTheFirst(kept)
+    with clalign.jackhmmer(*both, kept, context=context, device=fast_device.id) as rounds:
+        assert {one.number for one in rounds} == {1}
+        rounds.one_more()
+        assert {one.number for one in rounds} == {2}
+        assert rounds.results.summary["device"] == fast_device.name
+
+
 def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_path: Path) -> None:
     kept, texts = tmp_path / "x.clalign", {name: tmp_path / f"{name}.txt" for name in ("one", "more", "whole")}
     both = [str(files["queries"]), str(files["targets"])]
@@ -480,7 +494,7 @@ def test_a_run_that_gets_no_further_round_stays_as_it_is(
     before = state_of(kept)
     (query := kept.with_suffix(".fa")).rename(moved := tmp_path / "moved.fa")
     assert main([*one_more, "--drop", first, str(kept)]) == ExitCode.UNREADABLE, "a file has moved"
-    assert f"clalign resume --one-more --drop {first}" in capsys.readouterr().err
+    assert f"clalign resume --one-more --drop={first}" in capsys.readouterr().err
     assert state_of(kept) == before
     moved.rename(query)
     assert main([*one_more, str(kept)]) == ExitCode.NO_DEVICE, "it began on a cluster"

@@ -343,6 +343,7 @@ class OpenCLSession:
         if not n_items:  # some drivers divide by it
             return
         with self._translated():
+            self._transfers.compare_small_ones()
             for place, argument in enumerate(arguments):
                 kernel.set_arg(place, argument)
             event = self._queue.launch(kernel, n_items, group, offset, arguments, self._transfers.pending())

@@ -70,10 +70,6 @@ def part_of(whole: cl.Buffer, start: int, n_bytes: int) -> cl.Buffer:
     return part
 
 
-_Upload = tuple[cl.Buffer, npt.NDArray[np.generic], int]
-"""A buffer, the array that is copied to it, and how many bytes are sampled at each of three places."""
-
-
 class DamagedCopy(Exception):
     """Raised where a copy from or to a device differs from the original."""
 
@@ -117,13 +113,14 @@ class Transfers:
         self._queue, self._downloads = Queue(context, busy), Queue(context, busy)
         self._uploads: list[cl.Event] = []
         self._fills: list[cl.Event] = []  # the last one, if it may be going on
-        self._small: list[_Upload] = []
-        self._unread: list[_Upload] = []
+        self._small: list[tuple[cl.Event, cl.Buffer, npt.NDArray[np.generic]]] = []
+        self._unread: list[tuple[cl.Buffer, npt.NDArray[np.generic], int]] = []
         self._seconds = 0.0
 
     def upload(self, array: npt.NDArray[np.generic], n_sampled: int = SAMPLED_BYTES) -> cl.Buffer:
-        """Return a buffer that gets a copy of a contiguous array; kernels wait for `pending` first.
+        """Return a buffer that gets a copy of a contiguous array.
 
+        Before a kernel uses it, `compare_small_ones` is called, and the kernel waits for `pending`.
         Of a long array `n_sampled` bytes are read back at each of three places.
         """
         if self.in_place:
@@ -131,10 +128,13 @@ class Transfers:
             there[: array.nbytes] = _bytes_of(array)
             return self._at(there, cl.mem_flags.READ_ONLY)
         buffer = new_buffer(self._context, self._pool, array.nbytes)
-        some = self._small if array.nbytes <= SMALL_BYTES else self._unread
-        some.append((buffer, array, min(n_sampled, array.nbytes)))
-        self._uploads.append(self._queue.send(buffer, array, is_blocking=False))
+        event = self._queue.send(buffer, array, is_blocking=False)
         self._queue.flush()
+        if array.nbytes <= SMALL_BYTES:
+            self._small.append((event, buffer, array))
+        else:
+            self._unread.append((buffer, array, min(n_sampled, array.nbytes)))
+            self._uploads.append(event)
         return buffer
 
     def share(self, array: npt.NDArray[np.generic]) -> cl.Buffer:
@@ -173,32 +173,47 @@ class Transfers:
         step = -(-n_bytes // self._step) * self._step
         return [part_of(whole, start, step) for start in range(0, whole.size - step + 1, step)]
 
-    def _compare(self, uploads: Sequence[_Upload]) -> None:
-        """Raise `DamagedCopy` if one of some copies to the device, or a sample of it, differs from the original.
+    def _compare(self, parts: Sequence[tuple[cl.Buffer, npt.NDArray[np.uint8], int]]) -> None:
+        """Raise `DamagedCopy` if the content of a buffer from a byte on differs from what was sent.
 
-        All are read back before the first is waited for: a wait may take as long as a kernel of another process.
+        All parts are read back before the first is waited for: a wait may take as long as a kernel of another process.
         """
-        reads = []
-        for buffer, array, n_bytes in uploads:
-            sent = _bytes_of(array)
-            is_small = len(sent) <= SMALL_BYTES
-            n_read = len(sent) if is_small else n_bytes
-            for start in (0,) if is_small else (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes):
-                part = sent[start : start + n_read]
-                there = np.zeros_like(part)
-                reads.append((part, there, self._queue.read(there, buffer, start, is_blocking=False)))
-        if reads:
-            cl.wait_for_events([event for _, _, event in reads])
-            self._queue.release_finished()
-        for sent, there, event in reads:
+        if not parts:
+            return
+        there = [np.zeros_like(sent) for _, sent, _ in parts]
+        reads = [
+            self._queue.read(into, buffer, start, is_blocking=False)
+            for into, (buffer, _, start) in zip(there, parts, strict=True)
+        ]
+        cl.wait_for_events(reads)
+        self._queue.release_finished()
+        for found, (_, sent, _), event in zip(there, parts, reads, strict=True):
             self._record(event, "compare", UPLOADS)
-            if not np.array_equal(there, sent):
+            if not np.array_equal(found, sent):
                 raise DamagedCopy(f"what was copied to it ({sent.nbytes:,} bytes) arrived damaged")
 
-    def _compare_small_ones(self) -> None:
-        """Compare the small copies that no kernel has used yet."""
-        unread, self._small = self._small, []
-        self._compare(unread)
+    def compare_small_ones(self) -> None:
+        """Compare the small copies to the device that no kernel has used yet.
+
+        Raises
+        ------
+        DamagedCopy
+            If one arrived damaged.
+        """
+        small, self._small = self._small, []
+        self._compare([(buffer, _bytes_of(array), 0) for _, buffer, array in small])
+        for event, _, _ in small:
+            self._record(event, "copy to the device", UPLOADS)
+
+    def _compare_long_ones(self) -> None:
+        """Compare samples of the copies that were not waited for, now that their kernels are finished."""
+        unread, self._unread = self._unread, []
+        parts = []
+        for buffer, array, n_bytes in unread:
+            sent = _bytes_of(array)
+            places = (0, (len(sent) - n_bytes) // 2, len(sent) - n_bytes)
+            parts += [(buffer, sent[start : start + n_bytes], start) for start in places]
+        self._compare(parts)
 
     def shrink(self) -> None:
         """Drop the copies that were not compared yet, because memory was short; their batch will be repeated."""
@@ -223,16 +238,10 @@ class Transfers:
         return buffer
 
     def pending(self) -> list[cl.Event]:
-        """Return the last upload and the last filling of results, if they may not be finished; compare small uploads.
+        """Return the last upload and the last filling of results, if they may not be finished.
 
         Their queue is in order, so that waiting for these waits for all.
-
-        Raises
-        ------
-        DamagedCopy
-            If a small upload arrived damaged.
         """
-        self._compare_small_ones()
         if self._uploads and is_over(self._uploads[-1]):
             self._uploads = self._left(self._uploads)
         self._fills = [event for event in self._fills if not is_over(event)]
@@ -268,9 +277,8 @@ class Transfers:
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) differ between two copies")
             if not np.array_equal(found[n_bytes:], _bytes_of(_MARKS[:16])[n_bytes % 4 :][:n_behind]):
                 raise DamagedCopy(f"its results ({n_bytes:,} bytes) are overwritten")
-            unread, self._unread = [*self._small, *self._unread], []  # now that kernels are finished
-            self._small.clear()
-            self._compare(unread)
+            self.compare_small_ones()  # which no kernel has used
+            self._compare_long_ones()
             return found[:n_bytes].view(dtype).reshape(wanted)
 
         return fetched
