@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from operator import call
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
@@ -255,7 +255,7 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
         if len(served) == 1:  # it computes in this thread, which is also the writer's
             openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
         else:
-            executors.work(served, state.has_begun_units)
+            executors.work(served, state.has_begun_units, state.is_reporting)
     return work, state
 
 
@@ -391,6 +391,7 @@ class RunState:
         self.n_executors = n_devices
         self._helps, self._builds, self._are_workers = helps, builds, are_workers
         self._writer: Writer | None = None
+        self._at_work: list[RunAccess] = []
         self._beginning = threading.Event()
         self._helpers: dict[str, None] = {}
         self._seconds: Counter[str] = Counter()
@@ -406,12 +407,13 @@ class RunState:
         """Compute with a device until everything is stored."""
         device, writer = session.device, self._writer_for(session.device, post)
         stand_by(device, writer, self._n_devices, self._executors.rest)
-        access = RunAccess(writer, run, device, post)
-        plan = access.plan
-        task = self._task
-        with CpuHelper(
-            session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._helps, task.open_session
-        ) as helper:
+        plan, task = writer.planner.plan, self._task
+        with (
+            CpuHelper(
+                session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._helps, task.open_session
+            ) as helper,
+            self._access(device, run, post) as access,
+        ):
             if plan.may_suit_cpu and device.kind == "cpu":
                 writer.planner.yield_while_helping(access.cutter)
             try:
@@ -421,9 +423,23 @@ class RunState:
 
     def serve_process(self, process: DeviceProcess, run: RunFile, post: Post) -> None:
         """Let another process compute with a device until everything is stored."""
-        access = RunAccess(self._writer_for(process.device, post), run, process.device, post)
-        helper, seconds = process.compute(access, self._builds.of_device())
-        post(partial(self.end, helper, seconds))
+        with self._access(process.device, run, post) as access:
+            helper, seconds = process.compute(access, self._builds.of_device())
+            post(partial(self.end, helper, seconds))
+
+    @contextmanager
+    def _access(self, device: Device, run: RunFile, post: Post) -> Iterator[RunAccess]:
+        """Yield the access of an executor, which has reported its times at the end of the block."""
+        access = RunAccess(self._writer_for(device, post), run, device, post)
+        self._at_work.append(access)
+        try:
+            yield access
+        finally:
+            self._at_work.remove(access)
+
+    def is_reporting(self) -> bool:
+        """Return whether executors that compute nothing any more will report, or any that will with spans."""
+        return any(one.has_stored and (tracing.is_on() or not one.has_units) for one in tuple(self._at_work))
 
     def has_begun_units(self) -> bool:
         """Return whether there are unfinished units of which something may be kept when the job is stopped."""

@@ -29,6 +29,9 @@ KEEP_SECONDS = 10.0
 DONE_SECONDS = 0.05
 """Timeout for executors when everything is stored (s): they compute what others have done sooner."""
 
+REPORT_SECONDS = 5.0
+"""Timeout for the times of executors that have none of that left to compute (s)."""
+
 Serve = Callable[[Opened, RunFile, Post], None]
 """Computes with an opened device until everything is stored; gets a run to read, and how to call the writer."""
 
@@ -70,6 +73,7 @@ class LocalExecutors:
         self,
         served: Sequence[tuple[Opening[Any], Serve[Any]]],
         has_begun_units: Callable[[], bool] = lambda: False,
+        is_reporting: Callable[[], bool] = lambda: False,
     ) -> None:
         """Compute with several devices, or processes of a device, at a time.
 
@@ -79,6 +83,8 @@ class LocalExecutors:
             Each with what computes once it is open.
         has_begun_units : callable
             Whether executors may keep the state of unfinished units when the job is stopped, which takes them a while.
+        is_reporting : callable
+            Whether executors are about to report their times when everything is stored.
 
         Raises
         ------
@@ -95,8 +101,11 @@ class LocalExecutors:
         try:
             while self._n_working and not self._is_complete:
                 self._context.check()
-                with suppress(Empty):
-                    self._calls.get(timeout=CHECK_SECONDS)()
+                self._make_next_call()
+            until = time.monotonic() + REPORT_SECONDS
+            while is_reporting() and time.monotonic() < until:
+                self._context.check()
+                self._make_next_call()
         except Cancelled:
             self._leave(threads, KEEP_SECONDS if has_begun_units() else LEAVE_SECONDS)
             self._make_last_calls()  # results, and the state of unfinished units
@@ -119,6 +128,10 @@ class LocalExecutors:
             # Drivers should not be at work while the process ends.
             for thread in threads:
                 atexit.register(thread.join, LEAVE_SECONDS)
+
+    def _make_next_call(self) -> None:
+        with suppress(Empty):
+            self._calls.get(timeout=CHECK_SECONDS)()
 
     def _make_last_calls(self) -> None:
         """Make calls of executors that ended after everything was stored, or after the job was stopped."""
@@ -146,7 +159,7 @@ class LocalExecutors:
             self._is_complete = True  # an executor returns when everything is stored
         elif self._is_complete and isinstance(error, DeviceError):
             self._warn(f"{error.message} The others have done without it.")
-        elif self._is_over.is_set():  # its run may have been closed while it read it
+        elif self._is_complete or self._is_over.is_set():  # its run may have been closed while it read it
             log.debug("an executor ended after the job", exc_info=error)
         elif isinstance(error, DeviceError) and self._n_working:
             self._warn(f"{error.message} The others go on with what it had.")

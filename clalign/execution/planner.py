@@ -348,6 +348,11 @@ class Planner:
         with self._changed:
             self._assignments.of(cutter).deliver(found, self._assignments.clock())
 
+    def has_units(self, cutter: Cutter) -> bool:
+        """Return whether an executor computes units, also such as another one was faster with."""
+        with self._changed:
+            return bool(self._assignments.of(cutter).units)
+
     def is_wanted(self, unit: Unit) -> bool:
         """Return whether a unit is not stored yet: another executor may have been faster."""
         with self._changed:

@@ -26,6 +26,11 @@ class RunAccess:
         Read in the thread of the executor.
     device : Device
     post : callable
+
+    Attributes
+    ----------
+    has_stored : bool
+        Whether there are results of the executor.
     """
 
     def __init__(self, writer: Writer, run: RunFile, device: Device, post: Post) -> None:
@@ -33,6 +38,12 @@ class RunAccess:
         self.cutter: Cutter = self.plan.cutter_for(device)
         self._writer, self._planner, self._post = writer, writer.planner, post
         self._run, self._device = run, device
+        self.has_stored = False
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the executor computes units."""
+        return self._planner.has_units(self.cutter)
 
     def take(self, prepares: bool = True) -> Unit | None:
         """Return the next unit, by default with its query prepared; None if there is none now."""
@@ -57,6 +68,7 @@ class RunAccess:
 
     def store(self, found: Sequence[Finished]) -> None:
         """Store the results of units."""
+        self.has_stored = True
         self._planner.delivered([(one.unit, one.result.cells) for one in found], self.cutter)
         self._post(partial(self._writer.store, found, self._device))
 

@@ -54,7 +54,7 @@ def test_several_give_what_one_gives(
     if engine == "hmmer3":  # the last digits of Forward scores are not the same on the reference
         words = tuple("third" if word == "reference" else word for word in words)
     devices = Devices(monkeypatch, has_odd=not {"slow", "failing", "tight"}.isdisjoint(words))
-    context = Counting(4, devices.is_released.set)
+    context = Counting(4, devices.is_released.set, devices.has_begun.set)
     path = tmp_path / "run.clalign"
     computed(spec_of(engine, folder), path, devices, words, context)
     assert any(messages in text for text in context.texts) or not messages

@@ -7,6 +7,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,10 @@ import pytest
 
 from clalign import tracing
 from clalign.compute import opening
+from clalign.compute.opening import CHECK_SECONDS
 from clalign.engines.engine import engine_named
 from clalign.errors import Cancelled, DeviceError, InputError
-from clalign.execution import job
+from clalign.execution import job, local_executors
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task
 from clalign.execution.remote import client, processes, server
@@ -171,6 +173,25 @@ def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeyp
     assert any(span.category == "kernels" for track, spans in tracks.items() if track.kind == "cpu" for span in spans)
 
 
+def test_times_of_a_process_that_ends_late_are_counted(
+    folder: Path, tmp_path: Path, threads: Devices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended, send, end = list[object](), server.Pipe.send, job.RunState.end
+
+    def send_late(self: server.Pipe, word: str, *given: Any) -> None:
+        if word == "done" and not ended:
+            ended.append(self)
+            time.sleep(4 * local_executors.DONE_SECONDS + CHECK_SECONDS)
+        send(self, word, *given)
+
+    reports = list[Any]()
+    monkeypatch.setattr(server.Pipe, "send", send_late)
+    monkeypatch.setattr(job.RunState, "end", lambda *given: (reports.append(given), end(*given)))
+    threads.has_begun.set()
+    computed_apart("hmmer3", folder, tmp_path / "run.clalign", threads, ("one", "two"))
+    assert len(reports) == 2
+
+
 @pytest.mark.thorough(engine=["hmmer3"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
@@ -187,14 +208,8 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
             assert is_reported.wait(WAIT)  # the other one has its share only then
         return take(self, *what)
 
-    class Listening(Counting):
-        def warn(self, text: str) -> None:
-            super().warn(text)
-            if "go on with what it had" in text:
-                is_reported.set()
-
     monkeypatch.setattr(client.DeviceProcess, "_next_unit", given)
-    context = Listening()
+    context = Counting(go_on=is_reported.set)
     computed_apart(engine, folder, path, Devices(monkeypatch), ("real", "real"), context)
     assert [("once more" in text, "SIGKILL" in text) for text in context.texts] == [(True, True), (False, True)]
     assert content(path) == expected(engine)[0]
@@ -294,7 +309,7 @@ def test_a_job_that_is_stopped_leaves_no_process(
 def test_what_fails_there_is_reported_here(
     engine: str, words: tuple[str, ...], shown: str, expected: Expected, folder: Path, tmp_path: Path, threads: Devices
 ) -> None:
-    context, path = Counting(), tmp_path / "run.clalign"
+    context, path = Counting(go_on=threads.has_begun.set), tmp_path / "run.clalign"
     computed_apart(engine, folder, path, threads, words, context)
     assert any(shown in text for text in context.texts), context.texts
     assert content(path) == expected(engine)[0]
