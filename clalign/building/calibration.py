@@ -16,9 +16,17 @@ from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
 from clalign.values.alphabets import Alphabet, code_of
 from clalign.values.envelopes import WORD, RowProfiles, generator_start
-from clalign.values.filters import FilterLimits
 from clalign.values.local_profiles import to_local_profile
-from clalign.values.local_scores import BYTE_BASE, BYTE_SCALE, LN_2, WORD_BASE, WORD_SCALE, background, length_terms
+from clalign.values.local_scores import (
+    BYTE_BASE,
+    BYTE_SCALE,
+    LN_2,
+    WORD_BASE,
+    WORD_SCALE,
+    FilterLimits,
+    background,
+    length_terms,
+)
 from clalign.values.profiles import Calibration, Hmm, Hmmer3Settings
 from clalign.values.sequences import SequenceBatch
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
-from clalign.values.recurrences import chain, chain_steps
+from clalign.values.sums import chain, chain_steps
 
 TAIL = 1e-7
 """Share of the sequences of a model that may be longer than its limit."""

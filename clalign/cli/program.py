@@ -12,9 +12,8 @@ import clalign
 from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
-from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ShownError, UsageError
+from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ShownError, UsageError, command_meant
 from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, write_stderr
-from clalign.cli.suggestions import command_meant
 from clalign.engines import COMMANDS
 from clalign.engines.engine import engine_with, engines
 from clalign.errors import ClalignError, ExitCode

@@ -59,7 +59,7 @@ class RunPlace(Struct, frozen=True):
 
     def discard(self) -> None:
         """Remove a run that this command made and that is empty, but not one that others made meanwhile."""
-        from clalign.runs.ownership import is_owned
+        from clalign.runs.connection import is_owned
         from clalign.runs.side_files import remove_run
 
         self.clear()

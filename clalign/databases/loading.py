@@ -11,14 +11,14 @@ from msgspec.structs import asdict
 from clalign import tracing
 from clalign.databases import cache, packed
 from clalign.databases.cache_root import FOLDER_VARIABLE
-from clalign.databases.reports import Facts, InputReport, make_report
+from clalign.databases.reports import Facts, InputReport, code_counts, make_report
 from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
 from clalign.formats.readers import ALIGNMENTS, FORMATS, read_blocks
 from clalign.formats.recognize import identify
 from clalign.formats.sources import PathLike, Source, TextReader, opened, path_text
-from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding, code_counts
+from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding
 from clalign.jobs import JobContext, QuietContext
 from clalign.values.alphabets import ALPHABETS, N_CODES, OTHER_CODE, Alphabet
 from clalign.values.sequences import SequenceDatabase

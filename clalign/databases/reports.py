@@ -12,9 +12,10 @@ from msgspec import Struct
 from clalign.common.plain_data import Json
 from clalign.errors import quoted
 from clalign.formats.blocks import WARNINGS
-from clalign.formats.tally import DIGITS, MAX_SHOWN_LINES, code_counts
+from clalign.formats.tally import DIGITS, MAX_SHOWN_LINES
 from clalign.values.alphabets import (
     DOT_CODE,
+    DROP,
     ENCODE,
     GAP_CODE,
     N_CODES,
@@ -155,6 +156,14 @@ class Facts(Struct, frozen=True):
         """The kind of line ends: LF, CRLF, CR, mixed or none."""
         used = [kind.upper() for kind in ("lf", "crlf", "cr") if self.line_ends[kind]]
         return "mixed" if len(used) > 1 else (used or ["none"])[0]
+
+
+def code_counts(byte_counts: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray[np.int64]:
+    """Return counts of letter codes (int64[n_codes]) from counts of bytes."""
+    kept = ENCODE != DROP
+    counts = np.zeros(n_codes, np.int64)
+    np.add.at(counts, ENCODE[kept], byte_counts[kept])
+    return counts
 
 
 def make_report(

@@ -27,12 +27,13 @@ if TYPE_CHECKING:
     from clalign.engines.rounds import Round
     from clalign.execution.job import Task, Work
     from clalign.jobs import JobContext
-    from clalign.runs.declarations import Declaration
     from clalign.runs.run_file import RunFile
+    from clalign.runs.tables import Declaration
     from clalign.values.devices import Device
     from clalign.values.documents import DeviceTest, Explanation, JobResult, StageCounts, Verification
     from clalign.values.scores_of_all import ScoresOfAll
     from clalign.values.specs import Spec
+
 
 Part = TypeVar("Part")
 
@@ -376,7 +377,7 @@ def declaration_of(name: str) -> Declaration:
     LookupError
         If there is no such engine.
     """
-    from clalign.runs.declarations import Declaration
+    from clalign.runs.tables import Declaration
 
     engine = engine_named(name)
     return Declaration(engine=engine.name) if engine.parts.runs is None else engine.parts.runs.get()
@@ -461,8 +462,8 @@ def one_more_round(
     InputError
         If an input is gone or was changed.
     """
+    from clalign.runs.connection import owned
     from clalign.runs.inputs import check_inputs
-    from clalign.runs.ownership import owned
 
     with owned(run.path):
         check_inputs(run, context)

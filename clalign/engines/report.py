@@ -15,7 +15,7 @@ from clalign.engines.columns import Column, written_cell
 from clalign.engines.engine import engine_of
 from clalign.engines.export_source import Source
 from clalign.engines.overview import QueryLine, overview
-from clalign.execution.estimate import counted
+from clalign.execution.speed import counted
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
 from clalign.values.charts import Bar, BarChart, FitChart

@@ -17,9 +17,9 @@ from clalign.compute.opening import Opening, Rehearse, opening_of
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Batch, Model, Result, Session, Stage
 from clalign.errors import DeviceError
-from clalign.execution.estimate import COMPILING_BYTES, PROGRAM_BYTES, build_seconds, n_compilers
 from clalign.execution.executor import MAX_ROWS_TOGETHER, MAX_TOGETHER
 from clalign.execution.job import Targets, Task, Work, cautions_of, part_of, picks_of, plan_of_part, store_facts
+from clalign.execution.speed import COMPILING_BYTES, PROGRAM_BYTES, build_seconds, n_compilers
 from clalign.execution.units import Plan
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of

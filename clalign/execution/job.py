@@ -22,23 +22,20 @@ from msgspec.structs import replace
 
 import clalign
 from clalign import tracing
-from clalign.common.amounts import rate_of_run
 from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehearse, opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.packed import VERSION as PACKING
 from clalign.databases.reports import InputReport
 from clalign.errors import ClalignError, RunBusy
-from clalign.execution.cpu_helper import CpuHelper
-from clalign.execution.estimate import MANY_PROGRAMS, START_SECONDS, Estimate, build_seconds, n_compilers
-from clalign.execution.executor import Executor
+from clalign.execution.executor import CpuHelper, Executor
 from clalign.execution.local_executors import LocalExecutors, Serve
 from clalign.execution.planner import Planner
 from clalign.execution.remote.processes import MAX_SHARE_OF_MEMORY, Processes, n_processes
-from clalign.execution.run_access import Post, RunAccess
+from clalign.execution.speed import MANY_PROGRAMS, START_SECONDS, Estimate, build_seconds, n_compilers
 from clalign.execution.units import Plan
-from clalign.execution.writer import Forecast, Writer
+from clalign.execution.writer import Forecast, Post, RunAccess, Writer
 from clalign.jobs import BuildReports, JobContext
-from clalign.runs.ownership import owned
+from clalign.runs.connection import owned
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device, cluster_of, distinct_names, names_several
 from clalign.values.documents import BegunFacts, JobResult
@@ -495,7 +492,7 @@ class RunState:
             "cells": writer.done_cells,
             "device_seconds": writer.device_seconds,
             "new_cells": writer.new_cells,
-            "gcups": rate_of_run(writer.new_cells, seconds),
+            "gcups": writer.rate_in(seconds),
             "device": ", ".join(at_work),
             "kernel_seconds": {name: round(value, 6) for name, value in self._seconds.items()},
             "domain_device": ", ".join(self._helpers) or None,

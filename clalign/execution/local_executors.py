@@ -14,7 +14,7 @@ from typing import Any
 
 from clalign.compute.opening import CHECK_SECONDS, Opened, Opening
 from clalign.errors import Cancelled, DeviceError
-from clalign.execution.run_access import Post
+from clalign.execution.writer import Post
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile, open_connection
 

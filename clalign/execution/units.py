@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps
 from clalign.runs.batches import BIN, BatchResult, Kept
-from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
+from clalign.runs.tables import SqlRow
 from clalign.values.devices import Device
 from clalign.values.documents import TargetFacts
 from clalign.values.hits import Hit, Scores

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from clalign.values.alphabets import DROP, ENCODE
-
 MAX_SHOWN_LINES = 5
 """Limit of the line numbers that are kept for each kind of finding."""
 
@@ -52,14 +50,6 @@ def _byte_counts(values: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
     counts: npt.NDArray[np.int64] = pairs.sum(axis=0) + pairs.sum(axis=1)
     if even < len(values):
         counts[values[-1]] += 1
-    return counts
-
-
-def code_counts(byte_counts: npt.NDArray[np.int64], n_codes: int) -> npt.NDArray[np.int64]:
-    """Return counts of letter codes (int64[n_codes]) from counts of bytes."""
-    kept = ENCODE != DROP
-    counts = np.zeros(n_codes, np.int64)
-    np.add.at(counts, ENCODE[kept], byte_counts[kept])
     return counts
 
 

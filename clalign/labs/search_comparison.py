@@ -15,7 +15,7 @@ from clalign.common.amounts import THIN, seconds_text
 from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_of
 from clalign.errors import Cancelled, ClalignError, DeviceError, OptionError
-from clalign.execution.estimate import counted
+from clalign.execution.speed import counted
 from clalign.jobs import JobContext
 from clalign.jobs.course import Course
 from clalign.labs.laboratory import DONE, Document, Experiment, Laboratory, Verdict, number, seconds, text_of

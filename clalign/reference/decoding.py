@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from clalign.reference.local_rows import ONE, Floats, backward_rows, forward_rows, forward_score, multi_hit, times
 from clalign.values.envelopes import Decoded, Region
-from clalign.values.striped_odds import StripedOdds
+from clalign.values.local_profiles import StripedOdds
 
 INSIDE, AT_EDGE, SEVERAL = np.float32(0.25), np.float32(0.10), np.float32(0.20)
 """A region reaches `INSIDE` somewhere and ends below `AT_EDGE`; from `SEVERAL` on it may hold several domains."""

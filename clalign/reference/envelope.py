@@ -40,9 +40,8 @@ from clalign.reference.logarithms import aligned_by_logarithms
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import Rescored
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_profiles import LANES, LocalProfile, StripedOdds
 from clalign.values.local_scores import letter_ratios
-from clalign.values.striped_odds import LANES, StripedOdds
 
 
 class Posterior(Struct, frozen=True):

@@ -12,9 +12,17 @@ from clalign.reference.forward import forward_score
 from clalign.reference.msv import OVERFLOW, msv_level
 from clalign.reference.ssv import ssv_extreme
 from clalign.reference.viterbi_filter import viterbi_filter_score
-from clalign.values.filters import FilterLimits, Passage, pvalue
 from clalign.values.local_profiles import LocalProfile, byte_scores
-from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, ByteScores, length_terms, nats_of
+from clalign.values.local_scores import (
+    BYTE_BASE,
+    BYTE_E_MOVE,
+    ByteScores,
+    FilterLimits,
+    Passage,
+    length_terms,
+    nats_of,
+    pvalue,
+)
 from clalign.values.profiles import Calibration
 
 SIGNED_RANGE = 127

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from clalign.values.local_profiles import LocalProfile, odds
 from clalign.values.local_scores import length_terms
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
-from clalign.values.recurrences import chain, chain_steps
+from clalign.values.sums import chain, chain_steps
 
 MAX_SUM = 1e4
 """A row with a larger E is divided by it."""

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.values.striped_odds import LANES, StripedOdds
+from clalign.values.local_profiles import LANES, StripedOdds
 
 Floats = npt.NDArray[np.float32]
 

@@ -34,10 +34,9 @@ from clalign.reference.clustering import domains_of
 from clalign.reference.local_rows import ONE, Ends, Floats, Row, forward_rows, multi_hit, times, total
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, WORD, Resolved
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_profiles import LocalProfile, StripedOdds, stripe
 from clalign.values.local_scores import letter_ratios
 from clalign.values.null2 import null2_scores
-from clalign.values.striped_odds import StripedOdds, stripe
 
 
 class Samples(Struct, frozen=True):

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import math
 import os
 import re
 import sqlite3
+import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -20,18 +22,88 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import msgspec
+from filelock import FileLock, Timeout
 from msgspec import Meta
 
 from clalign.common.plain_data import Json
+from clalign.databases.cache import lock_folder
+from clalign.databases.cache_root import make_folder
 from clalign.errors import ClalignError, DamagedRun, InputError, NoSuchFile, OutputError, RunBusy
-from clalign.runs.columns import SqlRow, all_fit, row_type
-from clalign.runs.declarations import Declaration, declaration_of
 from clalign.runs.facts import RunFacts, facts_of, parsed
-from clalign.runs.ownership import taken
-from clalign.runs.schema import APPLICATION_ID, INDEXES, MIN_SQLITE, SCHEMA_VERSION, TABLES, general_statements
 from clalign.runs.side_files import check_beside
+from clalign.runs.tables import (
+    APPLICATION_ID,
+    INDEXES,
+    MIN_SQLITE,
+    SCHEMA_VERSION,
+    TABLES,
+    Declaration,
+    SqlRow,
+    all_fit,
+    declaration_of,
+    general_statements,
+    row_type,
+)
 from clalign.values.checked import Count, Line
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
+
+
+def taken(path: Path) -> RunBusy:
+    """Return what is said of a run that another worker has."""
+    return RunBusy(f"Another worker is writing the run file {path}.", "Wait until it is done, or stop it.")
+
+
+def _lock_file(path: Path) -> Path:
+    return lock_folder() / f"{hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]}.lock"
+
+
+def is_owned(path: Path) -> bool:
+    """Return whether a worker of this user is writing a run now."""
+    file = _lock_file(path)
+    if not file.exists():
+        return False
+    lock = FileLock(file, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    lock.release()
+    return False
+
+
+@contextlib.contextmanager
+def owned(path: Path) -> Iterator[None]:
+    """Be the only worker that writes a run; a worker that dies gives it free.
+
+    Raises
+    ------
+    RunBusy
+        If another worker has it.
+    """
+    folder = lock_folder()
+    try:
+        make_folder(folder)
+        lock = FileLock(_lock_file(path), blocking=False)
+        lock.acquire()
+    except Timeout:
+        raise taken(path) from None
+    except OSError as error:
+        raise OutputError(
+            f"The folder {folder} cannot be written ({error}).", "Name another one with CLALIGN_CACHE_DIR."
+        ) from error
+    try:
+        yield
+    finally:
+        if sys.platform != "win32":
+            with contextlib.suppress(OSError):  # who has opened it already finds that it is gone
+                Path(lock.lock_file).unlink()
+        lock.release()
+        if sys.platform == "win32":  # where only what nobody has open can be removed
+            with contextlib.suppress(OSError):
+                Path(lock.lock_file).unlink()
+
 
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run copies it as well."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from clalign.runs.connection import RunConnection
 from clalign.runs.facts import best_of
 from clalign.runs.hit_rows import HITS_AT_ONCE, HitRows, row_of
-from clalign.runs.schema import TABLES
+from clalign.runs.tables import TABLES
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Hit
 from clalign.values.sequences import SequenceDatabase

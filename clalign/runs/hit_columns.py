@@ -11,7 +11,7 @@ from msgspec import Struct
 from clalign.runs.connection import RunConnection
 from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.queries import HitQueries, read_numbers
-from clalign.runs.schema import ORDER
+from clalign.runs.tables import ORDER
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -9,11 +9,9 @@ from itertools import compress, islice, repeat
 from typing import NamedTuple, TypeVar
 
 from clalign.errors import DamagedRun, RunBusy
-from clalign.runs.columns import SqlRow
 from clalign.runs.connection import Columns, RunConnection
-from clalign.runs.declarations import KEYS, EngineTable, Fields, Judge
 from clalign.runs.facts import card_of
-from clalign.runs.schema import ORDER, TABLES
+from clalign.runs.tables import KEYS, ORDER, TABLES, EngineTable, Fields, Judge, SqlRow
 from clalign.values.alignments import AlignmentText
 from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Domain, Hit, covered

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
-from clalign.runs.schema import TABLES
+from clalign.runs.tables import TABLES, SqlRow
 from clalign.values.documents import Card
 
 

@@ -20,7 +20,7 @@ from clalign.runs.hit_rows import HitRows, joined
 from clalign.runs.notes import OF_HIT
 from clalign.runs.queries import BestOf, HitQueries, best_sql, read_numbers, significant_sql
 from clalign.runs.run_file import open_connection, open_run
-from clalign.runs.schema import ORDER
+from clalign.runs.tables import ORDER
 from clalign.values.hits import Hit
 from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 

@@ -15,7 +15,7 @@ TARGETS_AT_ONCE = 512
 """Targets whose hits are read together."""
 
 PLACES = {"env_start": "target_start", "env_end": "target_end", "strand": "1"}
-"""SQL of what an engine may declare otherwise, see `clalign.runs.declarations.Declaration.placed`."""
+"""SQL of what an engine may declare otherwise, see `clalign.runs.tables.Declaration.placed`."""
 
 
 class PlacedPart(NamedTuple):

@@ -16,10 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.errors import DamagedRun, OptionError, several_named
-from clalign.runs.columns import SqlRow
 from clalign.runs.connection import RunConnection
 from clalign.runs.facts import RunFacts
-from clalign.runs.schema import ORDER
+from clalign.runs.tables import ORDER, SqlRow
 from clalign.values.hit_tables import HitTable
 from clalign.values.hits import Hit
 

@@ -32,16 +32,22 @@ from clalign.runs.alignments import (
     read_rows,
     write_alignment,
 )
-from clalign.runs.batches import BIN, BatchResult, PackedScores, pack_scores, rows_of, summed_bins, unpack_scores
-from clalign.runs.columns import SqlRow
+from clalign.runs.batches import (
+    BIN,
+    BatchResult,
+    PackedScores,
+    Unfinished,
+    pack_scores,
+    rows_of,
+    summed_bins,
+    unpack_scores,
+)
 from clalign.runs.connection import RunConnection, check_sqlite, connect, open_checked, unreadable, unwritable
-from clalign.runs.declarations import EngineTable, declaration_of
 from clalign.runs.facts import RunFacts, RunState, best_of, card_of, parsed
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.opening import PATIENCE, open_sound
-from clalign.runs.schema import APPLICATION_ID, ORDER, SCHEMA_VERSION, make_tables
 from clalign.runs.side_files import check_free
-from clalign.runs.unfinished import Unfinished
+from clalign.runs.tables import APPLICATION_ID, ORDER, SCHEMA_VERSION, EngineTable, SqlRow, declaration_of, make_tables
 from clalign.values.checked import plain
 from clalign.values.devices import without_cluster
 from clalign.values.documents import Card, SpecFields, TargetFacts

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clalign.errors import InputError, OptionError, OutputError, RunExists
-from clalign.runs.schema import APPLICATION_ID
+from clalign.runs.tables import APPLICATION_ID
 
 _HEADER = b"SQLite format 3\0"
 _ID_PLACE = slice(68, 72)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clalign.databases.alphabet_guesses import alphabet_of
+from clalign.databases.letters import alphabet_of
 from clalign.values.multiple_alignments import GAPS, MultipleAlignment
 from clalign.values.sparse_posteriors import SparsePosteriors
 

@@ -12,8 +12,8 @@ from clalign.building.rows import DigitalRows
 from clalign.building.specs import BuildSpec
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
+from clalign.databases.letters import refused_record, refused_rows
 from clalign.databases.loading import load_database
-from clalign.databases.refused_letters import refused_record, refused_rows
 from clalign.errors import InputError, quoted
 from clalign.formats.hmmer_rows import WRITERS
 from clalign.formats.profiles import read_profiles

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from clalign.engines.engine import spec_of
 from clalign.errors import ClalignError, InputError, OutputError, RunBusy
-from clalign.runs.ownership import is_owned
+from clalign.runs.connection import is_owned
 from clalign.runs.queries import named_hits
 from clalign.runs.run_file import RunFile, open_run
 from clalign.runs.side_files import ENDING, remove_run, side_files

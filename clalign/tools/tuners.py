@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.common.plain_data import Json
+from clalign.compute.geometry import Candidates, Tuning
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import AnyStage, Session
-from clalign.compute.tuning import Candidates, Tuning
 from clalign.errors import ClalignError
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import JobContext

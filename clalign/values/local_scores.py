@@ -1,4 +1,4 @@
-"""The scores that HMMER3's filters and Forward compute with, and the terms that depend on the length of a target.
+"""The scores that HMMER3's filters and Forward compute with, their P-values, and terms for the length of a target.
 
 `LocalProfile` in `clalign.values.local_profiles` holds a model's scores in natural logarithms. `ByteScores` (SSV, MSV),
 `WordScores` (Viterbi filter) and `Odds` (Forward, Backward) are the forms that a stage computes with, rounded as HMMER
@@ -14,6 +14,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.values.alphabets import N_CODES, STOP_CODE, Alphabet, code_of
+from clalign.values.evalues import MIN_NORMAL, exponential_survival, gumbel_survival
+from clalign.values.profiles import Calibration
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -265,3 +267,52 @@ def length_terms(lengths: npt.NDArray[np.integer]) -> LengthTerms:
 def nats_of(level: int, byte_move: int) -> np.float32:
     """Return the MSV score of the state J's 8-bit score in nats."""
     return np.float32(np.float32(np.float32(level - byte_move) - np.float32(BYTE_BASE)) / BYTE_SCALE) - LOOP_COST
+
+
+class FilterLimits(Struct, frozen=True):
+    """The P-values that let a target pass the filters, and whether the bias filter is used."""
+
+    f1: float = 0.02
+    f2: float = 1e-3
+    f3: float = 1e-5
+    bias: bool = True
+
+
+class Passage(Struct, frozen=True):
+    """The scores of a target in the filters, in nats; NaN where a filter was not run.
+
+    `reached` counts the filters passed: MSV, bias, Viterbi (or left out), Forward.
+    """
+
+    msv: float
+    bias: float
+    viterbi: float
+    forward: float
+    reached: int
+
+
+def pvalue(difference: np.float32, calibration: Calibration) -> float:
+    """Return the P-value of a score above its null score, both in nats."""
+    if math.isinf(difference):
+        return 0.0 if difference > 0 else 1.0
+    survival = gumbel_survival if calibration.kind == "gumbel" else exponential_survival
+    return survival(float(np.float32(float(difference) / LN_2)), calibration.location, calibration.slope)
+
+
+def least_difference(calibration: Calibration, limit: float) -> np.float32:
+    """Return the least score above the null score, in nats, whose P-value does not exceed a limit.
+
+    P-values fall with the score, so one comparison of floats stands for that of P-values.
+    """
+    if limit >= 1.0:
+        return np.float32(-np.inf)
+    if limit < MIN_NORMAL:  # where P-values are taken for 0
+        depth = -math.log(MIN_NORMAL)
+    else:
+        depth = -math.log(-math.log1p(-limit)) if calibration.kind == "gumbel" else -math.log(limit)
+    least = np.float32((calibration.location + depth / calibration.slope) * LN_2)
+    while pvalue(least, calibration) > limit:
+        least = np.nextafter(least, np.float32(np.inf))
+    while pvalue(below := np.nextafter(least, np.float32(-np.inf)), calibration) <= limit:
+        least = below
+    return least

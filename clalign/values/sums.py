@@ -1,4 +1,4 @@
-"""Sums of which every bit counts, because a digit that is written hangs on it."""
+"""Sums of which every bit counts, because a digit that is written hangs on it, and linear recurrences."""
 
 from __future__ import annotations
 
@@ -42,3 +42,24 @@ def normalized(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     total = compensated_sum(values)[..., None]
     alike = np.full_like(values, values.dtype.type(1) / values.dtype.type(values.shape[-1]))
     return np.divide(values, total, out=alike, where=total != 0)
+
+
+Doubles = npt.NDArray[np.float64]
+
+
+def chain_steps(factors: Doubles) -> list[Doubles]:
+    """Return for distances 1, 2, 4 ... the product of the factors on the way to each node from so far before it."""
+    steps, distance = [factors], 1
+    while 2 * distance < len(factors):
+        last = steps[-1]
+        steps.append(last * np.concatenate([np.zeros(distance), last[:-distance]]))
+        distance *= 2
+    return steps
+
+
+def chain(opened: Doubles, steps: list[Doubles]) -> Doubles:
+    """Return x(k) = opened(k) + factor(k) x(k-1) for all k, by sums over distances 1, 2, 4 ..."""
+    x = opened
+    for power, step in enumerate(steps):
+        x = x + step * np.concatenate([np.zeros(1 << power), x[: -(1 << power)]])
+    return x

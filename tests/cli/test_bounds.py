@@ -15,7 +15,7 @@ from clalign.cli import main, starting
 from clalign.compute.opencl import discover
 from clalign.compute.sessions import MAX_BUILDERS
 from clalign.errors import ExitCode, OptionError
-from clalign.execution.estimate import n_compilers
+from clalign.execution.speed import n_compilers
 from clalign.system.bounds import CORES_VARIABLES, DRIVERS_VARIABLES, MEMORY_VARIABLE, bounded, card_bytes, n_cores
 from clalign.system.processes import own_command
 

@@ -16,7 +16,7 @@ from clalign.cli import main
 from clalign.cli.inputs import in_files, input_path
 from clalign.cli.run_places import run_place
 from clalign.errors import ClalignError, ExitCode, InputError
-from clalign.runs.ownership import owned
+from clalign.runs.connection import owned
 from clalign.runs.run_file import create_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"

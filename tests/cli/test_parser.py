@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from clalign.cli import main, starting, suggestions
+from clalign.cli import main, starting
 from clalign.cli.options import spec_of
-from clalign.cli.parser import UsageError
+from clalign.cli.parser import OPTIONS, UsageError, suggestion
 from clalign.cli.program import all_commands, parser_of
 from clalign.engines import COMMANDS
 from clalign.engines.engine import BUILT_IN, engine_named
@@ -90,9 +90,9 @@ def test_every_suggestion_is_an_option_of_its_command(name: str) -> None:
     parser = parser_of(name)
     assert parser is not None
     flags = [flag for action in parser._actions for flag in action.option_strings]
-    for names, _ in suggestions.OPTIONS:
+    for names, _ in OPTIONS:
         for word in names.split():
-            meant = re.match(r" \(did you mean (-\S+?)[ ?]", suggestions.suggestion(f"--{word}", flags))
+            meant = re.match(r" \(did you mean (-\S+?)[ ?]", suggestion(f"--{word}", flags))
             assert meant is None or meant[1] in flags
 
 

@@ -12,7 +12,7 @@ import pytest
 from clalign.cli import main
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ExitCode, RunBusy
-from clalign.runs.ownership import is_owned, owned
+from clalign.runs.connection import is_owned, owned
 from clalign.runs.run_file import create_run, open_run
 from clalign.tools import library
 

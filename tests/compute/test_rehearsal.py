@@ -20,11 +20,10 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise.inputs import load_inputs
 from clalign.engines.pairwise.rehearsal import rehearse as rehearse_comparison
 from clalign.engines.pairwise.spec import PairwiseSpec
-from clalign.engines.plan7.profile_search import build_ahead
-from clalign.engines.plan7.rehearsal import rehearse
+from clalign.engines.plan7.profile_search import build_ahead, rehearse
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution import cpu_helper as module
-from clalign.execution.cpu_helper import CpuHelper
+from clalign.execution import executor as module
+from clalign.execution.executor import CpuHelper
 from clalign.execution.job import Task
 from clalign.formats.matrices import load_matrix
 from clalign.jobs import QuietContext
@@ -33,7 +32,7 @@ from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.devices import Device
-from clalign.values.filters import FilterLimits
+from clalign.values.local_scores import FilterLimits
 from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence

@@ -14,7 +14,7 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.pairwise import estimate as pairwise
 from clalign.engines.plan7 import estimate as plan7
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution.estimate import START_SECONDS, rate_of
+from clalign.execution.speed import START_SECONDS, rate_of
 from clalign.values.devices import REFERENCE, Device
 
 CPU = Device("0:0", "a processor", "cpu", gcups=10.0)

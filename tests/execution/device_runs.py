@@ -26,7 +26,7 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.plan7.hmmer3.funnel import funnel_of, survivors_at
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DeviceError, DeviceNotFound, OptionError, OutOfDeviceMemory
-from clalign.execution import executor, job, pace
+from clalign.execution import executor, job, speed
 from clalign.execution.job import Task
 from clalign.jobs import JobContext, QuietContext
 from clalign.runs.run_file import create_run, open_run
@@ -78,8 +78,8 @@ def spec_of(engine: str, folder: Path) -> Spec:
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each query have a dozen units or more, and no device many of them at once, whatever its speed."""
     monkeypatch.setattr(executor, "MAX_IN_FLIGHT", executor.MIN_IN_FLIGHT)
-    monkeypatch.setattr(pace, "residue_limit", lambda device: 500)
-    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(speed, "residue_limit", lambda device: 500)
+    monkeypatch.setattr(speed, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(job, "HELP_SECONDS", 0.2)
     monkeypatch.setattr(lists, "PORTION", 2)
     monkeypatch.setattr(training, "BLOCK_PAIRS", 5)

@@ -17,8 +17,8 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import ProgramChoice, ReferenceSession, Session, no_check
 from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution import cpu_helper as module
-from clalign.execution.cpu_helper import CpuHelper
+from clalign.execution import executor as module
+from clalign.execution.executor import CpuHelper
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 from clalign.values.devices import REFERENCE, Device

@@ -19,7 +19,7 @@ from clalign.compute.opencl.session import OpenCLSession
 from clalign.compute.sessions import Session
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.execution import executor
-from clalign.execution.cpu_helper import CpuHelper
+from clalign.execution.executor import CpuHelper
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clalign.errors import DeviceError
-from clalign.execution import assignments
+from clalign.execution import planner
 
 sys.path.insert(0, str(Path(__file__).parent))
 from device_runs import (
@@ -32,7 +32,7 @@ LAST_MOMENT = 12
 @pytest.fixture(autouse=True)
 def units(monkeypatch: pytest.MonkeyPatch) -> None:
     small_units(monkeypatch)
-    monkeypatch.setattr(assignments, "LOST_SECONDS", 0.5)
+    monkeypatch.setattr(planner, "LOST_SECONDS", 0.5)
 
 
 @pytest.mark.thorough(seed=[0], engine=["sw"])

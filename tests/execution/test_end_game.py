@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from clalign.execution.assignments import LATE
-from clalign.execution.planner import Planner
+from clalign.execution.planner import LATE, Planner
 from clalign.execution.units import Plan, Unit
 
 BATCH = 0.1

@@ -17,8 +17,7 @@ from clalign.engines.plan7.profile_search import hits_in_steps, start_many
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module
-from clalign.execution import pace as pace_module
-from clalign.execution import units
+from clalign.execution import speed, units
 from clalign.jobs import Event, Job, QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE
@@ -42,8 +41,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, list[P
 
 
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace_module, "residue_limit", lambda device: 40_000)
-    monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
+    monkeypatch.setattr(speed, "residue_limit", lambda device: 40_000)
+    monkeypatch.setattr(speed, "BATCH_SECONDS", 1000.0)  # the limit alone counts, not this machine's speed
     monkeypatch.setattr(executor_module, "MAX_IN_FLIGHT", executor_module.MIN_IN_FLIGHT)
 
 
@@ -134,7 +133,7 @@ def test_of_plenty_each_of_several_devices_starts_many_together(
     monkeypatch.setattr(executor_module, "MAX_TOGETHER", 2)
     for limit in ("SECONDS_IN_FLIGHT", "FIRST_CELLS"):
         monkeypatch.setattr(executor_module, limit, 1e12)  # however slow a busy machine is
-    monkeypatch.setattr(pace_module, "BATCH_SECONDS", 1e6)
+    monkeypatch.setattr(speed, "BATCH_SECONDS", 1e6)
     devices, results, most = Devices(monkeypatch), [], {}
     for words, plenty in ((("one",), 512), (("one", "two"), 512), (("one", "two"), 3)):
         sizes.clear()
@@ -239,7 +238,7 @@ def test_stopped_between_profiles_and_continued(
             with pytest.raises(Cancelled):
                 compute_search(run, spec, pick_device, Stopping(after))
             assert run.state == "stopped"
-        monkeypatch.setattr(pace_module, "residue_limit", lambda device: 23_000)
+        monkeypatch.setattr(speed, "residue_limit", lambda device: 23_000)
         compute_search(run, spec, pick_device, QuietContext())
         assert run.state == "done"
     for number in range(4):

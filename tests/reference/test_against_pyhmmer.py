@@ -12,8 +12,8 @@ import pytest
 from clalign.formats.profiles import load_profiles
 from clalign.reference.filters import passage
 from clalign.values.alphabets import decode
-from clalign.values.filters import FilterLimits, Passage, pvalue
 from clalign.values.local_profiles import LocalProfile, to_local_profile
+from clalign.values.local_scores import FilterLimits, Passage, pvalue
 from clalign.values.profiles import Calibration
 from clalign.values.synthetic import random_codes
 

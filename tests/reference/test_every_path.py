@@ -18,13 +18,12 @@ from clalign.reference.msv import OVERFLOW, msv_level
 from clalign.reference.smith_waterman import pair_score
 from clalign.reference.smith_waterman_trace import pair_alignment
 from clalign.values.alphabets import N_CODES, encode
-from clalign.values.local_profiles import LocalProfile, odds
+from clalign.values.local_profiles import LocalProfile, odds, striped_odds
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, ByteScores
 from clalign.values.pair_alignments import path_score
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
 from clalign.values.scoring import MODES, GapCosts, Mode, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence
-from clalign.values.striped_odds import striped_odds
 from clalign.values.synthetic import random_codes, random_local_profile
 
 Codes = npt.NDArray[np.uint8]

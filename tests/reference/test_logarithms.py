@@ -7,7 +7,7 @@ import numpy as np
 from clalign.reference.envelope import posterior_of, rescore
 from clalign.reference.logarithms import aligned_by_logarithms, log_sum
 from clalign.values.alphabets import encode
-from clalign.values.striped_odds import striped_odds
+from clalign.values.local_profiles import striped_odds
 from clalign.values.synthetic import random_batch, random_local_profile
 
 

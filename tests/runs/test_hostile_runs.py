@@ -22,7 +22,7 @@ from clalign.engines.export import export
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import DamagedRun, ExitCode, InputError
 from clalign.jobs import QuietContext
-from clalign.runs import columns, connection
+from clalign.runs import connection, tables
 from clalign.runs.inputs import at_hand, check_regular, input_of, relocate
 from clalign.runs.run_file import open_run
 from clalign.values.devices import REFERENCE
@@ -286,13 +286,13 @@ ODD_VALUES = (0, 1, 2, -1, 7, 2**31, 2**53 + 1, -(2**60), 0.0, 0.5, 1.5, -0.5, 1
               "M\n", "equal", "nothing", b"", b"bytes", None)  # fmt: skip
 
 
-_TYPES = set(connection.KINDS.values()) | {columns.Sign, columns.Share}
+_TYPES = set(connection.KINDS.values()) | {tables.Sign, tables.Share}
 
 
 @pytest.mark.parametrize("kind", sorted(_TYPES, key=str), ids=str)
 def test_a_column_fits_as_its_values_do(kind: Any) -> None:
     """Row by row a type is asked of each value; of a column, of all together."""
-    of_row, chance = columns.row_type((kind,)), np.random.default_rng(7)
+    of_row, chance = tables.row_type((kind,)), np.random.default_rng(7)
 
     def fits(value: Any) -> bool:
         try:
@@ -306,5 +306,5 @@ def test_a_column_fits_as_its_values_do(kind: Any) -> None:
     for choice in (fitting, ODD_VALUES):
         for _ in range(60):
             values = tuple(choice[n] for n in chance.integers(0, len(choice), chance.integers(1, 5)))
-            assert columns.all_fit(kind, values) == all(map(fits, values)), values
-    assert columns.all_fit(kind, ())
+            assert tables.all_fit(kind, values) == all(map(fits, values)), values
+    assert tables.all_fit(kind, ())

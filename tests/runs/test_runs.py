@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from clalign.databases.cache import lock_folder
 from clalign.engines.pairwise import tables as pairwise
-from clalign.engines.plan7.hmmer3.domain_limits import DomainLimits
-from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors, unpack_survivors
+from clalign.engines.plan7.hmmer3.thresholds import DomainLimits
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.tables import BATCHES
+from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors, unpack_survivors
 from clalign.errors import ClalignError, DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
+from clalign.runs.connection import owned
 from clalign.runs.hit_rows import HITS_AT_ONCE
-from clalign.runs.ownership import owned
 from clalign.runs.pages import HitPages, HitQuery
 from clalign.runs.run_file import (
     SCHEMA_VERSION,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clalign.engines.plan7.hmmer3 import alignments as hmmer3_alignments
-from clalign.engines.plan7.hmmer3.alignments import COLUMNS_AT_ONCE, hmmer3_alignment_texts
+from clalign.engines.plan7.hmmer3 import domains
+from clalign.engines.plan7.hmmer3.domains import COLUMNS_AT_ONCE, hmmer3_alignment_texts
 from clalign.formats.profiles import load_profiles
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import encode
@@ -48,7 +48,7 @@ def test_texts_do_not_depend_on_how_many_are_made_together(
     columns: int, profile: LocalProfile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = list(hmmer3_alignment_texts(PATHS, POSTERIORS, profile, TARGETS))
-    monkeypatch.setattr(hmmer3_alignments, "COLUMNS_AT_ONCE", columns)
+    monkeypatch.setattr(domains, "COLUMNS_AT_ONCE", columns)
     assert list(hmmer3_alignment_texts(PATHS, POSTERIORS, profile, TARGETS)) == expected
 
 

@@ -31,7 +31,7 @@ from clalign.engines.plan7.self_test import REFERENCE_SECONDS, _check_example, _
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.verify import verify_run
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError, WorkerLost
-from clalign.execution import executor, pace
+from clalign.execution import executor, speed
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, create_run, open_run
@@ -117,8 +117,8 @@ def test_a_mixed_library_gives_what_each_profile_gives(whole: list[dict[str, Any
 def test_batches_of_any_size_give_the_same(
     n_residues: int, library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pace, "residue_limit", lambda device: n_residues)
-    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(speed, "residue_limit", lambda device: n_residues)
+    monkeypatch.setattr(speed, "BATCH_SECONDS", 1000.0)
     with searched(tmp_path / "run.clalign", SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
         assert len(run.finished(0)) > 1
         assert [content(run, number) for number in range(3)] == whole
@@ -128,14 +128,14 @@ def test_stopped_and_continued(
     library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)
-    monkeypatch.setattr(pace, "residue_limit", lambda device: 1500)
-    monkeypatch.setattr(pace, "BATCH_SECONDS", 1000.0)
+    monkeypatch.setattr(speed, "residue_limit", lambda device: 1500)
+    monkeypatch.setattr(speed, "BATCH_SECONDS", 1000.0)
     monkeypatch.setattr(executor, "MAX_GATHERED_ROWS", 1)  # each unit is stored before many more are computed
     with create_run(tmp_path / "run.clalign", engine="plan7", spec=spec.to_dict(), state="new") as run:
         for after in (1, 3, 2):
             with pytest.raises(Cancelled):
                 compute_search(run, spec, pick_device, Watching(after))
-        monkeypatch.setattr(pace, "residue_limit", lambda device: 2300)
+        monkeypatch.setattr(speed, "residue_limit", lambda device: 2300)
         compute_search(run, spec, pick_device, QuietContext())
         assert [content(run, number) for number in range(3)] == whole
 
@@ -445,7 +445,7 @@ def test_killed_and_continued(tmp_path: Path, library: Path) -> None:
 def test_without_a_target_to_score_there_is_an_empty_answer(
     direction: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clalign.engines.plan7.targets.MAX_LENGTH", 20)
+    monkeypatch.setattr("clalign.engines.plan7.inputs.MAX_LENGTH", 20)
     targets = tmp_path / "targets.fa"
     targets.write_text(">long\n" + "MKVLAA" * 5 + "\n>bad\nMK-LV\n")
     path, spec = tmp_path / "run.clalign", SearchSpec(str(GLOBINS), str(targets), direction=direction, skip_bad=True)

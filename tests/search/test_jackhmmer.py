@@ -16,13 +16,13 @@ from clalign.cli import main
 from clalign.databases.loading import load_database
 from clalign.engines.engine import engine_of
 from clalign.engines.plan7.exports import rounds as rounds_files
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.inputs import load_queries
 from clalign.engines.plan7.rounds import choose, stop_after
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, ExitCode, OptionError
 from clalign.formats.profiles import read_profiles
 from clalign.jobs import QuietContext
-from clalign.runs.ownership import owned
+from clalign.runs.connection import owned
 from clalign.runs.run_file import open_run
 from clalign.values.devices import Device
 from clalign.values.profiles import Hmm

@@ -14,7 +14,7 @@ from clalign.engines.pairwise import query as pairwise_query
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, InputError
-from clalign.execution.pace import Pace
+from clalign.execution.speed import Pace
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.devices import REFERENCE

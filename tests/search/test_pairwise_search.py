@@ -21,7 +21,7 @@ from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.errors import Cancelled, DeviceError, InputError, OptionError
 from clalign.execution import executor
-from clalign.execution.pace import Pace
+from clalign.execution.speed import Pace
 from clalign.jobs import QuietContext
 from clalign.reference.smith_waterman import pair_score
 from clalign.reference.smith_waterman_trace import pair_alignment

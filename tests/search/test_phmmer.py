@@ -10,7 +10,7 @@ import pytest
 
 import clalign
 from clalign.cli import main
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.inputs import load_queries
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, ExitCode, InputError, OptionError
 from clalign.jobs import QuietContext

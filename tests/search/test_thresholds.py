@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from clalign.engines.plan7.hmmer2.search import Hmmer2Search, prepare_hmmer2_search
+from clalign.engines.plan7.inputs import targets_of
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import targets_of
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.evalues import bits
 from clalign.values.hits import Scores

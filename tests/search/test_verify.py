@@ -32,7 +32,7 @@ from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs
 from clalign.engines.pairwise.verify import verify_pairwise
 from clalign.engines.plan7 import verify
 from clalign.engines.plan7.hmmer3 import agreement
-from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors
+from clalign.engines.plan7.tables import Survivors, pack_survivors
 from clalign.engines.plan7.verify import verify_run
 from clalign.engines.verification import Findings, Item, spread
 from clalign.errors import Cancelled, ClalignError, ExitCode, InputError, WorkerLost

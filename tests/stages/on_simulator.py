@@ -42,8 +42,8 @@ from clalign.stages.sync.bitonic_sort import BitonicSortStage
 from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA, encode
 from clalign.values.envelopes import Parts, Resolved, RowProfiles
-from clalign.values.filters import FilterLimits
 from clalign.values.local_profiles import LocalProfile, shelf_of
+from clalign.values.local_scores import FilterLimits
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import (
     SEED_GAPS,

@@ -33,7 +33,7 @@ from clalign.stages.sync.bitonic_sort import BITONIC_SORT
 from clalign.stages.sync.relay import RelayStage
 from clalign.values.alphabets import DNA
 from clalign.values.envelopes import Parts, RowProfiles
-from clalign.values.filters import FilterLimits
+from clalign.values.local_scores import FilterLimits
 from clalign.values.multiple_alignments import MultipleAlignment, offsets_of
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import SEED_GAPS, PairHmm, PairHmms, fixed_emissions

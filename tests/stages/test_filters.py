@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
 from clalign.stages.hmmer3.filters import FEW_SEQUENCES, FILTERS, PASSED_FORWARD, Filtered, FilterModel
-from clalign.values.filters import FilterLimits, least_difference, pvalue
 from clalign.values.local_profiles import shelf_of, to_local_profile
+from clalign.values.local_scores import FilterLimits, least_difference, pvalue
 from clalign.values.profiles import Hmmer3Settings
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_codes, random_local_hmm, random_local_profile

@@ -14,10 +14,9 @@ from clalign.stages.hmmer3 import sampling
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, Parts, RowProfiles, generator_start
-from clalign.values.local_profiles import LocalProfile, odds
+from clalign.values.local_profiles import LocalProfile, odds, striped_odds
 from clalign.values.local_scores import members_of
 from clalign.values.sequences import SequenceBatch
-from clalign.values.striped_odds import striped_odds
 from clalign.values.synthetic import random_codes, random_local_profile
 
 SHAPES = [

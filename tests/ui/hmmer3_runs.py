@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.tables import BATCHES
+from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors
 from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores

@@ -13,7 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from clalign.runs.ownership import owned
+from clalign.runs.connection import owned
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.ui.models.results import run_view

@@ -15,17 +15,21 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.karlin_altschul import (
+    MAX_FITTED,
+    MIN_SCORES,
     Parameters,
     Statistics,
     blast_parameters,
+    fitted_statistics,
     frequencies,
     known_statistics,
     length_adjustment,
+    misfit,
     published_parameters,
+    rows_to_fit,
     typical_lengths,
     ungapped_parameters,
 )
-from clalign.values.karlin_altschul_fit import MAX_FITTED, MIN_SCORES, fitted_statistics, misfit, rows_to_fit
 from clalign.values.karlin_altschul_tables import EVEN_ONLY, NUCLEIC, PROTEIN, UNGAPPED_LAMBDA
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceBatch

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from clalign.values.local_profiles import odds
+from clalign.values.local_profiles import LANES, exponential, n_vectors, odds, striped_odds
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
-from clalign.values.striped_odds import LANES, exponential, n_vectors, striped_odds
 from clalign.values.synthetic import random_local_profile
 
 NEAR = 1e-6

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from PySide6.QtCore import QObject, Signal
 
 from clalign.common.plain_data import Json
-from clalign.databases.alphabet_guesses import Guess
+from clalign.databases.letters import Guess
 from clalign.values.devices import REFERENCE, Device, cluster_of
 from clalign.values.documents import Card
 

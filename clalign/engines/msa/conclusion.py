@@ -19,8 +19,8 @@ from clalign.errors import InputError
 from clalign.execution.job import Task
 from clalign.execution.units import Storing
 from clalign.runs.alignments import StoredRow
-from clalign.runs.columns import SqlRow
 from clalign.runs.run_file import RunFile
+from clalign.runs.tables import SqlRow
 from clalign.values.multiple_alignments import MultipleAlignment
 from clalign.values.sparse_posteriors import SparsePosteriors
 

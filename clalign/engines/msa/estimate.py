@@ -15,7 +15,7 @@ from clalign.engines.msa.reading import MAPPED_BYTES, MAX_PAIRS
 from clalign.engines.msa.spanning_trees import MAX_SEQUENCES
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.errors import OptionError
-from clalign.execution.estimate import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
+from clalign.execution.speed import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
 from clalign.values.devices import Device
 from clalign.values.sparse_posteriors import SparsePosteriors
 

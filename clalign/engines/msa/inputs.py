@@ -7,7 +7,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.sessions import Check, no_check
-from clalign.databases.alphabet_guesses import alphabet_of
+from clalign.databases.letters import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, check_names, read_sequences
 from clalign.engines.msa.draws import Draws
 from clalign.errors import InputError

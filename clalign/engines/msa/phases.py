@@ -26,7 +26,7 @@ from clalign.engines.msa.training import (
 )
 from clalign.execution.units import Scored
 from clalign.runs.batches import Kept
-from clalign.runs.columns import SqlRow
+from clalign.runs.tables import SqlRow
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.values.devices import Device
 from clalign.values.documents import TargetFacts

@@ -21,9 +21,9 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES, AlignmentFacts
 from clalign.engines.msa.training import TrainingRound
 from clalign.errors import ClalignError, DamagedRun, InputError, command_for
-from clalign.runs.columns import SqlRow
 from clalign.runs.connection import size_of
 from clalign.runs.run_file import RunFile
+from clalign.runs.tables import SqlRow
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, ResidueMoves, offsets_of
 from clalign.values.pair_hmm import ExpectedCounts, GapParameters, Numbers, PairEmissions, PairHmm, fixed_emissions
 from clalign.values.sparse_posteriors import ExcessPosterior, PosteriorMatrix, SparsePosteriors, gaps_left

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import NotRequired, TypedDict
 
-from clalign.runs.declarations import Declaration, EngineTable
 from clalign.runs.facts import Alphabet, BegunRun, Finished, QueryCard
+from clalign.runs.tables import Declaration, EngineTable
 from clalign.values.checked import Count, Finite, Line, Number, Probability
 
 SEQUENCES = EngineTable(name="msa_sequences", columns={"name": Line, "description": Line, "residues": str})

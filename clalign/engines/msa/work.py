@@ -41,8 +41,8 @@ from clalign.engines.msa.splitting import selected
 from clalign.engines.msa.tables import PAIRS, SEQUENCES
 from clalign.engines.msa.training import TrainingRound, blocks_of, cells_of, next_round, total_counts, what_to_learn
 from clalign.errors import InputError, OptionError
-from clalign.execution.estimate import Estimate, rate_of
 from clalign.execution.job import Task
+from clalign.execution.speed import Estimate, rate_of
 from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
 from clalign.formats.posteriors import read_posteriors
 from clalign.runs.inputs import digest_of

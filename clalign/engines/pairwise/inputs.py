@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.databases.alphabet_guesses import TRANSLATE, Guess, are_two_kinds, reconciled, refusal, reinterpreted
+from clalign.databases.letters import TRANSLATE, Guess, are_two_kinds, reconciled, refusal, reinterpreted
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -28,8 +28,7 @@ from clalign.jobs import JobContext, QuietContext
 from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import LETTERS, N_CODES, Alphabet, code_of
-from clalign.values.karlin_altschul import match_mismatch_of, typical_lengths, ungapped_parameters
-from clalign.values.karlin_altschul_fit import rows_to_fit
+from clalign.values.karlin_altschul import match_mismatch_of, rows_to_fit, typical_lengths, ungapped_parameters
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceDatabase

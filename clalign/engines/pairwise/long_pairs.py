@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clalign.compute.sessions import Session
 from clalign.engines.pairwise.tables import CHECKPOINTS
 from clalign.execution.units import UnitProgress
-from clalign.runs.columns import SqlRow
+from clalign.runs.tables import SqlRow
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.pairwise.long_pair_state import State
 from clalign.values.pair_alignments import PairAlignment, path_of

@@ -22,8 +22,14 @@ from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.values.composition import lambda_factors
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit, Scores
-from clalign.values.karlin_altschul import Statistics, known_statistics, ungapped_parameters
-from clalign.values.karlin_altschul_fit import MIN_SCORES, fitted_statistics, misfit
+from clalign.values.karlin_altschul import (
+    MIN_SCORES,
+    Statistics,
+    fitted_statistics,
+    known_statistics,
+    misfit,
+    ungapped_parameters,
+)
 from clalign.values.karlin_altschul_tables import PROTEIN
 from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import PairwiseQuery, Scoring

@@ -40,9 +40,8 @@ from clalign.engines.pairwise.query import (
 from clalign.engines.pairwise.rehearsal import rehearse
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import PairwiseFacts, n_wider
-from clalign.execution.estimate import Estimate
 from clalign.execution.job import Task
-from clalign.execution.pace import Pace
+from clalign.execution.speed import Estimate, Pace
 from clalign.execution.units import Plan, Storing
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device

@@ -8,10 +8,9 @@ from typing import Literal, NotRequired, TypedDict
 
 from clalign.databases.reports import InputReport
 from clalign.errors import InputError
-from clalign.runs.columns import Sign, SqlRow
-from clalign.runs.declarations import Declaration, EngineTable, Fields
 from clalign.runs.facts import Alphabet, BegunRun, Best, Finished, QueryCard
 from clalign.runs.run_file import RunFile
+from clalign.runs.tables import Declaration, EngineTable, Fields, Sign, SqlRow
 from clalign.values.checked import Count, Finite, Line, NotNegative, Number, Place, Positive, Whole, Word
 from clalign.values.documents import Card
 from clalign.values.hits import Domain, Hit, PairFacts

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution.estimate import START_SECONDS, Estimate, counted, rate_of
+from clalign.execution.speed import START_SECONDS, Estimate, counted, rate_of
 from clalign.values.devices import Device
-from clalign.values.filters import FilterLimits
+from clalign.values.local_scores import FilterLimits
 
 SSV = {"cpu": 14.0, "gpu": 5.5, "accelerator": 5.5, "reference": 2.0}
 """How many cells of the first filter devices compute in the time of one of HMMER2's recurrence, by their kinds.

@@ -7,11 +7,10 @@ from collections.abc import Callable
 from clalign.compute.opening import opening_of
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3.funnel import in_sentence
+from clalign.engines.plan7.inputs import load_queries, targets_of, with_later_rounds
 from clalign.engines.plan7.profile_search import check_unchanged, prepare_search, with_alphabet_of_profiles
-from clalign.engines.plan7.queries import load_queries, with_later_rounds
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.steps import Step
-from clalign.engines.plan7.targets import targets_of
 from clalign.errors import OptionError
 from clalign.jobs import JobContext
 from clalign.runs.inputs import at_hand

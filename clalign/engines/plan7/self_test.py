@@ -11,9 +11,9 @@ from clalign.compute.sessions import ReferenceSession, Session
 from clalign.databases.examples import Example, load_examples
 from clalign.databases.loading import load_database
 from clalign.engines.plan7.hmmer3.domains import define_domains
+from clalign.engines.plan7.inputs import targets_of
 from clalign.engines.plan7.profile_search import prepare_search
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import targets_of
 from clalign.formats.profiles import load_profiles
 from clalign.jobs import BuildReports, JobContext
 from clalign.stages.hmmer3.filters import FILTERS, Filtered, FilterModel
@@ -22,9 +22,8 @@ from clalign.stages.plan7.viterbi_trace import VITERBI_TRACE
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.documents import DeviceCheck, DeviceTest
 from clalign.values.envelopes import TargetDomains
-from clalign.values.filters import FilterLimits
 from clalign.values.hits import Hit
-from clalign.values.local_scores import LN_2
+from clalign.values.local_scores import LN_2, FilterLimits
 from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_batch, random_local_profile, random_profile
 

@@ -18,11 +18,10 @@ from clalign.databases.loading import load_database
 from clalign.databases.rereading import Reread, reread_rows, with_headers
 from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
+from clalign.engines.plan7.inputs import load_queries, targets_of, with_later_rounds
 from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
-from clalign.engines.plan7.queries import load_queries, with_later_rounds
 from clalign.engines.plan7.search import AnySearch
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import targets_of
 from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import (
     MAX_CELLS,

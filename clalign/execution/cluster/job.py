@@ -17,7 +17,7 @@ from clalign.execution.cluster.finalizers import Finalizers
 from clalign.execution.cluster.shard_placement import UNIT_PATIENCE, ShardPlacement, WorkersCutter
 from clalign.execution.cluster.worker_clients import MAX_TOGETHER, TASK_SECONDS, Payloads, RemoteDevice, Worker, named
 from clalign.execution.failures import Failure
-from clalign.execution.pace import Pace
+from clalign.execution.speed import Pace
 from clalign.execution.units import Cutter, Finished, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import JobContext

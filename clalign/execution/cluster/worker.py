@@ -23,8 +23,7 @@ from clalign.databases.cache import kept_shards, shard_folder, shrink_to_limit
 from clalign.errors import Cancelled, DeviceError
 from clalign.execution.cluster import shards
 from clalign.execution.cluster.payloads import Reference, unpacked
-from clalign.execution.cpu_helper import CpuHelper
-from clalign.execution.executor import Executor
+from clalign.execution.executor import CpuHelper, Executor
 from clalign.execution.failures import Failure
 from clalign.execution.units import AnySearch, Finished, Plan, Query, Unit
 from clalign.runs.batches import BatchResult

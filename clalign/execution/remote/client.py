@@ -21,8 +21,8 @@ from clalign.compute.sessions import Building, Check
 from clalign.errors import DeviceError
 from clalign.execution.failures import Failure
 from clalign.execution.remote.processes import END_SECONDS, Processes
-from clalign.execution.run_access import RunAccess
 from clalign.execution.units import Finished, Unit
+from clalign.execution.writer import RunAccess
 from clalign.runs.batches import BatchResult
 from clalign.runs.run_file import RunFile
 from clalign.system.processes import ProcessNotStarted

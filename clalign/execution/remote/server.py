@@ -14,8 +14,7 @@ from typing import Any, BinaryIO
 from clalign import tracing
 from clalign.compute.opening import Opening, OpenSession, Rehearse, open_session
 from clalign.compute.sessions import no_check
-from clalign.execution.cpu_helper import CpuHelper
-from clalign.execution.executor import Executor
+from clalign.execution.executor import CpuHelper, Executor
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task, Work, part_of, plan_of_part
 from clalign.execution.units import Finished, Plan, Query, Unit

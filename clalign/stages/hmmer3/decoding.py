@@ -11,8 +11,8 @@ import numpy.typing as npt
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, model_tables, portions
 from clalign.values.envelopes import Decoded, Region, RowProfiles
+from clalign.values.local_profiles import striped_odds
 from clalign.values.sequences import SequenceBatch
-from clalign.values.striped_odds import striped_odds
 
 VARIANTS = {"decoding_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""

@@ -18,9 +18,8 @@ from clalign.stages.hmmer3.msv import MSV
 from clalign.stages.hmmer3.row_lists import LengthBuffers, RowList, length_buffers, length_terms_of
 from clalign.stages.hmmer3.ssv import SSV, SsvCells
 from clalign.stages.hmmer3.viterbi_filter import VITERBI_FILTER
-from clalign.values.filters import FilterLimits, Passage, least_difference
 from clalign.values.local_profiles import LocalProfile
-from clalign.values.local_scores import nats_of
+from clalign.values.local_scores import FilterLimits, Passage, least_difference, nats_of
 from clalign.values.sequences import SequenceBatch
 
 N_LEVELS = 511

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import lane_backend
+from clalign.compute.geometry import Tuning, choice, lane_backend
 from clalign.compute.sessions import AnyStage, Argument, Buffer, KernelSession, ProgramChoice, Stage
-from clalign.stages.hmmer3.domain_tuning import DomainTuning
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
-from clalign.values.local_profiles import LocalProfile
+from clalign.values.local_profiles import LANES, LocalProfile, StripedOdds, striped_odds
 from clalign.values.local_scores import members_of
-from clalign.values.striped_odds import LANES, StripedOdds, striped_odds
+
+
+@dataclass(frozen=True, slots=True)
+class DomainTuning(Tuning):
+    """Measured: a processor of Intel with AVX-512.
+
+    Attributes
+    ----------
+    widest : int
+        Lanes of the vectors in which many problems are done side by side, four each. Each cell of a row waits for the
+        one before, and where registers are wide two of them can wait at the same time.
+    """
+
+    prefix: ClassVar[str] = "domains."
+
+    widest: int = choice(16, "domains: lanes of the widest vectors", shape="vector", avx512=32)
+
 
 N_SLOTS = 6
 """Numbers that are kept of a row (``common/local_rows.h``)."""

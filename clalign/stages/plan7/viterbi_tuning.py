@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clalign.compute.tuning import Tuning, choice
+from clalign.compute.geometry import Tuning, choice
 
 
 @dataclass(frozen=True, slots=True)

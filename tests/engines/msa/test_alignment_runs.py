@@ -30,8 +30,8 @@ from clalign.engines.msa.reading import given_of, rounds_of
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.splitting import expected_counts, posteriors
 from clalign.errors import Cancelled, ClalignError, DamagedRun, ExitCode, InputError, OutOfDeviceMemory
-from clalign.execution.estimate import PROGRAM_BYTES
 from clalign.execution.job import Task
+from clalign.execution.speed import PROGRAM_BYTES
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.stages.pairhmm.posteriors import POSTERIORS

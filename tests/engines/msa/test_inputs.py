@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clalign.databases.alphabet_guesses import alphabet_of
+from clalign.databases.letters import alphabet_of
 from clalign.databases.sequence_rows import SequenceRow, read_alignment, read_sequences
 from clalign.engines.msa.inputs import checked_input, read_input
 from clalign.errors import InputError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.databases.alphabet_guesses import TRANSLATE, are_two_kinds, caution, reconciled, refusal
+from clalign.databases.letters import TRANSLATE, are_two_kinds, caution, reconciled, refusal
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
 

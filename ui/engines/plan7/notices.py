@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clalign.databases.alphabet_guesses import objection
+from clalign.databases.letters import objection
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
 

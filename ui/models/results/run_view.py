@@ -15,8 +15,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from clalign.common.plain_data import Json
 from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
-from clalign.runs.connection import unreadable
-from clalign.runs.ownership import is_owned
+from clalign.runs.connection import is_owned, unreadable
 from clalign.runs.pages import QueryFound, Together, count_hits, first_query, found_by_query, hits_between
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
 
 from clalign.errors import ClalignError
-from clalign.execution.estimate import Estimate
+from clalign.execution.speed import Estimate
 from clalign.values.documents import JobResult
 from clalign.values.specs import Spec
 

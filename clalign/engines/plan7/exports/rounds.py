@@ -19,7 +19,7 @@ from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.rows import Source
 from clalign.engines.plan7.exports.sequences import limited, write_round
 from clalign.engines.plan7.exports.source import profile_queries
-from clalign.engines.plan7.queries import load_queries
+from clalign.engines.plan7.inputs import load_queries
 from clalign.engines.plan7.rounds import card_of, made_again, rows_of, statistics_of
 from clalign.engines.plan7.spec import BUILD_OPTIONS, SearchSpec
 from clalign.errors import DamagedRun, OptionError

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer2.domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
-from clalign.engines.plan7.hmmer3.domain_limits import Hmmer2DomainLimits
+from clalign.engines.plan7.hmmer3.thresholds import Hmmer2DomainLimits
+from clalign.engines.plan7.inputs import Targets
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.targets import Targets
 from clalign.errors import DeviceError, OptionError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile

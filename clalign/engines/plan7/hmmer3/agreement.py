@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from clalign.engines.plan7.hmmer3.survivors import Survivors
+from clalign.engines.plan7.tables import Survivors
 from clalign.values.hits import Domain, Hit
 
 TOLERANCE = 0.005

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.engines.plan7.hmmer3.funnel import FILTERS, limit_of, pvalues_of, was_run
-from clalign.engines.plan7.hmmer3.survivors import Survivors, unpack_survivors
-from clalign.engines.plan7.tables import BATCHES
+from clalign.engines.plan7.tables import BATCHES, Survivors, unpack_survivors
 from clalign.runs.contradictions import Judgment, nothing_more
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card

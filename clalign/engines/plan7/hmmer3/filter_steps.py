@@ -11,9 +11,8 @@ from clalign.engines.plan7.hmmer3.thresholds import Hmmer3Thresholds
 from clalign.engines.plan7.steps import LEFT_OUT, Step, in_words, step, unless_reached
 from clalign.stages.hmmer3.filters import FilterModel
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
-from clalign.values.filters import Passage, pvalue
 from clalign.values.hits import Hit
-from clalign.values.local_scores import LN_2
+from clalign.values.local_scores import LN_2, Passage, pvalue
 from clalign.values.profiles import Calibration
 
 

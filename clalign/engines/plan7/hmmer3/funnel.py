@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.engines.plan7.hmmer3.survivors import Survivors, unpack_survivors
-from clalign.engines.plan7.tables import BATCHES
+from clalign.engines.plan7.tables import BATCHES, Survivors, unpack_survivors
 from clalign.jobs import JobContext
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile

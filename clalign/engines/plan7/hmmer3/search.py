@@ -17,14 +17,19 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer3.agreement import FORWARD_SHARE, FORWARD_SLACK, hits_agree, passages_differ
-from clalign.engines.plan7.hmmer3.alignments import hmmer3_alignment_texts
-from clalign.engines.plan7.hmmer3.domains import define_domains, domains_in_steps
-from clalign.engines.plan7.hmmer3.scores import TargetScores, in_bits, repeats, target_scores
-from clalign.engines.plan7.hmmer3.survivors import Survivors, pack_survivors
+from clalign.engines.plan7.hmmer3.domains import (
+    TargetScores,
+    define_domains,
+    domains_in_steps,
+    hmmer3_alignment_texts,
+    in_bits,
+    repeats,
+    target_scores,
+)
 from clalign.engines.plan7.hmmer3.thresholds import Hmmer3Thresholds, filter_limits, hmmer3_thresholds
+from clalign.engines.plan7.inputs import MAX_LENGTH, SearchableBatch, Targets
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.plan7.tables import BATCHES
-from clalign.engines.plan7.targets import MAX_LENGTH, SearchableBatch, Targets
+from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile

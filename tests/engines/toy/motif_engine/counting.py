@@ -19,11 +19,10 @@ from clalign.engines.export_source import Source
 from clalign.engines.exports import Export
 from clalign.engines.lazy_imports import LazyImport
 from clalign.errors import OptionError
-from clalign.execution.estimate import Estimate, seconds_of
 from clalign.execution.job import Task
-from clalign.execution.pace import Pace
+from clalign.execution.speed import Estimate, Pace, seconds_of
 from clalign.execution.units import Plan, Scored
-from clalign.runs.declarations import Declaration, EngineTable
+from clalign.runs.tables import Declaration, EngineTable
 from clalign.values.alphabets import encode
 from clalign.values.checked import Count, Place
 from clalign.values.devices import Device
