@@ -205,14 +205,16 @@ def reason_to_leave_out(item: pytest.Item) -> str:
         "team_session" in fixtures and (shape, kind) == ("lanes", "cpu")
     ):
         return "tests of kernels left out for devices that are not given their shape"
-    marks = {level: item.get_closest_marker(level) for level in LEVELS}
+    marks = {level: list(item.iter_markers(level)) for level in LEVELS}
     if "shaped_session" in fixtures and kind == "cpu" and shape in ("item", "lanes"):
-        marks["thorough"] = pytest.mark.thorough.mark  # shapes for GPUs, which a CPU's driver compiles for long
-    for level, mark in () if named else marks.items():
-        if mark is None or is_asked(item.config, level):
+        marks["thorough"] = [pytest.mark.thorough.mark]  # shapes for GPUs, which a CPU's driver compiles for long
+    for level, given in () if named else marks.items():
+        if not given or is_asked(item.config, level):
             continue
-        is_short = bool(mark.kwargs) and all(
-            getattr(values.get(name), "kind", values.get(name)) in short for name, short in mark.kwargs.items()
+        is_short = any(
+            mark.kwargs
+            and all(getattr(values.get(name), "kind", values.get(name)) in short for name, short in mark.kwargs.items())
+            for mark in given
         )
         if not is_short:
             return f"{level} tests left out: run.py test --{level}"
@@ -247,14 +249,18 @@ def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[No
 
     Those with a planted fault; and those that exchange values by barriers, which processors are given in tests alone,
     and cards whose maker is not known in searches, too. None of the latter is kept, so no other process builds or takes
-    one. Thorough tests have these built as users do.
+    one. Thorough tests have the first of these with the same macros built as users do, exhaustive tests all.
     """
     from clalign.compute.opencl import kernels
 
-    usual, is_thorough = kernels.options, is_asked(pytestconfig, "thorough")
+    usual, first = kernels.options, dict[frozenset[str], object]()
+    is_thorough, is_exhaustive = (is_asked(pytestconfig, level) for level in LEVELS)
+
+    def is_as_for_users(defines: Mapping[str, object]) -> bool:
+        return is_exhaustive or (is_thorough and first.setdefault(frozenset(defines), dict(defines)) == defines)
 
     def soon(defines: Mapping[str, object]) -> list[str]:
-        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_thorough)
+        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_as_for_users(defines))
         return [*usual(defines), *(["-cl-opt-disable"] if is_soon else [])]
 
     with pytest.MonkeyPatch.context() as patched:

@@ -30,6 +30,7 @@ def units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.thorough(engine=["sw"])
+@pytest.mark.exhaustive(engine=["sw", "hmmer3"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("words", "messages"),

@@ -49,14 +49,25 @@ def named_forms() -> dict[str, list[dict[str, object]]]:
 
 
 def variants() -> Iterator[Any]:
-    """Yield every form of every kernel with each card and the effort of its compiler; the default form for one card is
-    enough in a plain run.
+    """Yield every form of every kernel with each card and the effort of its compiler.
+
+    A plain run has the default form for one card. What adds least is for an exhaustive run: the front end's look for
+    further cards, and code of forms with other values of macros that an earlier form has had, at which the front end
+    looks before.
     """
     for kernel, forms in named_forms().items():
+        macros = set[str]()
         for defines in forms:
+            is_repeated = not defines.keys() - macros
+            macros |= defines.keys()
             for card, effort in zip(CARDS, efforts(kernel, defines), strict=False):
-                marks = pytest.mark.thorough if defines or card != CARDS[0] else ()
+                is_default = not defines and card == CARDS[0]
+                is_more = (effort == NO_CODE and card != CARDS[0]) or (effort == "-O1" and is_repeated)
+                level = "exhaustive" if is_more else "thorough"
+                marks = () if is_default else getattr(pytest.mark, level)
                 yield pytest.param(kernel, defines, card, effort, marks=marks)
+                if is_more and card == CARDS[0]:
+                    yield pytest.param(kernel, defines, card, NO_CODE, marks=pytest.mark.thorough)
 
 
 def is_for_cpus(kernel: str, defines: Mapping[str, object]) -> bool:

@@ -71,6 +71,7 @@ def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.thorough(gaps=[GAPS[0]])
+@pytest.mark.exhaustive(gaps=GAPS[:2])
 @pytest.mark.parametrize("gaps", GAPS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)

@@ -78,6 +78,8 @@ def n_differing(stage: SmithWatermanStage, session: Session, batch: SequenceBatc
 
 
 @pytest.mark.thorough(mode=["local"], defines=[SHAPES[0][1], SHAPES[3][1], SHAPES[4][1]])
+@pytest.mark.exhaustive(mode=["local"])
+@pytest.mark.exhaustive(defines=[SHAPES[0][1], SHAPES[3][1], SHAPES[4][1]])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(

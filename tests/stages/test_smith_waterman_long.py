@@ -71,6 +71,8 @@ def uses_long_pair(session: Session) -> bool:
     return any(name.startswith("long_pair") for name in session.seconds_by_kernel)
 
 
+@pytest.mark.exhaustive(mode=["local"])
+@pytest.mark.exhaustive(letters=[AMINO], n_long=[3])
 @pytest.mark.thorough(mode=["local"], gaps=[(11, 1)])
 @pytest.mark.parametrize(("mode", "gaps"), CASES)
 @pytest.mark.parametrize("letters", [AMINO, "ACGT"], ids=["protein", "dna"])
@@ -93,6 +95,8 @@ def test_long_targets_among_short_ones(
     assert uses_long_pair(processor)
 
 
+@pytest.mark.exhaustive(mode=["local"])
+@pytest.mark.exhaustive(letters=[AMINO])
 @pytest.mark.thorough(mode=["local"], gaps=[(11, 1)])
 @pytest.mark.parametrize(("mode", "gaps"), CASES)
 @pytest.mark.parametrize("letters", [AMINO, "ACGT"], ids=["protein", "dna"])

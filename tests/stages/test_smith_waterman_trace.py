@@ -73,6 +73,8 @@ def rescored(found: list[Any], batch: PairBatch, scoring: Scoring) -> bool:
 
 
 @pytest.mark.thorough(mode=["local"], defines=[{}, SMALL_LANES])
+@pytest.mark.exhaustive(mode=["local", "semiglobal"])
+@pytest.mark.exhaustive(defines=[{}, SMALL_LANES])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
