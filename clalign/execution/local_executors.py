@@ -103,9 +103,10 @@ class LocalExecutors:
                 self._context.check()
                 self._make_next_call()
             until = time.monotonic() + REPORT_SECONDS
-            while is_reporting() and time.monotonic() < until:
-                self._context.check()
-                self._make_next_call()
+            with suppress(Cancelled):  # everything is stored
+                while is_reporting() and time.monotonic() < until:
+                    self._context.check()
+                    self._make_next_call()
         except Cancelled:
             self._leave(threads, KEEP_SECONDS if has_begun_units() else LEAVE_SECONDS)
             self._make_last_calls()  # results, and the state of unfinished units
