@@ -85,7 +85,7 @@ def test_pause_waits_and_continues(qtbot: Any, queue: JobQueue, tmp_path: Path, 
     qtbot.waitUntil(lambda: item.course.done > 0)
     queue.pause(item)
     assert item.state == item.state_words == "paused"
-    assert queue.is_paused
+    assert queue.current.state == "paused"
     qtbot.wait(300)
     done = item.course.done
     qtbot.wait(300)

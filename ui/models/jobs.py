@@ -257,11 +257,6 @@ class JobQueue(QObject):
         """The running job."""
         return self._current
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether the job that was running is paused."""
-        return self._current is not None and self._current.state == "paused"
-
     def prepare(self, engine: str, device: str = "") -> None:
         """Let a worker load an engine and open the device before a run."""
         if self.worker is None:  # else that one will do it

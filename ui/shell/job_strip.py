@@ -120,7 +120,6 @@ class JobStrip(QWidget):
     """All jobs that were not dismissed, the newest at the bottom."""
 
     action_requested = Signal(object, str)
-    shown_changed = Signal(bool)
 
     def __init__(self, queue: JobQueue) -> None:
         super().__init__()
@@ -129,6 +128,7 @@ class JobStrip(QWidget):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         self.setLayout(self._box)
+        self.hide()
         queue.job_added.connect(self._add)
         queue.job_changed.connect(self._change)
         queue.job_ticked.connect(self._change)
@@ -161,4 +161,4 @@ class JobStrip(QWidget):
         rows = list(self._rows.values())
         for place, shown in enumerate(rows):
             shown.setVisible(place >= len(rows) - MAX_LINES)
-        self.shown_changed.emit(bool(rows))
+        self.setVisible(bool(rows))

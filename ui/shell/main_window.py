@@ -126,8 +126,6 @@ class MainWindow(Workbench):
     def _make_job_strip(self) -> None:
         self.jobs = JobStrip(self.controller.queue)
         self.statusBar().addWidget(self.jobs, 1)
-        self.jobs.hide()
-        self.jobs.shown_changed.connect(self.jobs.setVisible)
         self.messages.lie_over(self.statusBar(), self.past_messages, self.jobs)
         for signal in (self.controller.queue.job_added, self.controller.queue.job_changed):
             signal.connect(self._take_job)

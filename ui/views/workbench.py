@@ -143,8 +143,6 @@ class Workbench(QMainWindow):
         bar.setSizeGripEnabled(False)
         self.past_messages = IconButton("message-text-outline", "Messages of this session", lambda: None, "0")
         bar.addPermanentWidget(self.past_messages)
-        self.past_messages.ensurePolished()
-        bar.setMinimumHeight(self.past_messages.sizeHint().height() + 6)
         self.messages.message_added.connect(lambda *_: self.past_messages.setText(self.messages.count_words()))
 
     def reset_layout(self) -> None:

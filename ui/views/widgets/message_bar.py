@@ -128,7 +128,8 @@ class MessageBar(QWidget):
     def _place(self) -> None:
         if self._bar is None or self._end is None or self._busy is None or not self.messages:
             return
-        floor, height = self._bar.geometry(), self._bar.minimumHeight()
+        floor = self._bar.geometry()
+        height = min(floor.height(), self._end.sizeHint().height() + 6)  # several jobs make the bar higher
         is_over = self._busy.isHidden()
         width, foot = (self._end.x() - 8, floor.bottom() + 1) if is_over else (floor.width(), floor.top())
         if self._is_unfolded:
