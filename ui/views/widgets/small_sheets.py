@@ -22,9 +22,6 @@ from .facts import facts_grid
 from .parts import button, clear_layout, label, notice_row, row
 from .sheet import Sheet
 
-LETTERS_ALONE = re.compile(r"[A-Za-z*.\-\s\d]*[A-Za-z][A-Za-z*.\-\s\d]*")
-"""One sequence without a header line; numbers at its lines do not count."""
-
 PASTE_WORDS = "FASTA or a plain sequence, saved as a file, so that the search can be repeated."
 
 CLUSTER_WORDS = (
@@ -33,6 +30,11 @@ CLUSTER_WORDS = (
 )
 
 THEMES = (("system", "As the system"), ("light", "Light"), ("dark", "Dark"))
+
+
+def is_letters_alone(text: str) -> bool:
+    """Return whether a text is one sequence without a header line; numbers at its lines do not count."""
+    return bool(re.fullmatch(r"[A-Za-z*.\-\s\d]*", text) and re.search("[A-Za-z]", text))
 
 
 class SequenceField(QPlainTextEdit):
@@ -54,7 +56,7 @@ class SequenceField(QPlainTextEdit):
     def fasta(self, name: str) -> str:
         """Return the content, with a name if it is one sequence without; empty without sequences."""
         text = self.toPlainText().strip()
-        return f">{name}\n{text}\n" if LETTERS_ALONE.fullmatch(text) else f"{text}\n" if text else ""
+        return f">{name}\n{text}\n" if is_letters_alone(text) else f"{text}\n" if text else ""
 
     def problem(self) -> str:
         """Return why the content cannot be used; empty if it may hold sequences."""
@@ -62,7 +64,7 @@ class SequenceField(QPlainTextEdit):
         if not text:
             return "Paste or type sequences first."
         found = identify_text(text[:HEAD_BYTES].encode(), "pasted text")
-        if LETTERS_ALONE.fullmatch(text) or found.kind in ("sequences", "alignment"):
+        if is_letters_alone(text) or found.kind in ("sequences", "alignment"):
             return ""
         return f"This is {found.format}, not a sequence. Paste FASTA, or the letters of one sequence."
 
