@@ -379,7 +379,8 @@ class RunView(QObject):
             self.histogram = None
             self.histogram_changed.emit()
         else:
-            self._reader.ask((id(self), "histogram"), self._histogram_question(), self._take_histogram)
+            query, question = self.profile, self._histogram_question()
+            self._reader.ask((id(self), "histogram"), lambda: (query, question()), self._take_histogram)
         self._read_counts()
 
     def _histogram_question(self) -> Callable[[], Histogram]:
@@ -398,18 +399,18 @@ class RunView(QObject):
             return lambda: hits_in_bar(path, low, high)
         return lambda: hits_between(path, query, value, low, high)
 
-    def _take_histogram(self, answer: Histogram | Exception) -> None:
-        if not isinstance(answer, Exception) and self.no_histogram_words() is None:
-            self.histogram = answer
+    def _take_histogram(self, answer: tuple[int, Histogram] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer[0] == self.profile and self.no_histogram_words() is None:
+            self.histogram = answer[1]
             self.histogram_changed.emit()
 
     def _read_counts(self) -> None:
-        query, significant_from = self.hits.query, self.hits.significant_from
-        self._reader.ask((id(self), "counts"), lambda: count_hits(query, significant_from), self._take_counts)
+        query, start = self.hits.query, self.hits.significant_from
+        self._reader.ask((id(self), "counts"), lambda: (query.number, count_hits(query, start)), self._take_counts)
 
-    def _take_counts(self, answer: tuple[int, int] | Exception) -> None:
-        if not isinstance(answer, Exception):
-            self.counts = {"report": answer[0], "significant": answer[1]}
+    def _take_counts(self, answer: tuple[int, tuple[int, int]] | Exception) -> None:
+        if not isinstance(answer, Exception) and answer[0] == self.profile:
+            self.counts = dict(zip(("report", "significant"), answer[1], strict=True))
             self.counts_changed.emit()
 
     def choose(self, row: HitRow | None) -> None:
