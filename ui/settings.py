@@ -77,13 +77,14 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class RecentFile:
-    """A file that was open; of a run with the thresholds that were moved, each with query, name and score."""
+    """A file that was open; of a run its start, and the thresholds that were moved, each with query, name and score."""
 
     path: str
     kind: str
     opened: float
     pinned: bool = False
     thresholds: list[tuple[int, str, float]] = field(default_factory=list)
+    created: float = 0.0
 
     @property
     def problem(self) -> str:

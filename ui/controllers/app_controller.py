@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sqlite3
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +14,7 @@ from PySide6.QtGui import QDesktopServices
 
 from clalign.engines.engine import Engine, engine_for
 from clalign.errors import ClalignError
+from clalign.runs.run_file import open_run
 from clalign.runs.sealing import seal_finished
 from clalign.values.specs import Spec
 
@@ -160,7 +163,8 @@ class AppController(AppContext):
             self.forget_files(path)
             moved = ((query, *one) for query, scores in page.run.moved.items() for one in scores.items())
             kept = [one for one in moved if math.isfinite(one[2])]
-            self.settings.change_recent(path, thresholds=kept)
+            if page.run.facts:
+                self.settings.change_recent(path, thresholds=kept, created=page.run.facts.get("created") or 0.0)
             page.run.close()
             seal_finished(page.run.path)
             for form in self.forms.values():
@@ -197,14 +201,21 @@ class AppController(AppContext):
 
     def _make_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
-        for query, name, score in next((e.thresholds for e in self.settings.recent if e.path == path), []):
-            run.moved.setdefault(query, {})[name] = score
+        if not is_live:  # another run may come to lie there
+            self._restore_thresholds(run)
         run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
         form = self.form_of(engine)
         if form is not None:
             form.connect_page(page)
         return page
+
+    def _restore_thresholds(self, run: RunView) -> None:
+        """Move the thresholds that were moved when this run, not another with its path, was open before."""
+        for kept in (entry for entry in self.settings.recent if entry.path == str(run.path) and entry.thresholds):
+            with contextlib.suppress(ClalignError, sqlite3.DatabaseError), open_run(run.path) as stored:
+                for query, name, score in kept.thresholds if stored.facts.created == kept.created else ():
+                    run.moved.setdefault(query, {})[name] = score
 
     def _show_new(self, path: str, state: str) -> None:
         if path in self.pages:
