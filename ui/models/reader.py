@@ -91,6 +91,10 @@ class Reader(QObject):
         for key in [key for key in (*self._waiting, *self._long) if isinstance(key, tuple) and key[0] == first]:
             self.forget(key)
 
+    def is_asked(self, key: Hashable) -> bool:
+        """Whether a question with this key is not answered yet."""
+        return key in self._busy
+
     @property
     def is_idle(self) -> bool:
         """Whether every question is answered."""

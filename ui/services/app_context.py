@@ -143,7 +143,9 @@ class AppContext(QObject):
     def ask_file(self, heading: str, filters: str = "") -> str:
         """Ask for a file to open, in the folder of the last one; empty if there is none."""
         path, _ = QFileDialog.getOpenFileName(self.window, heading, self.settings.preferences.open_folder, filters)
-        return self._opened([path] if path else [])[0] if path else ""
+        if path:
+            self._opened([path])
+        return path
 
     def ask_files(self, heading: str, filters: str = "") -> list[str]:
         """Ask for files to open, in the folder of the last ones."""
@@ -158,8 +160,7 @@ class AppContext(QObject):
 
     def ask_target(self, heading: str, name: str, filters: str) -> tuple[str, str]:
         """Ask for a file to write, of a proposed name; return its path, empty if there is none, and the filter."""
-        path, chosen = QFileDialog.getSaveFileName(self.window, heading, str(self.export_folder / name), filters)
-        return path, chosen
+        return QFileDialog.getSaveFileName(self.window, heading, str(self.export_folder / name), filters)
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
         """Write a file in a reader's thread, and show the result.
@@ -173,13 +174,9 @@ class AppContext(QObject):
         reader : Reader, optional
             By default that of all pages.
         """
-        words, soon = f"Writing {Path(path).name}…", QTimer(self, singleShot=True, interval=BUSY_MS)
-        soon.timeout.connect(lambda: self.notify("note", words))
-        soon.start()
+        words, key, reader = f"Writing {Path(path).name}…", (path, what), reader or self.reader
 
         def finish(answer: object) -> None:
-            soon.stop()
-            soon.deleteLater()
             self.window.messages.withdraw(words)
             if isinstance(answer, Exception):
                 why = getattr(answer, "strerror", None) or answer
@@ -188,7 +185,8 @@ class AppContext(QObject):
                 self.settings.change(export_folder=str(Path(path).absolute().parent))
                 self.notify_file(f"{what} written to {formatting.short_path(path)}.", path)
 
-        (reader or self.reader).ask((path, what), write, finish)
+        reader.ask(key, write, finish)
+        QTimer.singleShot(BUSY_MS, self, lambda: reader.is_asked(key) and self.notify("note", words))
 
     # --- preferences ---
 

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QFileDialog
 
 from clalign.engines.engine import engine_for, engine_for_spec
 from clalign.values.devices import REFERENCE, cluster_of
@@ -153,16 +152,15 @@ class JobController(Controller):
 
     def merge_parts(self) -> None:
         """Ask for the runs of all parts of a search, and merge them."""
-        folder = str(self._app.settings.runs)
-        names, _ = QFileDialog.getOpenFileNames(self._app.window, "Open all parts", folder, "Runs (*.clalign)")
+        names = self._app.ask_files("Open all parts", "Runs (*.clalign)")
         if not names:
             return
         stem = re.sub(r"[-_. ]*[0-9]+(-of-[0-9]+)?$", "", Path(names[0]).stem)
         try:
             path = self.new_run(f"{stem or 'parts'}-merged")
         except OSError as error:
-            text = f"The folder for runs, {folder}, could not be created because: {error.strerror}."
-            self._app.notify("stop", text)
+            folder = self._app.settings.runs
+            self._app.notify("stop", f"The folder for runs, {folder}, could not be created because: {error.strerror}.")
             return
         self._begin()
         job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
