@@ -37,20 +37,20 @@ class ProfileRunView(RunView):
     layout = ProfileLayout()
     score_kind: ScoreKind = "forward"
     plotted = "uncorrected"
+    ends_soon = False
+    """Whether the search is to end with the first round, which was not begun when that was asked for."""
 
     def _read_facts(self) -> None:
         direction = plain(self._run.facts).get("direction") if not self.cards and self._run is not None else None
         if direction in OF_SEQUENCES:  # profiles are made of them, but nobody has seen these
             self.noun, self.nouns = ("Round", "Rounds") if direction == "rounds" else ("Query", "Queries")
         super()._read_facts()
+        self.ends_soon &= self.is_live or self._is_elsewhere  # continued later, it has all rounds
         if self.ends_soon and self.cards:
             with contextlib.suppress(ClalignError):  # it is tried again
                 self.stop_after_round()
         last = {card.get("first"): number for number, card in enumerate(self.cards)} if self.can_choose else {}
         self.hits.chosen = {number: chosen_rows(self.cards[number]) for number in last.values()}
-
-    ends_soon = False
-    """Whether the search is to end with the first round, which was not begun when that was asked for."""
 
     def stop_after_round(self) -> None:
         """Have the search end with the rounds that are begun, or with the first one."""
