@@ -121,8 +121,8 @@ class LabView(QObject):
         if not self.n_done:
             return self.of.promise
         n_chosen = sum(row[TICKED] or row.get("status", DONE) == DONE for row in self.rows) if self.of.known else 0
-        of, end = f" of {n_chosen:,}" if n_chosen else "", "so far" if self.is_live else "before it was stopped"
-        return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns} {end}"
+        of, end = f" of {n_chosen:,}" if n_chosen else "", " so far" if self.is_live else "; it did not finish"
+        return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns}{end}"
 
     def verdicts(self) -> list[Verdict]:
         """Return severities and sentences about the results."""
