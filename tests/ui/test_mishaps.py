@@ -118,7 +118,7 @@ def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, mon
     controller = loaded.controller
     spec = controller.search.sheet.spec
     runs = [controller.jobs.search(spec), controller.jobs.search(spec)]
-    qtbot.waitUntil(lambda: controller.queue.current is None)
+    qtbot.waitUntil(lambda: not any(item.is_active for item in controller.queue.items))
     assert len(set(runs)) == 2
     assert all(Path(run).exists() for run in runs)
     assert [item.state for item in controller.queue.items] == ["done", "done"]

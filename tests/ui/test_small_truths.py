@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,20 +10,22 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLabel
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from clalign.engines.plan7.rounds import card_of
 from clalign.runs.pages import QueryFound
 from clalign.runs.run_file import open_run
+from clalign.ui.engines.plan7 import run_view as plan7_view
+from clalign.ui.models.results import run_view
 from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.services import app_context
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
-from clalign.ui.views.widgets.small_sheets import DeviceSheet, PasteSheet
+from clalign.ui.views.widgets.small_sheets import DeviceSheet, PasteSheet, is_letters_alone
 from clalign.ui.views.widgets.text_table_view import TextTableView
 
 LEFT = Qt.MouseButton.LeftButton
@@ -57,6 +60,36 @@ def test_nothing_is_said_of_a_query_before_it_is_read(
     assert page.scope.text()
 
 
+def test_what_was_read_of_another_query_is_not_shown(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.controller.sources.open_paths([str(made_run(profiles=3))])
+    page: Any = window.controller.page
+    settled(qtbot, page)
+    run, may_read = page.run, threading.Event()
+    qtbot.waitUntil(lambda: run._reader.is_idle)
+    read, queries, shown = plan7_view.read_profile_histogram, {}, []
+
+    def read_one(path: Path, query: int, kind: Any) -> Any:
+        found = read(path, query, kind)
+        queries[id(found)] = query, found
+        return found
+
+    monkeypatch.setattr(plan7_view, "read_profile_histogram", read_one)
+    monkeypatch.setattr(run_view, "count_hits", lambda query, start: (query.number, query.number))
+    run.histogram_changed.connect(lambda: shown.append((run.profile, queries[id(run.histogram)][0])))
+    run.counts_changed.connect(lambda: shown.append((run.profile, run.counts["report"])))
+    run._reader.ask("block", lambda: may_read.wait(10), lambda _: None)
+    try:
+        run.set_profile(1)
+        run.set_profile(2)
+    finally:
+        may_read.set()
+    settled(qtbot, page)
+    qtbot.waitUntil(lambda: run.counts["report"] == 2)
+    assert set(shown) == {(2, 2)}
+
+
 def test_a_list_is_seen_from_its_top_and_leaves_what_is_filtered_out(qtbot: Any, page: ResultsPage) -> None:
     table, hits = page.hits.table, page.run.hits
     table.choose_row(150)
@@ -86,6 +119,20 @@ def test_moved_thresholds_are_kept_with_a_run(qtbot: Any, window: MainWindow, pa
     assert again.run.thresholds == moved
     again.run.reset_thresholds()
     assert again.run.moved == {}
+
+
+def test_moved_thresholds_are_not_those_of_another_run(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    path, own = str(page.run.path), dict(page.run.thresholds)
+    QTest.keyClick(page.strip.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert page.run.moved
+    window.controller.close_source(path)
+    with open_run(Path(path), writable=True) as stored:
+        stored.set_facts(created=1.0)
+    window.controller.sources.open_paths([path])
+    again: Any = window.controller.page
+    qtbot.waitUntil(lambda: bool(again.run.cards) and not again.run.is_due)
+    assert again.run.moved == {}
+    assert again.run.thresholds == own
 
 
 def test_the_run_of_a_job_that_was_removed_while_it_waited_is_closed(
@@ -123,6 +170,15 @@ def test_a_pasted_table_is_no_protein(qtbot: Any, window: MainWindow) -> None:
         assert sheet.save.isEnabled() is is_usable, text
         assert words in sheet.problem.text()
         assert bool(sheet.problem.text()) is bool(words)
+
+
+def test_a_long_paste_is_judged_at_once() -> None:
+    started = time.monotonic()
+    assert not is_letters_alone("1" * 100_000 + "|")
+    assert not is_letters_alone("MKVL" * 25_000 + "|")
+    assert is_letters_alone("MKVL" * 25_000)
+    assert not is_letters_alone("12 34")
+    assert time.monotonic() - started < 5, "it takes milliseconds, or minutes"
 
 
 def test_the_last_pasted_query_counts_and_is_named_by_its_record(
@@ -184,6 +240,11 @@ def test_a_search_can_be_ended_before_its_first_round(
     qtbot.waitUntil(lambda: bool(run.cards) and not run.is_due)
     cards, run.cards = run.cards, []
     run.stop_after_round()
+    run.cards = cards
+    run.refresh()
+    assert not run.ends_soon, "no job is there, and the next one has all its rounds"
+    run.is_live, run.cards = True, []
+    run.stop_after_round()
     with open_run(path) as stored:
         assert (stored.facts.spec or {}).get("iterations") == 4, "no round was begun"
     run.cards = cards
@@ -222,8 +283,8 @@ def test_a_partial_run_moves_nothing_on_its_page(qtbot: Any, page: ResultsPage) 
     before = page.tabs.mapTo(page, QPoint(0, 0)).y()
     page.run.facts = {**page.run.facts, "state": "stopped"}
     page.show_facts()
-    qtbot.wait(20)
-    assert page.unfinished_bar.isVisible()
+    bar = page.unfinished_bar
+    qtbot.waitUntil(lambda: bar.visibleRegion().boundingRect().height() >= bar.sizeHint().height())
     assert page.tabs.mapTo(page, QPoint(0, 0)).y() == before
 
 
@@ -231,11 +292,12 @@ def test_an_export_shows_what_applies_and_keeps_its_height(qtbot: Any, page: Res
     window.controller.hits.export_hits()
     sheet: Any = window.sheets.sheet
     assert isinstance(sheet, ExportSheet)
-    qtbot.wait(20)
+    qtbot.waitUntil(lambda: sheet.export_button.visibleRegion().boundingRect() == sheet.export_button.rect())
     before, seen = sheet.export_button.mapTo(sheet, QPoint(0, 0)).y(), set()
     for form in sheet._choices.forms:
         sheet.choose_form(form.name)
-        qtbot.wait(1)
+        QCoreApplication.sendPostedEvents()  # which asked for another layout, if that is needed
+        sheet.layout().activate()
         parts = (sheet.is_safe, sheet.with_species, sheet.flank)
         assert all(part.isEnabled() for part in parts)
         seen.add(tuple(part.isVisible() for part in parts))
@@ -257,8 +319,7 @@ def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any,
     assert bar.isAncestorOf(loaded.jobs)
     assert loaded.jobs.isVisible()
     loaded.controller.notify("note", "Something is worth telling.")
-    qtbot.wait(20)
-    assert messages.geometry().bottom() < bar.geometry().top(), "the job stays in view"
+    qtbot.waitUntil(lambda: messages.geometry().bottom() < bar.geometry().top())  # the job stays in view
     searching.stop(searching.current)
     qtbot.waitUntil(lambda: searching.current is None)
     for item in list(searching.items):
@@ -268,14 +329,34 @@ def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any,
     assert messages.geometry().right() < loaded.past_messages.x()
 
 
+def test_jobs_are_whole_in_the_bar_at_the_foot(qtbot: Any, searching: Any, loaded: MainWindow) -> None:
+    bar, jobs = loaded.statusBar(), loaded.jobs
+    heights = [bar.height()]
+    for n_jobs in (2, 3):
+        loaded.controller.jobs.search(loaded.controller.current_spec())
+        rows = [jobs.row_of(item) for item in searching.items]
+        assert len(rows) == n_jobs
+        qtbot.waitUntil(lambda rows=rows: all(seen_height(row) >= row.sizeHint().height() for row in rows))
+        heights.append(bar.height())
+    assert heights == sorted(set(heights))
+    searching.stop(searching.current)
+    qtbot.waitUntil(lambda: searching.items[0].state == "stopped" and searching.current is not None)
+    assert len(searching.items) == 3
+    assert bar.height() == heights[-1], "only words have changed"
+
+
+def seen_height(widget: QWidget) -> int:
+    return widget.visibleRegion().boundingRect().height()
+
+
 def test_the_dock_stays_from_page_to_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     for width in (1300, 1439, 1500):
         window.resize(width, 800)
-        qtbot.wait(10)
+        qtbot.waitUntil(lambda width=width: window.width() == width)
         shown = []
         for widget in (window.start, page):
             window.center.setCurrentWidget(widget)
-            qtbot.wait(10)
+            qtbot.waitUntil(widget.isVisible)
             shown.append(window.dock.isVisible())
         assert len(set(shown)) == 1, width
 
@@ -298,27 +379,42 @@ def test_the_tour_is_seen_at_once_in_a_small_window(qtbot: Any, window: MainWind
         window.settings.add_recent(str(tmp_path / f"{number}.hmm"), "profiles")
     window.show_recent()
     window.resize(1264, 752)
-    qtbot.wait(20)
     tour = window.start.tour
-    assert tour.visibleRegion().boundingRect() == tour.rect()
+    qtbot.waitUntil(lambda: window.width() == 1264 and tour.visibleRegion().boundingRect() == tour.rect())
 
 
 def test_a_slow_file_is_told_while_it_is_written(
     qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(app_context, "BUSY_MS", 1)
-    path, may_end = tmp_path / "large.svg", []
+    path, may_end = tmp_path / "large.svg", threading.Event()
 
     def write() -> None:
-        while not may_end:
-            time.sleep(0.01)
+        may_end.wait(10)
         path.write_text("large")
 
     window.controller.write_file(str(path), "Picture", write)
     texts = lambda: [message.text for message in window.messages.messages]  # noqa: E731
-    qtbot.waitUntil(lambda: texts() == ["Writing large.svg…"])
-    may_end.append(True)
+    try:
+        qtbot.waitUntil(lambda: texts() == ["Writing large.svg…"], timeout=5000)
+    finally:
+        may_end.set()
     qtbot.waitUntil(lambda: len(texts()) == 1 and "Picture written to" in texts()[0])
+
+
+def test_a_file_that_another_one_replaced_is_not_told(
+    qtbot: Any, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_context, "BUSY_MS", 300)
+    path, reader, may_end = tmp_path / "picture.svg", window.controller.reader, threading.Event()
+    window.controller.write_file(str(path), "Picture", lambda: may_end.wait(10) and None)
+    for text in ("second", "third"):  # it takes the place of the second, which waits
+        window.controller.write_file(str(path), "Picture", lambda text=text: path.write_text(text) and None)
+    may_end.set()
+    qtbot.waitUntil(lambda: reader.is_idle)
+    qtbot.wait(400)
+    assert path.read_text() == "third"
+    assert not [message for message in window.messages.messages if message.text.startswith("Writing")]
 
 
 def test_descriptions_of_hits_are_seen_in_a_small_window(
@@ -332,9 +428,8 @@ def test_descriptions_of_hits_are_seen_in_a_small_window(
     place = table.kind.place("description")
     for width in (1264, 1900, 1264):
         window.resize(width, 752)
-        qtbot.wait(20)
-        assert not table.isColumnHidden(place), width
-        assert table.horizontalScrollBar().maximum() == 0
+        qtbot.waitUntil(lambda width=width: window.width() == width and not table.isColumnHidden(place))
+        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
     domains = page.hit.tables.table()
     assert domains.columnViewportPosition(1) > 0
     assert domains.horizontalScrollBar().maximum() <= 4, "what has no room is in tips"
