@@ -233,9 +233,8 @@ def _repeat(arguments: argparse.Namespace) -> int:
                 outputs.add(laboratory, _measured(job | given, arguments, laboratory.printed))
     finally:
         outputs.finish()
-    return (
-        ExitCode.DIFFERENT if any(laboratory.wrong(found) for laboratory, found in outputs.measured) else ExitCode.DONE
-    )
+    codes = [laboratory.exit_code(found) for laboratory, found in outputs.measured]
+    return ExitCode.DIFFERENT if ExitCode.DIFFERENT in codes else next(filter(None, codes), ExitCode.DONE)
 
 
 class _Repeated:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from clalign.errors import DeviceError, DeviceNotFound, OptionError
+from clalign.errors import DeviceError, DeviceNotFound, ExitCode, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.drawings import PICTURES
 from clalign.labs.laboratory import (
@@ -79,6 +79,8 @@ class PublicationSpec(LadderSpec, frozen=True):
 def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     """Repeat items of a source and return the document; each is sent as a ``partial`` event when it is done.
 
+    Where the device fails, the other items are repeated all the same; the document keeps the failure.
+
     Raises
     ------
     OptionError
@@ -94,7 +96,9 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
     measured = {item.measured for item in items} - {""}
     if device.kind == "reference" and measured and not measured & set(WITHOUT_DEVICE):
         raise DeviceNotFound("These figures are measured on OpenCL devices.", "See: clalign devices")
-    document = new_document(kind_of(source), spec, device, source=source.key, is_small=spec.is_small, measured={})
+    document = new_document(
+        kind_of(source), spec, device, source=source.key, is_small=spec.is_small, measured={}, failed={}
+    )
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.measured, []).append(item)
@@ -116,6 +120,10 @@ def run_publication(spec: PublicationSpec, context: JobContext) -> Row:
         took = time.perf_counter() - began
         if isinstance(found, Found):
             document["measured"][name] = {"seconds": took, "text": found.text, "wrong": list(found.wrong)}
+        elif isinstance(found, DeviceError):
+            document["failed"][name] = {"reason": found.message, "exit_code": int(found.exit_code)}
+            context.warn(f"{words}: {found.message}")
+            found = found.message
         for item in group:
             row = _row(source, item, found)
             document["rows"].append(row)
@@ -139,8 +147,8 @@ def _usual_seconds(name: str, is_small: bool, kind: str) -> float:
     return REPETITIONS[name].seconds if kind == "cpu" else REPETITIONS[name].card_seconds or REPETITIONS[name].seconds
 
 
-def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
-    """Return what a repetition found, or why it found nothing."""
+def _repeated(name: str, request: Request, context: JobContext) -> Found | DeviceError | str:
+    """Return what a repetition found, how the device failed, or why there is nothing to find."""
     if not name:
         return ""
     of = REPETITIONS[name]
@@ -150,10 +158,10 @@ def _repeated(name: str, request: Request, context: JobContext) -> Found | str:
         return of.run(request, context)
     except OtherScores as error:
         return Found({}, error.message, ("the program's own kernel",))
-    except (OptionError, DeviceError) as error:
-        if not isinstance(error, OptionError | DeviceNotFound):
-            context.warn(f"{of.text}: {error.message}")
+    except (OptionError, DeviceNotFound) as error:
         return error.message
+    except DeviceError as error:
+        return error
 
 
 def _row(source: Publication, item: Item, found: Found | str) -> Row:
@@ -318,6 +326,13 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
     def wrong(self, document: Document) -> list[str]:
         """Return what computed other results than expected."""
         return [name for found in document["measured"].values() for name in found["wrong"]]
+
+    def exit_code(self, document: Document) -> ExitCode:
+        """Return the exit code: of other results than expected, else of the first failure of the device."""
+        if self.wrong(document):
+            return ExitCode.DIFFERENT
+        codes = (ExitCode(failure["exit_code"]) for failure in document["failed"].values())
+        return next(codes, ExitCode.DONE)
 
     def printed(self, row: Row | None) -> str:
         """Return an item for a terminal: its title, its figures, and what must be known of them; None: nothing."""

@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from clalign.cli import main
-from clalign.errors import ExitCode
+from clalign.errors import DeviceError, ExitCode, OutOfDeviceMemory
+from clalign.jobs import JobContext
 from clalign.labs.ladder import Ladder
 from clalign.labs.register import PUBLICATIONS
+from clalign.labs.repeating import Found, Request
+from clalign.labs.repetitions import REPETITIONS, Repetition
 from clalign.values.devices import Device
 
 pytestmark = pytest.mark.usefixtures("worker_here")
@@ -145,6 +148,19 @@ def test_users_files_in_whole_runs(opencl_device: Device, capsys: pytest.Capture
     assert main([*words, "--hmm", PROFILE, "--db", PROTEINS]) == ExitCode.DONE
     measured = json.loads(capsys.readouterr().out)["sources"]["004"]["measured"]
     assert "1 families in" in measured["families"]["text"]
+
+
+@pytest.mark.parametrize("error", [DeviceError("It failed."), OutOfDeviceMemory("It is full.")])
+def test_a_device_that_fails_has_its_exit_code(
+    opencl_device: Device, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: DeviceError
+) -> None:
+    def fail(request: Request, context: JobContext) -> Found:
+        raise error
+
+    monkeypatch.setitem(REPETITIONS, "sw", Repetition("Pairs", fail))
+    assert main(["lab", "item", "001:a", "-q", "--device", opencl_device.id, "--json", "-"]) == error.exit_code
+    source = json.loads(capsys.readouterr().out)["sources"]["001"]
+    assert source["rows"][0]["reason"] == source["failed"]["sw"]["reason"] == error.message
 
 
 @pytest.mark.thorough

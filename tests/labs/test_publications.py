@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec import structs
 
 from clalign.compute.opencl.kernels import assemble
 from clalign.engines.pictures.charts import chart_drawing
-from clalign.errors import DeviceError, OptionError, OutOfDeviceMemory
+from clalign.errors import DeviceError, DeviceNotFound, ExitCode, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext, QuietContext
+from clalign.labs import publication_lab, repeating
 from clalign.labs.drawings import PICTURES
 from clalign.labs.formulas import transactions
 from clalign.labs.laboratory import DONE
@@ -254,11 +256,14 @@ def test_what_would_begin_too_late_is_left_out(opencl_device: Device) -> None:
 
 
 def test_time_is_shared(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the time that repetitions usually take; what one leaves is the others'."""
+    """By the time that repetitions usually take; what one leaves is the others'. The clock stands still."""
+    clock = SimpleNamespace(monotonic=lambda: 1000.0, perf_counter=time.perf_counter)
+    monkeypatch.setattr(publication_lab, "time", clock)
+    monkeypatch.setattr(repeating, "time", clock)
     lengths = []
 
     def repeat(request: Request, context: JobContext) -> Found:
-        lengths.append(request.ends - time.monotonic())
+        lengths.append(request.ends - clock.monotonic())
         return Found({})
 
     names = {item.measured for item in publications()["001"].items}
@@ -269,10 +274,10 @@ def test_time_is_shared(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) 
     run_publication(spec, QuietContext())
     run_publication(structs.replace(spec, later=("001",)), QuietContext())
     of_both = 600 * 6 / (6 + 4 + 2 * (len(names) - 2) + 0.1)  # drawings are among the names
-    assert lengths == pytest.approx([400, 600, of_both * 4 / 6, of_both], abs=1)
+    assert lengths == pytest.approx([400, 600, of_both * 4 / 6, of_both])
     lengths.clear()
     run_publication(structs.replace(spec, minutes=0.3, later=("001", "002", "003", "004")), QuietContext())
-    assert lengths == pytest.approx([6, 9], abs=0.5)
+    assert lengths == pytest.approx([6, 9])
 
 
 def test_jobs_fit_the_time_that_is_left() -> None:
@@ -329,6 +334,19 @@ def test_a_device_that_fails_keeps_the_rest(
     is_wrong = isinstance(error, OtherScores)
     assert PUBLICATIONS["001"].wrong(document) == ["the program's own kernel"] * is_wrong
     assert context.warnings == ["Pairs: Full."] * (not is_wrong)
+    failure = {"reason": "Full.", "exit_code": ExitCode.MEMORY}
+    assert document["failed"] == ({} if is_wrong else {"sw": failure})
+    assert PUBLICATIONS["001"].exit_code(document) == (ExitCode.DIFFERENT if is_wrong else ExitCode.MEMORY)
+
+
+def test_a_device_that_cannot_is_no_failure(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(request: Request, context: JobContext) -> Found:
+        raise DeviceNotFound("No clock.")
+
+    monkeypatch.setitem(REPETITIONS, "sw", Repetition("Pairs", refuse))
+    document = run_publication(PublicationSpec(opencl_device.id, source="001", variants=("a",)), QuietContext())
+    assert (document["rows"][0]["reason"], document["failed"]) == ("No clock.", {})
+    assert PUBLICATIONS["001"].exit_code(document) == ExitCode.DONE
 
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:
