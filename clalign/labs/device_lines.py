@@ -40,7 +40,8 @@ def overlap_found(request: Request, context: JobContext) -> Found:
     tables, wrong = dict[str, Table](), []
     for place, (way, choices) in enumerate(WAYS.items()):
         context.progress("lab", place, len(WAYS), "ways", now=way)
-        recording = tracing.begin("laboratory")
+        under_way = tracing.recorded()  # of the whole job, if the user asked for one
+        recording = under_way or tracing.begin("laboratory")
         try:
             with open_session(device, context.check) as opened:
                 session = cast("KernelSession", opened)
@@ -48,7 +49,8 @@ def overlap_found(request: Request, context: JobContext) -> Found:
                     session, ViterbiLadderStage(choices.within(device)), batch, model, recording
                 )
         finally:
-            tracing.end()
+            if under_way is None:
+                tracing.end()
         wrong += [] if is_right else [f"scores {way}"]
     return Found(tables, f"{device.name}, {n:,} sequences, {nodes} nodes; the second run.", tuple(wrong))
 

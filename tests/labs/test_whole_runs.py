@@ -181,6 +181,17 @@ def test_halves_are_computed_on_two_queues(opencl_device: Device, monkeypatch: p
     assert wrong == ("scores without overlap", "scores with overlap")
 
 
+def test_a_recording_under_way_goes_on(opencl_device: Device) -> None:
+    recording = tracing.begin("run")
+    try:
+        found = overlap_found(request_of(ALIGNMENTS, opencl_device), QuietContext())
+        assert tracing.recorded() is recording
+    finally:
+        tracing.end()
+    assert [min(row["begins"] for row in rows.values()) for rows in found.tables.values()] == [0, 0]
+    assert any(span.category == "kernels" for spans in recording.tracks().values() for span in spans)
+
+
 def test_fewer_pass_each_filter(opencl_device: Device) -> None:
     rows = funnel_found(request_of(ALIGNMENTS, opencl_device), QuietContext()).tables["rows"]
     passed = [row["passed"] for row in rows.values()]
