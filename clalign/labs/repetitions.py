@@ -177,7 +177,11 @@ def _waiting_groups(program: str, request: Request, context: JobContext, **more:
         f"{document['device']['name']}, {document['size']:,} {document['unit']}, groups of {spec.group_size}.",
         (
             *(f"{way} of {n} groups" for n, way in wrong_cells(document)),
-            *(f"sets of {row['n_groups']} groups" for row in document["experiments"]["sets"] if not row["equal"]),
+            *(
+                f"sets of {row['n_groups']} groups"
+                for row in document["experiments"]["sets"]
+                if row["status"] == DONE and not row["equal"]
+            ),
         ),
     )
 

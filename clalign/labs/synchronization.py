@@ -187,11 +187,13 @@ class _Bench:
         cells = [self._measured(GroupBarrier(n, self._spec.group_size, "ilbs", sets=sets)) for sets in range(1, n + 1)]
         seconds = [cell["seconds"] for cell in cells]
         known = {sets: value for sets, value in enumerate(seconds, 1) if value is not None}
+        done = [cell["equal"] for cell in cells if cell["status"] == "done"]
         return {
             "n_groups": n,
             "seconds": seconds,
             "reason": next((cell["reason"] for cell in cells if cell["reason"]), None),
-            "equal": all(cell["equal"] for cell in cells if cell["status"] == "done"),
+            "status": "done" if done else "not run",
+            "equal": all(done) if done else None,
             "best": min(known, key=lambda sets: known[sets]) if known else None,
             "root": n**0.5,
         }
@@ -226,9 +228,9 @@ class _Bench:
     def _timed(self, how: GroupBarrier, found: int | None) -> Row:
         seconds: list[float] = []
         took_part, equal, n_rounds = how.n_groups, True, 0
-        first_builds = how.method == "launch"  # the other ways built their kernel when their groups were counted
+        n_first = int(how.method == "launch")  # the other ways built their kernel when their groups were counted
         limit = CELL_SECONDS[self._session.device.kind]
-        while len(seconds) < self._spec.runs + 1 and sum(seconds[first_builds:]) < limit:
+        while len(seconds) < self._spec.runs + 1 and sum(seconds[n_first:]) < limit:
             self._context.check()
             rounds, is_right = self._work.prepared(self._session, how)
             self._session.finish()

@@ -218,7 +218,7 @@ def test_sets_that_would_begin_too_late_are_not_wrong() -> None:
     nothing: Any = None
     bench = synchronization._Bench(nothing, nothing, SynchronizationSpec(ends=0.0), QuietContext())
     row = bench.sets(4)
-    assert (row["best"], row["equal"], row["reason"]) == (None, True, NOT_REACHED)
+    assert (row["best"], row["status"], row["equal"], row["reason"]) == (None, "not run", None, NOT_REACHED)
 
 
 def test_groups_that_are_too_large(opencl_device: Device) -> None:
