@@ -69,7 +69,10 @@ def _ladder(ladder: Ladder, small: Row, request: Request, context: JobContext, *
     if ladder is VITERBI:
         options["seconds"] = request.job_seconds(BASIC_SECONDS, sum(N_KERNELS.get(name, 1) for name in variants))
     document = ladder.run(ladder.spec.from_dict(options | more | (small if request.is_small else {})), PartOf(context))
-    more_rows = plain_rows(names, document["pairs"], document["length"], request.seed, context) if names else {}
+    more_rows = {}
+    if names:
+        job = document["pairs"], document["length"], request.seed
+        more_rows = plain_rows(names, *job, context, request.ends)
     tables = {
         one.key: {str(row.get("name") or row.get("group")): row for row in one.rows_of(document)}
         for one in ladder.experiments

@@ -13,6 +13,8 @@ import stat
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 
 from clalign.errors import ClalignError, ExitCode
 
@@ -21,6 +23,9 @@ INNER_COMMANDS = ("worker", "probe", "builder", "executor")
 
 GRACE_SECONDS = 10.0
 """Time for a process whose parent has gone to end its work (s)."""
+
+CHECK_SECONDS = 0.1
+"""How often is asked whether to wait on for a child (s)."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -57,8 +62,20 @@ class ProcessNotStarted(ClalignError):
         super().__init__(f"The system could not start {what} ({error.strerror}).", hint)
 
 
-def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
+def ask(
+    command: list[str], seconds: float, what: str = "another Python", check: Callable[[], None] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a child to its end and return its output; it ends with this process.
+
+    Parameters
+    ----------
+    command : list of str
+    seconds : float
+        That it may take.
+    what : str
+        The child, in words.
+    check : callable, optional
+        Called every `CHECK_SECONDS`; if it raises, the child is killed.
 
     Raises
     ------
@@ -69,14 +86,37 @@ def ask(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]:
     """
     given, held = os.pipe()
     try:
-        return subprocess.run(
-            command, stdin=given, capture_output=True, timeout=seconds, encoding="utf-8", errors="replace"
+        process = subprocess.Popen(
+            command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace"
         )
     except OSError as error:
-        raise ProcessNotStarted("another Python", error) from error
+        os.close(held)
+        raise ProcessNotStarted(what, error) from error
     finally:
         os.close(given)
-        os.close(held)
+    with process:
+        try:
+            output, errors = _answer(process, seconds, check)
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            os.close(held)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def _answer(process: subprocess.Popen[str], seconds: float, check: Callable[[], None] | None) -> tuple[str, str]:
+    """Return what a child wrote until its end, asking now and then whether to go on."""
+    ends = time.monotonic() + seconds
+    while True:
+        left = max(0.0, ends - time.monotonic())
+        try:
+            return process.communicate(timeout=left if check is None else min(left, CHECK_SECONDS))
+        except subprocess.TimeoutExpired:
+            if check is not None:
+                check()
+            if time.monotonic() >= ends:
+                raise subprocess.TimeoutExpired(process.args, seconds) from None
 
 
 def settle_child() -> None:
