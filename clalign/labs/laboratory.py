@@ -19,6 +19,9 @@ Verdict = tuple[str, str]
 DONE = "done"
 """Status of a row that was measured."""
 
+INEXACT = "inexact"
+"""Status of a row whose other results come of an option of the compiler: to see that is what the row is for."""
+
 NOT_YET = "not run yet"
 """Status of a row that is only known."""
 

@@ -20,7 +20,7 @@ import clalign
 from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
-from clalign.labs.laboratory import DONE, NOT_YET, Document, Experiment, Laboratory, Verdict
+from clalign.labs.laboratory import DONE, INEXACT, NOT_YET, Document, Experiment, Laboratory, Verdict
 from clalign.labs.measuring import Bench, Entry, Row, not_run
 from clalign.labs.rung_columns import rung_tip
 from clalign.values.checked import check_as
@@ -141,7 +141,7 @@ class RungExperiment(Experiment, frozen=True):
 
     def facts(self, row: Row) -> list[tuple[str, str]]:
         """Return what is known of a rung beside its name and words."""
-        why = "What differs" if row.get("status") == DONE else "Why it was not run"
+        why = "What differs" if row.get("status") in (DONE, INEXACT) else "Why it was not run"
         choices = (row.get("choices") or {}).items()
         return [
             *([(why, str(row["reason"]))] if row.get("reason") else []),
@@ -212,7 +212,10 @@ class Ladder(Laboratory, frozen=True, kw_only=True):
         return chosen, [name for name in experiments if name in variants]
 
     def wrong(self, document: Document) -> list[str]:
-        """Return what computed other results than expected: rungs, and parts of experiments."""
+        """Return what computed other results than expected: rungs, and parts of experiments.
+
+        Rungs that try an option of the compiler are not among them: their results show what it does.
+        """
         return [
             f"{one.title} {one.columns[0].text(row)}" if place else row["name"]
             for place, one in enumerate(self.experiments)
@@ -222,10 +225,11 @@ class Ladder(Laboratory, frozen=True, kw_only=True):
 
     def summary(self, document: Document) -> str:
         """Return on what device, how many results differ, and of what job, in a line."""
-        n = len(self.wrong(document))
+        n, tried = len(self.wrong(document)), [row["name"] for row in document["rows"] if row.get("status") == INEXACT]
         verdict = (
             f"{n:,} measurement{'s' * (n > 1)} with other {self.results}" if n else f"all {self.results} are equal"
         )
+        verdict += f", but for {' and '.join(tried)}" if tried else ""
         if not any(row.get("status") == DONE for row in document["rows"]):
             verdict = "nothing was run"
         return f"{document['device']['name']} · {verdict} · {self.job_text(document)}"

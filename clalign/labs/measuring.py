@@ -15,6 +15,7 @@ from clalign.compute.opening import open_session
 from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
 from clalign.errors import ClalignError, DeviceError, KernelBuildError, OptionError, OutOfDeviceMemory
 from clalign.jobs import JobContext
+from clalign.labs.laboratory import INEXACT
 from clalign.labs.occupancy import occupancy
 from clalign.values.devices import Device
 
@@ -46,6 +47,11 @@ def not_run(reason: str) -> Row:
 def differs(reason: str) -> Row:
     """Return what a document holds of something that was not measured, because its results are wrong."""
     return {**not_run(reason), "status": "done"}
+
+
+def inexact(reason: str) -> Row:
+    """Return what a document holds of something whose results the compiler's option that is tried makes wrong."""
+    return {**not_run(reason), "status": INEXACT}
 
 
 class Witness:

@@ -6,6 +6,7 @@ published programs' barrier between all work-groups has become.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections import defaultdict
@@ -31,7 +32,7 @@ from clalign.labs.ladder import (
     measured_row,
     new_document,
 )
-from clalign.labs.measuring import NOT_REACHED, Bench, Row, differs, not_run
+from clalign.labs.measuring import NOT_REACHED, Bench, Row, differs, inexact, not_run
 from clalign.labs.pair_hmm_rungs import (
     COUNTS_OF_PAIR,
     PAIR_HMM_RUNGS,
@@ -220,7 +221,7 @@ def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
     found, known, _ = bench.first_run(stage, None, *of_pairs)
     difference = ladder.difference(found)
     if not difference <= TOLERANCE:
-        return differs(f"A posterior or a count differs by {difference:.2g}, more than {TOLERANCE:g}.")
+        return _other_results(rung, difference)
     watch.laps.clear()
     runs = bench.repeat(lambda: bench.session.run(stage, *of_pairs))
     seconds, kernels = (_of_pair(laps, n) for laps in watch.medians())
@@ -241,6 +242,15 @@ def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
         "speedup": None,
         **known,
     }
+
+
+def _other_results(rung: PairHmmRung, difference: float) -> Row:
+    """Return the row of a rung whose results differ too much, or are no numbers."""
+    is_number = not math.isnan(difference)
+    how = f"differs by {difference:.2g}, more than {TOLERANCE:g}" if is_number else "is not a number"
+    if rung.option is None:
+        return differs(f"A posterior or a count {how}.")
+    return inexact(f"With {rung.option} on this device, a posterior or a count {how}.")
 
 
 def _of_pair(laps: dict[str, float], n: int) -> dict[str, float]:

@@ -52,6 +52,12 @@ class PairHmmRung(RungOfPairs, frozen=True):
         """Whether it computes all pairs at once."""
         return self.name in PROGRAM_SHAPES
 
+    @property
+    def option(self) -> str | None:
+        """The compiler's option that the rung tries, or None: what that does to the results is to be seen."""
+        compiler = self.choices.compiler if self.choices else "strict"
+        return compiler if compiler != "strict" else None
+
     def obstacle(self, device: Device) -> str | None:
         """Return why it cannot be had on a device, or None."""
         kind = PROGRAM_SHAPES.get(self.name, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from clalign.labs.laboratory import DONE, NOT_YET, memory, number, percent, seconds, text_of, times
+from clalign.labs.laboratory import DONE, INEXACT, NOT_YET, memory, number, percent, seconds, text_of, times
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.text_columns import Row, TextColumn
 
@@ -34,7 +34,7 @@ def rung_tip(row: Row) -> str:
     """Return what is known of a rung in a few lines."""
     lines = [row["name"], row.get("text")]
     if row.get("reason"):
-        lines.append(row["reason"] if row.get("status") == DONE else f"Not run: {row['reason']}")
+        lines.append(row["reason"] if row.get("status") in (DONE, INEXACT) else f"Not run: {row['reason']}")
     lines.append(", ".join(f"{axis}: {choice}" for axis, choice in (row.get("choices") or {}).items()))
     if published(row).get("speedup"):
         lines.append(f"Published: {times(published(row)['speedup'])}")
@@ -45,7 +45,7 @@ def why_no_bar(row: Row) -> str:
     """Return why a row has no speed; empty if it should have one."""
     if row.get("status") == DONE:
         return "" if row.get("equal") else "the results differ"
-    return f"not run: {row['reason']}" if row.get("reason") else NOT_YET
+    return f"{row['status']}: {row['reason']}" if row.get("reason") else NOT_YET
 
 
 def speedup_chart(first: str, published_on: str) -> Callable[[Row, list[Row]], Chart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,12 +18,14 @@ from clalign.errors import Cancelled, DeviceError, DeviceNotFound, OptionError
 from clalign.jobs import Job, QuietContext
 from clalign.labs import ladder as ladders
 from clalign.labs import pair_hmm_ladder, smith_waterman_ladder, viterbi_ladder
+from clalign.labs.laboratory import DONE, INEXACT
 from clalign.labs.ladder import Ladder, LadderSpec
 from clalign.labs.ladder_rungs import PROGRAM_SHAPES
 from clalign.labs.measuring import NOT_REACHED, Witness
 from clalign.labs.pair_hmm_ladder import TOLERANCE, PairHmmLadderSpec
 from clalign.labs.pair_hmm_rungs import PairHmmRung
 from clalign.labs.register import LADDERS
+from clalign.labs.rung_columns import why_no_bar
 from clalign.labs.smith_waterman_rungs import PAIR_RUNGS, SCORING, PairRung
 from clalign.stages.pairhmm.pair_hmm_ladder import SequentialStage
 from clalign.stages.plan7.viterbi_ladder import ENTRY, LadderChoices, ViterbiLadderStage
@@ -218,6 +221,29 @@ def test_planted_fault_is_noticed(
         assert (wrong["status"], printed(ladder, wrong)["Check"]) == ("done", "differs")
         assert ladder.wrong(document) == [name]
         assert [severity for severity, _ in ladder.verdicts(document)] == ["stop"]
+
+
+@pytest.mark.parametrize(
+    ("difference", "reason"),
+    [
+        (0.5, "a posterior or a count differs by 0.5, more than 1e-05."),
+        (math.nan, "a posterior or a count is not a number."),
+    ],
+    ids=["differs", "nan"],
+)
+def test_what_an_option_of_the_compiler_makes_wrong_is_its_result(
+    measurable: Device, monkeypatch: pytest.MonkeyPatch, difference: float, reason: str
+) -> None:
+    monkeypatch.setattr(pair_hmm_ladder._Ladder, "difference", lambda self, found: difference)
+    document, _ = measured(PAIR_HMM, measurable, "states", "states+relaxed")
+    _, states, relaxed = document["rows"]
+    assert (states["status"], states["reason"]) == (DONE, reason.capitalize())
+    assert relaxed["status"] == printed(PAIR_HMM, relaxed)["Check"] == INEXACT
+    assert relaxed["reason"] == f"With -cl-fast-relaxed-math on this device, {reason}"
+    assert relaxed["total_seconds"] is relaxed["speedup"] is None
+    assert PAIR_HMM.wrong(document) == ["sequential", "states"]
+    assert "but for states+relaxed" in PAIR_HMM.summary(document)
+    assert "inexact" in why_no_bar(relaxed)
 
 
 @pytest.mark.thorough
