@@ -6,6 +6,7 @@ import json
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -19,6 +20,7 @@ from clalign.labs.drawings import PICTURES
 from clalign.labs.formulas import transactions
 from clalign.labs.laboratory import DONE
 from clalign.labs.measuring import NOT_REACHED, OtherScores
+from clalign.labs.pair_hmm_rungs import PairHmmRung
 from clalign.labs.publication_lab import DRAWN, NOT_MEASURED, PublicationSpec, run_publication
 from clalign.labs.publication_report import write_report
 from clalign.labs.publications import Item, found_item, publications
@@ -347,6 +349,29 @@ def test_a_device_that_cannot_is_no_failure(opencl_device: Device, monkeypatch: 
     document = run_publication(PublicationSpec(opencl_device.id, source="001", variants=("a",)), QuietContext())
     assert (document["rows"][0]["reason"], document["failed"]) == ("No clock.", {})
     assert PUBLICATIONS["001"].exit_code(document) == ExitCode.DONE
+
+
+def test_an_option_of_the_compiler_that_makes_results_wrong(
+    opencl_device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    usual = PairHmmRung.stage
+
+    def faulty(rung: PairHmmRung, *given: Any) -> Any:
+        stage = usual(rung, *given)
+        stage.defines = {"SABOTAGE": int(rung.option is not None)}
+        return stage
+
+    monkeypatch.setattr(PairHmmRung, "stage", faulty)
+    laboratory = PUBLICATIONS["004"]
+    spec = PublicationSpec(opencl_device.id, runs=1, reports=False, source="004", variants=("l",), is_small=True)
+    document = run_publication(spec, QuietContext())
+    (row,) = document["rows"]
+    texts = {value["row"]: value["text"] for value in row["values"]}
+    assert texts["states"] == ""
+    assert texts["states+relaxed"].startswith("With -cl-fast-relaxed-math on this device, a posterior or a count")
+    assert (row["equal"], laboratory.exit_code(document)) == (True, ExitCode.DONE)
+    write_report(tmp_path, [(laboratory, document)])
+    assert "please report" not in (tmp_path / "report.md").read_text("utf-8")
 
 
 def test_families_that_would_begin_too_late_say_so(opencl_device: Device) -> None:
