@@ -182,7 +182,7 @@ WRONG_JSON = [None, True, 0, -1.5, "ready", [], ["ready"], {}, {"health": {}}, 1
 @pytest.mark.parametrize("printed", [*map(json.dumps, WRONG_JSON), "", "hello", "[" * 100_000])
 def test_an_answer_that_is_none(monkeypatch: pytest.MonkeyPatch, printed: str) -> None:
     done = subprocess.CompletedProcess([], 0, printed, "")
-    monkeypatch.setattr(discover.subprocess, "run", lambda *words, **more: done)
+    monkeypatch.setattr(discover, "ask", lambda *words, **more: done)
     judged = judge_in_child(CARD)
     assert (judged.health, judged.gcups) == ("not usable", 0.0)
     assert "stopped during the self-test" in judged.problem
@@ -252,7 +252,7 @@ def test_probe_is_a_process_of_its_own() -> None:
 
 
 def no_child(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discover.subprocess, "run", lambda *words, **more: pytest.fail("a child was started"))
+    monkeypatch.setattr(discover, "ask", lambda *words, **more: pytest.fail("a child was started"))
 
 
 def test_familiar_devices_need_no_child(monkeypatch: pytest.MonkeyPatch, home_of_verdicts: Path) -> None:
