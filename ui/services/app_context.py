@@ -186,7 +186,7 @@ class AppContext(QObject):
                 self.notify_file(f"{what} written to {formatting.short_path(path)}.", path)
 
         reader.ask(key, write, finish)
-        QTimer.singleShot(BUSY_MS, self, lambda: reader.is_asked(key) and self.notify("note", words))
+        QTimer.singleShot(BUSY_MS, self, lambda: self.notify("note", words) if reader.is_asked(key) else None)
 
     # --- preferences ---
 
