@@ -349,18 +349,6 @@ def seen_height(widget: QWidget) -> int:
     return widget.visibleRegion().boundingRect().height()
 
 
-def test_the_dock_stays_from_page_to_page(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
-    for width in (1300, 1439, 1500):
-        window.resize(width, 800)
-        qtbot.waitUntil(lambda width=width: window.width() == width)
-        shown = []
-        for widget in (window.start, page):
-            window.center.setCurrentWidget(widget)
-            qtbot.waitUntil(widget.isVisible)
-            shown.append(window.dock.isVisible())
-        assert len(set(shown)) == 1, width
-
-
 def test_a_self_test_tells_for_how_long_it_has_run(qtbot: Any, fake: ModuleType) -> None:
     sheet = DeviceSheet(fake.GPU)
     qtbot.addWidget(sheet)

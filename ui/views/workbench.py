@@ -22,8 +22,8 @@ from .widgets.sheet import SheetHost
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 
-NARROW = 1440
-"""Pixels of the window below which the dock is folded, whatever the page."""
+NARROW = 1270
+"""Pixels of the window below which the dock is folded; more for pages with a property `room`."""
 
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
@@ -110,10 +110,12 @@ class Workbench(QMainWindow):
         self.dock_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # by keys: F9
         self.dock.visibilityChanged.connect(lambda _: self.dock_button.setChecked(not self.dock.isHidden()))
         self._is_wide, self._is_wanted = False, True
+        self.center.currentChanged.connect(lambda _: self._fit_dock())
 
     def _fit_dock(self) -> None:
         """Show the dock, if it is wanted, as long as the page keeps enough room."""
-        is_wide = self.width() >= NARROW
+        page = self.center.currentWidget()
+        is_wide = self.width() >= ((page.property("room") if page is not None else 0) or NARROW)
         if is_wide != self._is_wide:
             self._is_wanted = self.is_dock_wanted or not self.dock.isHidden()
             self._is_wide = is_wide

@@ -108,6 +108,7 @@ class ResultsPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.waiting)
         self._stack.addWidget(self._results())
+        self.setProperty("room", 1440)  # pixels of the window from which on docks leave the page enough
         self.setLayout(stacked(self._head(), (self._stack, 1), spacing=0))
         self._connect()
         self.show_facts()
