@@ -234,7 +234,7 @@ def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window:
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     pane.kinds.setCurrentIndex(2)
     pane.kinds.activated.emit(2)
-    assert shown(real_window, "Go to its last step first")
+    assert shown(real_window, "distances by posteriors")
     assert pane.kinds.currentData() == "kimura"
     assert real_window.controller.queue.current is None
     assert real_window.controller.files.is_idle
