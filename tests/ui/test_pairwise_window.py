@@ -81,7 +81,7 @@ def test_the_description_has_room_in_a_small_window(
     assert table.columnWidth(name) == 300
     table.show_set("all")
     table.show_set("short")
-    assert table.columnWidth(place) >= 100
+    assert table.isColumnHidden(place) or table.columnWidth(place) >= 100
 
 
 def test_facts_are_left_out_as_a_whole(qtbot: Any) -> None:
