@@ -408,7 +408,9 @@ def test_an_alignment_is_exported(
 
         monkeypatch.setattr(QFileDialog, "getSaveFileName", choose)
         press(page, "Export…")
-        qtbot.waitUntil(lambda path=path: any(path.name in m.text for m in real_window.messages.messages))
+        qtbot.waitUntil(
+            lambda path=path: any(m.severity == "good" and path.name in m.text for m in real_window.messages.messages)
+        )
         assert sign in path.read_text()
 
 

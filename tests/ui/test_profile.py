@@ -220,7 +220,9 @@ def test_a_logo_is_written(qtbot: Any, opened: ProfileView, press: Press, tmp_pa
         sheet.first.setValue(10)
         sheet.last.setValue(69)
         press(sheet, "Export")
-        qtbot.waitUntil(lambda path=path: any(path.name in m.text for m in window.messages.messages))
+        qtbot.waitUntil(
+            lambda path=path: any(m.severity == "good" and path.name in m.text for m in window.messages.messages)
+        )
         assert path.read_bytes().startswith(head)
     pixels = np.frombuffer(QImage(str(path)).convertToFormat(QImage.Format.Format_RGB32).constBits(), np.uint32)
     assert len(np.unique(pixels)) > 20, "there are letters in colors"
