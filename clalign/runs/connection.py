@@ -108,8 +108,8 @@ def owned(path: Path) -> Iterator[None]:
 CHECKPOINT_PAGES = 8192
 """Pages of 4 KiB after which the log is copied into the file, which takes time; the end of a run copies it as well."""
 
-WRITER_CACHE_KB = 2**16
-"""Memory for pages of a run that is written: indexes of some 100,000 hits have no room in SQLite's usual 2 MB."""
+CACHE_KB = 2**16
+"""Memory for pages of a run: some 100,000 hits, which are read best first, have no room in SQLite's usual 2 MB."""
 
 MAX_ROW_BYTES = 2**28
 """Length of a row at most, unless its file is longer."""
@@ -348,11 +348,11 @@ def connect(path: Path, mode: str, patience: float, is_shared: bool = False) -> 
     if hasattr(connection, "setconfig"):  # since Python 3.12
         for name, value in (("DEFENSIVE", True), ("ENABLE_TRIGGER", False)):
             connection.setconfig(getattr(sqlite3, f"SQLITE_DBCONFIG_{name}"), value)
-    for setting in ("trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL"):
+    for setting in (
+        "trusted_schema = OFF", "cell_size_check = ON", "synchronous = NORMAL",
+        f"wal_autocheckpoint = {CHECKPOINT_PAGES}", f"cache_size = {-CACHE_KB}",
+    ):  # fmt: skip
         connection.execute(f"PRAGMA {setting}")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
-    if mode != "ro":
-        connection.execute(f"PRAGMA cache_size = {-WRITER_CACHE_KB}")
     connection.create_function("species_of", 3, lambda *words: own.species.of(*(word or "" for word in words)))
     connection.row_factory = lambda cursor, row: connection.checked(cursor, row)
     return connection
