@@ -360,6 +360,14 @@ def first_query(connection: RunConnection) -> int | None:
     return found
 
 
+def best_query(connection: RunConnection) -> int | None:
+    """Return the number of the query with the lowest E-value, of equal ones the highest score; None without hits."""
+    best = f"SELECT id FROM hits WHERE query = queries.id ORDER BY {ORDER} LIMIT 1"  # by an index
+    question = f"SELECT query FROM queries JOIN hits ON hits.id = ({best}) ORDER BY evalue IS NULL, evalue, score DESC"
+    found = connection.execute(f"{question}, query LIMIT 1").fetchone()
+    return None if found is None else int(found[0])
+
+
 def _count(connection: RunConnection, conditions: Sequence[tuple[str, Sequence[object]]]) -> int:
     question = f"SELECT count(*) FROM hits WHERE {' AND '.join(one for one, _ in conditions) or 1}"
     return int(connection.execute(question, [value for _, given in conditions for value in given]).fetchone()[0])

@@ -556,6 +556,19 @@ def test_a_run_opens_on_the_first_query_with_hits(
     assert all(tool.isEnabled() for tool in page._tools), "other queries have hits that can be exported"
 
 
+@pytest.mark.thorough
+def test_a_complete_run_opens_on_its_best_query(qtbot: Any, window: MainWindow, made_run: Callable[..., Path]) -> None:
+    path = made_run(profiles=3)
+    with open_run(path, writable=True) as run:
+        run.connection.execute("UPDATE hits SET evalue = evalue * 1e-9 WHERE query = 1")
+        run.connection.commit()
+    window.controller.open_run_page(str(path))
+    page = window.controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and bool(page.run.query_hits))
+    assert page.run.is_complete
+    assert page.run.profile == page.queries.model.rows[0]["number"] == 1
+
+
 def test_rows_have_room_in_a_usual_window(qtbot: Any, window: MainWindow, together: ResultsPage) -> None:
     window.resize(1280, 800)
     qtbot.waitUntil(lambda: together.hit.isVisible() and together.strip_holder.isVisible())

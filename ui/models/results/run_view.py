@@ -16,7 +16,7 @@ from clalign.common.plain_data import Json
 from clalign.engines.engine import Engine, engine_of, spec_of
 from clalign.errors import ClalignError, DamagedRun, InputError, RunBusy
 from clalign.runs.connection import is_owned, unreadable
-from clalign.runs.pages import QueryFound, Together, count_hits, first_query, found_by_query, hits_between
+from clalign.runs.pages import QueryFound, Together, best_query, count_hits, first_query, found_by_query, hits_between
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.checked import plain
@@ -184,8 +184,8 @@ class RunView(QObject):
         return self.profile if self.hits.n_all else self._with_hits()
 
     def _with_hits(self) -> int:
-        """Return the first query with hits; the one in view if there is none."""
-        found = self._asked(lambda run: first_query(run.connection), None)
+        """Return the query that stands first among those with hits; the one in view if there is none."""
+        found = self._asked(lambda run: (best_query if self.lists_best_first else first_query)(run.connection), None)
         is_one = isinstance(found, int) and 0 <= found < len(self.cards)  # files may be damaged
         return found if found is not None and is_one else self.profile
 
@@ -300,6 +300,11 @@ class RunView(QObject):
     def is_complete(self) -> bool:
         """Whether all sequences were searched."""
         return self.state == "done"
+
+    @property
+    def lists_best_first(self) -> bool:
+        """Whether the order of the queries is that of their best hits, and does not change any more."""
+        return self.is_complete
 
     @property
     def is_nucleic(self) -> bool:
