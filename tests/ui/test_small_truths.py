@@ -121,6 +121,20 @@ def test_moved_thresholds_are_kept_with_a_run(qtbot: Any, window: MainWindow, pa
     assert again.run.moved == {}
 
 
+def test_moved_thresholds_are_kept_with_a_run_that_is_continued(
+    qtbot: Any, window: MainWindow, page: ResultsPage
+) -> None:
+    path = str(page.run.path)
+    QTest.keyClick(page.strip.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    moved = dict(page.run.thresholds)
+    window.controller.close_source(path)
+    window.controller.jobs.resume(path)
+    qtbot.waitUntil(lambda: path in window.controller.pages)
+    again = window.controller.pages[path]
+    assert again.run.is_live
+    qtbot.waitUntil(lambda: bool(again.run.cards) and again.run.thresholds == moved)
+
+
 def test_moved_thresholds_are_not_those_of_another_run(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     path, own = str(page.run.path), dict(page.run.thresholds)
     QTest.keyClick(page.strip.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)

@@ -186,7 +186,7 @@ class AppController(AppContext):
         except ClalignError as error:
             self.sources.refuse(str(error))
             return
-        page = self._make_page(path, engine, item is not None)
+        page = self._make_page(path, engine, item)
         run = page.run
         self._connect_page(page)
         self.pages[path] = page
@@ -199,11 +199,11 @@ class AppController(AppContext):
         self.sources.add_recent(path, "run")
         run.begin()
 
-    def _make_page(self, path: str, engine: Engine, is_live: bool) -> ResultsPage:
+    def _make_page(self, path: str, engine: Engine, item: JobItem | None) -> ResultsPage:
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
-        if not is_live:  # another run may come to lie there
+        if item is None or item.kind == "resume":  # a new search replaces the run that lies there
             self._restore_thresholds(run)
-        run.is_live = is_live  # before the page shows it: nothing is offered to continue while a job works on it
+        run.is_live = item is not None  # before the page shows it: nothing is offered to continue while a job works on it
         page: ResultsPage = part_of(engine, "page")(run)
         form = self.form_of(engine)
         if form is not None:
