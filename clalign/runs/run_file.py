@@ -196,8 +196,8 @@ class RunFile:
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (query,)).fetchone()
         return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
-    def n_ended(self, first: int, last: int) -> int:
-        """Return how many queries from a number on, to before another, have their best target: all rows are stored."""
+    def n_finished_in_a_row(self, first: int, last: int) -> int:
+        """Return the number of finished queries from a number on, up to the first unfinished one or to `last`."""
         statement = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
         found = self.connection.execute(statement, (first, last))
         return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
@@ -333,8 +333,12 @@ class RunFile:
     def copy_to(self, path: Path) -> None:
         """Write a copy of the file, with what is still in the log; see `create_run` for what may not be there."""
         check_free(path)
-        with contextlib.closing(sqlite3.connect(path)) as copy:
-            self.connection.backup(copy)
+        try:
+            with contextlib.closing(sqlite3.connect(path)) as copy:
+                self.connection.backup(copy)
+        except sqlite3.Error:
+            path.unlink(missing_ok=True)
+            raise
 
     def scores(self, query: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
         """Yield first row, last row and the integer scores (int32) of each finished batch."""
@@ -455,6 +459,7 @@ def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: obj
         raise RunExists(path) from None
     except OSError as error:
         raise _unmade(path, error) from error
+    connection = None
     try:
         connection = connect(path, "rwc", PATIENCE, is_shared)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")  # in the file itself, not only in its log
@@ -464,6 +469,8 @@ def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: obj
             connection.execute("BEGIN")
             make_tables(connection, connection.declared)
     except (sqlite3.OperationalError, OSError) as error:
+        if connection is not None:
+            connection.close()  # Windows removes no open file
         with contextlib.suppress(OSError):
             os.unlink(os.path.realpath(path))
         raise _unmade(path, error) from error

@@ -203,7 +203,7 @@ class AppController(AppContext):
         run: RunView = part_of(engine, "run_view")(Path(path), self.reader)
         if item is None or item.kind == "resume":  # a new search replaces the run that lies there
             self._restore_thresholds(run)
-        run.is_live = item is not None  # before the page shows it: nothing is offered to continue while a job works on it
+        run.is_live = item is not None  # before the page shows it: else it would offer to continue what is computed
         page: ResultsPage = part_of(engine, "page")(run)
         form = self.form_of(engine)
         if form is not None:

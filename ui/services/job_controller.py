@@ -26,7 +26,7 @@ from .locate_controller import LocateController
 
 STALLED_SECONDS = 20
 
-STALLED = "No progress for 20 s. The device may be busy with another program."
+STALLED = f"No progress for {STALLED_SECONDS} s. The device may be busy with another program."
 
 TRACE = ".trace.json"
 """Ending of the name of a run's trace."""

@@ -41,8 +41,9 @@ AS_MANY = "as many as there are"
 CutoffName = Literal["none", "ga", "tc", "nc"]
 
 SIGNIFICANCE = "Significance"
-"""The group of HMMER's inclusion thresholds (``--incE`` and others). What passes them is called significant; only runs
-keep HMMER's word, as ``included`` and, for the least score that passes, ``include_score`` of a card."""
+"""The group of HMMER's inclusion thresholds (``--incE`` and others). What passes them is called significant;
+HMMER's word is kept in fields of specs (``inclusion_...``) and of runs: ``included`` and, for the least score that
+passes, ``include_score`` of a card."""
 
 MODEL = "Model cutoffs"
 FILTER = "Filters"

@@ -136,7 +136,7 @@ class Calibration3(TypedDict):
 
 
 class StoredFilterLimits(TypedDict):
-    """See `clalign.values.evalues.FilterLimits`."""
+    """See `clalign.values.local_scores.FilterLimits`."""
 
     f1: Number
     f2: Number

@@ -15,7 +15,8 @@ class SsvTuning(Tuning):
     Attributes
     ----------
     nodes : int
-        Most columns of a strip of the `item` shape; even.
+        Most columns of a strip of the `item` shape; even. Tables of pairs of letters must fit into local memory: with
+        proteins 38,724 bytes for 40 columns, 54,212 for 48.
     group : int
         A multiple of 32.
     least_overlap, piece_share : int

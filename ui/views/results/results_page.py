@@ -365,7 +365,7 @@ class ResultsPage(QWidget):
 
     @property
     def strip(self) -> HistogramView:
-        """The histogram below the table, created after the page."""
+        """The small histogram above the table, created after the page."""
         if self._small is None:
             self._small = self._make_plot(self.strip_holder, compact=True)
             self.show_histogram()

@@ -101,7 +101,7 @@ STOCKHOLM = Export(
     counts="aligned part",
     aligns="all queries",
     serves="alignment",
-    options=("seq_limit",),
+    options=("seq_limit", "width"),
     group="alignment",
 )
 

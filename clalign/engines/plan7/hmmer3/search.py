@@ -395,7 +395,7 @@ class Portion(Struct, frozen=True):
     pieces: list[tuple[int, npt.NDArray[np.int64]]]
 
     def start(self, session: Session, units: Sequence[Unit]) -> tuple[Steps[list[TargetDomains]], Callable[[], bool]]:
-        """Start defining their domains; return the steps that are left, and what returns whether to wait for them."""
+        """Start defining their domains; return the other steps, and whether the first can be taken without waiting."""
         searches = [units[number][0] for number, _ in self.pieces]
         profiles = list({id(search.profile): search.profile for search in searches}.values())
         places = {id(profile): place for place, profile in enumerate(profiles)}
