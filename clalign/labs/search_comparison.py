@@ -15,7 +15,7 @@ from clalign.common.amounts import THIN, seconds_text
 from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_of
 from clalign.errors import Cancelled, ClalignError, DeviceError, OptionError
-from clalign.execution.speed import counted
+from clalign.execution.speed import counted, rate_of
 from clalign.jobs import JobContext
 from clalign.jobs.course import Course
 from clalign.labs.laboratory import DONE, Document, Experiment, Laboratory, Verdict, number, seconds, text_of
@@ -47,12 +47,12 @@ class _Watch:
     context : JobContext
     row : dict
         What is known of the device.
-    place : (int, int)
-        How many devices are done, of how many.
+    before, share : float
+        Share of the whole time that earlier devices took, and the expected one of this device.
     """
 
-    def __init__(self, context: JobContext, row: Row, place: tuple[int, int]) -> None:
-        self._context, self._row, self._place = context, row, place
+    def __init__(self, context: JobContext, row: Row, before: float, share: float) -> None:
+        self._context, self._row, self._before, self._share = context, row, before, share
         self._course = Course()
         self._began = self._last = time.monotonic()
         self._reported_at = 0.0
@@ -70,8 +70,8 @@ class _Watch:
             known = {"status": course.words, "share": course.fraction, "gcups": course.rate / 1e9 or None,
                      "seconds": now - self._began, "build_seconds": self.build_seconds}  # fmt: skip
             self._context.partial(device={**self._row, **known})
-            name, n = self._row["device"]["name"], self._place[1]
-            self._context.progress("bench", self._place[0] + course.fraction, n, "devices", now=name)
+            done = self._before + self._share * course.fraction
+            self._context.progress("bench", done, 1.0, "share", now=self._row["device"]["name"])
 
     def partial(self, **facts: object) -> None:
         """Ignore the results, which are counted in the end."""
@@ -115,9 +115,10 @@ def compare_searches(
     rows: list[Row] = []
     first: Hits | None = None
     job: Json = {"command": command, "n_sequences": None, "digest": None, "cells": 0.0}
+    shares = _shares_of_time(devices)
     for place, (device, name) in enumerate(zip(devices, names, strict=True)):
-        row = _new_row(device, name)
-        watch, path = _Watch(context, row, (place, len(devices))), folder / f"{place}.clalign"
+        row, path = _new_row(device, name), folder / f"{place}.clalign"
+        watch = _Watch(context, row, sum(shares[:place]), shares[place])
         try:
             result = compute(device, path, watch)
         except Cancelled:
@@ -139,11 +140,18 @@ def compare_searches(
             }  # fmt: skip
         rows = judged([*rows, {**row, "status": DONE}])
         context.partial(device=rows[-1])
-    context.progress("bench", len(devices), len(devices), "devices")
+    context.progress("bench", 1.0, 1.0, "share")
     return {
         "kind": SEARCHES.kind, "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": {"clalign": clalign.__version__}, "job": job, "devices": rows,
     }  # fmt: skip
+
+
+def _shares_of_time(devices: Sequence[Device]) -> list[float]:
+    """Return the share of the whole time that each device is expected to take; equal ones if a rate is unknown."""
+    rates = [rate_of([device]) for device in devices]
+    seconds = [1.0 / rate if all(rates) else 1.0 for rate in rates]
+    return [one / sum(seconds) for one in seconds]
 
 
 ROW_KEYS = ("seconds", "build_seconds", "share", "gcups", "n_hits", "hits_digest", "n_different", "identical", "error")
@@ -183,9 +191,13 @@ def n_different(first: Hits, other: Hits) -> int:
 
 
 def judged(rows: list[Row]) -> list[Row]:
-    """Return rows with the verdict whether their hits are those of the first device."""
+    """Return rows with the verdict whether their hits are those of the first device; None while it is the only one."""
     digests = [row["hits_digest"] for row in rows if row["hits_digest"]]
-    return [{**row, "identical": row["hits_digest"] == digests[0] if row["hits_digest"] else None} for row in rows]
+    are_several = len(digests) > 1
+    return [
+        {**row, "identical": row["hits_digest"] == digests[0] if row["hits_digest"] and are_several else None}
+        for row in rows
+    ]
 
 
 def merged(first: Document, other: Document, machine: str) -> Document:

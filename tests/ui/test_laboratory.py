@@ -1,6 +1,7 @@
 """The ladder, the comparison of devices and calibration, by clicks; their models without widgets."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -375,6 +376,10 @@ def test_devices_are_compared_by_the_search_of_the_user(
     assert "All 2 devices found the same" in texts(page)
     chart = page.in_view.figure.chart
     assert [bar.name for bar in chart.bars] == ["Made-up GPU", "Made-up CPU"]
+    assert page.measured.isHidden()
+    page.show_search(replace(page.spec, evalue=1e-5))
+    assert not page.measured.isHidden(), "Compare takes another search than that of the rows"
+    assert page.measured.text().endswith(job["command"])
     page.ticks["1:0"].setChecked(False)
     assert "two devices" in page.job_request()[1]
 

@@ -15,7 +15,7 @@ from ...models.laboratory.lab_view import LabView
 from ...models.results.scripts import as_command
 from ...models.workspace import Workspace
 from ..widgets.flow import Flow
-from ..widgets.parts import ElidedLabel, clear_layout, label, row
+from ..widgets.parts import ElidedLabel, clear_layout, label, stacked
 from .lab_page import NUMBER_WIDTH, LabPage, whole_number
 
 
@@ -95,14 +95,25 @@ class SearchesPage(DevicesPage):
     spec: Spec | None = None
 
     def _add_job(self) -> None:
-        self._search = ElidedLabel("", middle=True)
-        self.box.insertLayout(1, row(self._search, margins=(12, 0, 12, 2)))
+        self._search, self.measured = ElidedLabel("", middle=True), ElidedLabel("", "muted", middle=True)
+        self._command = ""  # of the rows in view while their document is not whole
+        self.box.insertLayout(1, stacked(self._search, self.measured, margins=(12, 0, 12, 2)))
 
     def show_search(self, spec: Spec | None) -> None:
         """Compare by another search."""
         self.spec = spec or self.spec
         self._search.setText(as_command(self.spec) if self.spec is not None else "")
         self.show_running()
+
+    def run(self) -> None:
+        self._command = self.job_request()[0].get("command", "")
+        super().run()
+
+    def show_running(self) -> None:
+        super().show_running()
+        measured = (self.view.document.get("job") or {}).get("command", self._command if self.view.rows else "")
+        self.measured.setText(f"Below: {measured}")
+        self.measured.setVisible(measured not in ("", self.job_request()[0].get("command")))
 
     def job_request(self) -> tuple[JobRequest, str]:
         if self.spec is None:
