@@ -78,6 +78,19 @@ def test_docks_leave_a_narrow_window_to_the_page(qtbot: Any, window: MainWindow,
     assert dock.isVisible()
 
 
+def test_a_search_is_offered_when_all_files_are_read(qtbot: Any, window: MainWindow, files: dict[str, str]) -> None:
+    controller = window.controller
+    controller.sources.open_quietly([files["made.fasta"]])
+    qtbot.waitUntil(lambda: controller.inspector.is_idle)
+    controller.workspace.put(Source("large.fasta"))
+    controller.sources.open_paths([files["made.hmm"], files["dna.fasta"]])
+    qtbot.waitUntil(lambda: controller.inspector.is_idle)
+    assert controller.search.sheet is None, "the third file may be the one to search"
+    controller.workspace.remove("large.fasta")
+    controller.inspector.file_read.emit(files["made.fasta"])
+    qtbot.waitUntil(lambda: controller.search.sheet is not None)
+
+
 def test_a_file_that_is_opened_while_the_dock_is_folded_is_reported(
     qtbot: Any, window: MainWindow, files: dict[str, str], press: Any
 ) -> None:

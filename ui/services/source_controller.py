@@ -111,7 +111,7 @@ class SourceController(Controller):
         self._run_when_read.discard(path)
         is_shown = path in self._shown_when_read and source.is_alignment
         self._shown_when_read.discard(path)
-        if self._offer_search and not self._run_when_read:
+        if self._offer_search and not self._run_when_read and not space.being_read:  # others may be those to search
             self._offer_search = not any(offer() for offer in self.runs)
             is_shown = is_shown and self._offer_search
         if is_shown:
