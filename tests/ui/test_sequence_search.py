@@ -71,9 +71,13 @@ def test_nucleic_acids_are_refused(
 
 def test_a_pasted_sequence_becomes_the_query(qtbot: Any, window: MainWindow, sheet: SequencesSheet) -> None:
     QTest.mouseClick(sheet.paste_button, LEFT, pos=QPoint(8, 8))
+    assert sheet.run_button.isEnabled()
     QTest.keyClicks(sheet.text, "MKVLAAGIVL")
+    assert not sheet.run_button.isEnabled(), "it would run with the query before"
     QTest.mouseClick(sheet.use, LEFT)
     qtbot.waitUntil(lambda: sheet.spec is not None and Path(sheet.spec.paths[0]).parent.name == "pasted")
+    assert sheet.run_button.isEnabled()
+    assert not sheet.text.isVisible()
     assert "MKVLAAGIVL" in Path(sheet.spec.paths[0]).read_text()
 
 

@@ -13,6 +13,8 @@ from .parts import button, label, row, set_role, stacked
 from .small_sheets import SequenceField, show_problem
 from .spec_sheet import SpecSheet
 
+UNUSED = "Use the pasted sequences as query, or empty their box."
+
 
 class QueriesSheet(SpecSheet):
     """Queries against targets, both of them sequences."""
@@ -23,6 +25,7 @@ class QueriesSheet(SpecSheet):
         self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str], tip: str
     ) -> None:
         self.queries, self.targets = NarrowBox(), NarrowBox()
+        self._before: str | None = None  # the file of the queries when a pasted text was taken in its place
         super().__init__(workspace, form, options, texts, tip)
 
     def _files(self) -> dict[str, tuple[str, QComboBox]]:
@@ -33,8 +36,9 @@ class QueriesSheet(SpecSheet):
         self.text = SequenceField("Query sequences")
         self.text.setFont(theme.mono_font(9))
         self.text.setFixedHeight(84)
-        self.use = button("Use as query", lambda: self.paste_requested.emit(self.text.fasta("query")))
+        self.use = button("Use as query", self._use)
         self.text.textChanged.connect(self._judge_pasted)
+        self.text.textChanged.connect(self.show_spec)
         self._paste, self._hint = QWidget(), label("", wrap=True)
         self._paste.setLayout(stacked(self.text, row((self._hint, 1), self.use), spacing=-1))
         self._judge_pasted()
@@ -46,12 +50,27 @@ class QueriesSheet(SpecSheet):
         self._paste.setVisible(self._paste.isHidden())
         if not self._paste.isHidden():
             self.text.setFocus()
-        self.resized.emit()
+        self.show_spec()
 
     def _judge_pasted(self) -> None:
         show_problem(self.text, self.use, self._hint)
         set_role(self._hint, "role", "caution" if self._hint.text() else "muted")
         self._hint.setText(self._hint.text() or "FASTA or a plain sequence; saved as a file.")
+
+    def _use(self) -> None:
+        self._before = self.workspace.queries_path
+        self.paste_requested.emit(self.text.fasta("query"))
+
+    def show_workspace(self) -> None:
+        super().show_workspace()
+        if self._before not in (None, self.workspace.queries_path):  # the pasted text was read
+            self._before = None
+            self.text.clear()
+            self._paste.hide()
+
+    def _show_readiness(self, problem: str, shown: set[str]) -> None:
+        is_unused = not self._paste.isHidden() and bool(self.text.toPlainText().strip())
+        super()._show_readiness(problem or UNUSED * is_unused, shown)
 
     @property
     def query(self) -> Source | None:
