@@ -212,7 +212,7 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_proce
     seconds = time.monotonic() - started
     return {
         "run": str(run.path),
-        "n_hits": run.n_hits(),
+        "n_hits": run.n_final_hits(),
         "n_sequences": len(searched),
         "n_residues": searched.n_residues,
         "seconds": seconds,

@@ -363,6 +363,13 @@ class RunFile:
         where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
+    def n_final_hits(self) -> int:
+        """Return the number of reported hits; of a search in rounds that of the last round of each query."""
+        if self.facts.direction != "rounds":
+            return self.n_hits()
+        numbers = range(self.n_queries())
+        return sum(map(self.n_hits, set(numbers) - {self.card(number).get("before") for number in numbers}))
+
     def rows_named(self, query: int, name: str) -> list[int]:
         """Return the rows of the hits of a query that have a name."""
         question = "SELECT hits.row FROM hits JOIN targets USING (row) WHERE query = ? AND name = ? ORDER BY hits.row"

@@ -100,7 +100,7 @@ def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
         state_now = state
     return RunEntry(
         path, run.facts.name or default_name(spec), spec.command, state_now,
-        tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_hits(), run.n_queries(),
+        tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_final_hits(), run.n_queries(),
     )  # fmt: skip
 
 

@@ -95,6 +95,9 @@ def test_rounds_are_yielded_and_a_stopped_search_goes_on(files: dict[str, Path],
         assert of_globin[1].profile().facts["sequences"] == "10"
         assert set(of_globin[0].new) < {hit.name for hit in of_globin[1]}
         rounds.results.export("text", whole)
+        last = {one.query: len(one) for one in found}
+        run = rounds.results.run
+        assert run.n_final_hits() == run.facts.finished["n_hits"] == sum(last.values()) < run.n_hits()
     with clalign.jackhmmer(files["queries"], files["targets"], kept, iterations=3) as rounds:
         next(rounds)
     with open_run(kept) as run:

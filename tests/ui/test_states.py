@@ -14,9 +14,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from clalign.databases.examples import load_examples
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.profiles import load_profiles, profile_card
 from clalign.ui.engines.pairwise.page import PairPage
-from clalign.ui.models.jobs import JobItem
+from clalign.ui.models.jobs import JobItem, JobQueue
 from clalign.ui.services import job_controller
 from clalign.ui.settings import Settings
 from clalign.ui.shell import app
@@ -144,6 +145,18 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
     qtbot.waitUntil(lambda: page.run.is_complete and page.run.hits.n_shown > 0)
     assert not page.unfinished_bar.isVisible()
     assert not isinstance(window.focusWidget(), QPushButton)
+
+
+@pytest.mark.thorough
+def test_a_run_that_waits_says_so(qtbot: Any, loaded: MainWindow, searching: JobQueue) -> None:
+    controller = loaded.controller
+    run = controller.jobs.search(SearchSpec(**searching.items[0].spec["spec"]))
+    qtbot.waitUntil(lambda: run in controller.pages)
+    page, item = controller.pages[run], searching.of_run(run)
+    assert page.waiting.heading.text() == item.line()
+    assert page.run.title == item.title
+    qtbot.waitUntil(lambda: run in controller.workspace.sources)
+    assert controller.workspace.sources[run].report["state_words"] == "waiting"
 
 
 @pytest.mark.thorough

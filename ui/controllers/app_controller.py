@@ -193,7 +193,7 @@ class AppController(AppContext):
         self.window.center.addWidget(page)
         if live:
             # In a turn of its own: making a page and listing it together would stall the window.
-            defer(page, lambda: self._show_new(path, "running"))
+            defer(page, lambda: self._show_new(path, item.state_words if item is not None else "running"))
             return
         self._show_new(path, "")
         self.sources.add_recent(path, "run")
@@ -204,7 +204,10 @@ class AppController(AppContext):
         if item is None or item.kind == "resume":  # a new search replaces the run that lies there
             self._restore_thresholds(run)
         run.is_live = item is not None  # before the page shows it: else it would offer to continue what is computed
+        run.working_title = item.title if item is not None else run.working_title
         page: ResultsPage = part_of(engine, "page")(run)
+        if item is not None and item.state == "waiting":
+            page.show_progress(item.line())
         form = self.form_of(engine)
         if form is not None:
             form.connect_page(page)
@@ -258,7 +261,7 @@ class AppController(AppContext):
         job = self.queue.of_run(path)
         if run.refusal:
             state = "cannot be read"
-        elif job is not None and job.state == "paused":
+        elif job is not None and job.state in ("paused", "waiting"):
             state = job.state_words
         elif run.is_complete:
             state = formatting.moment(run.facts.get("created") or 0)

@@ -106,7 +106,7 @@ class JobItem:
     @property
     def state_words(self) -> str:
         """The state of the run that it works on, in a word."""
-        return "paused" if self.state == "paused" else "running"
+        return self.state if self.state in ("paused", "waiting") else "running"
 
     @property
     def run(self) -> str:

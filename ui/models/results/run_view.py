@@ -7,6 +7,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -82,7 +83,7 @@ class RunView(QObject):
 
     def __init__(self, path: Path, reader: Reader, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.path = path
+        self.path, self.working_title = path, path.stem
         self.hits = HitsModel(path, reader, self.table, self)
         self.profile = 0
         self.cards: list[Card] = []
@@ -96,7 +97,7 @@ class RunView(QObject):
         """Thresholds that the user has moved, by query."""
         self.counts = {"report": 0, "significant": 0}
         self.found: dict[int, QueryFound] = {}
-        self._found_at = -math.inf
+        self._found_at, self._is_all_found = -math.inf, False
         self._is_chosen = False
         self.is_live = self._was_live = self._is_elsewhere = False
         self._watch = QTimer(self, singleShot=True, interval=WATCH_MS)
@@ -201,16 +202,17 @@ class RunView(QObject):
         if len(self.cards) < 2 or (self.is_live and are_many and now < self._found_at + WATCH_MS / 1000):
             return
         self._found_at = now
-        self._reader.ask((id(self), "query hits"), self._found_question(), self._take_found)
+        take = partial(self._take_found, self.is_complete)
+        self._reader.ask((id(self), "query hits"), self._found_question(), take)
 
     def _found_question(self) -> Callable[[], dict[int, QueryFound]]:
         """Return a function that reads what each query has found."""
         path = self.path
         return lambda: found_by_query(path)
 
-    def _take_found(self, answer: dict[int, QueryFound] | Exception) -> None:
-        if not isinstance(answer, Exception) and answer != self.found:
-            self.found = answer
+    def _take_found(self, is_all: bool, answer: dict[int, QueryFound] | Exception) -> None:
+        if not isinstance(answer, Exception) and (answer, is_all) != (self.found, self._is_all_found):
+            self.found, self._is_all_found = answer, is_all
             later = {number for number, card in enumerate(self.cards) if card.get("before") is not None}
             self.hits.new = {number: frozenset(one.new) for number, one in answer.items() if number in later}
             if later:
@@ -315,7 +317,7 @@ class RunView(QObject):
     def title(self) -> str:
         """The run's own name, or its files, and its part if it is one."""
         if self.spec is None or self.facts.get("name"):
-            return str(self.facts.get("name") or self.path.stem)
+            return str(self.facts.get("name") or self.working_title)
         part = shard_of(self.spec.to_dict())
         return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
 
@@ -489,7 +491,7 @@ class RunView(QObject):
         nouns = formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower())
         of = f"{formatting.count(len(counts))} of {nouns}"
         finished = self.facts.get("finished")
-        if self.is_complete and finished:
+        if self.is_complete and finished and self._is_all_found:
             searched = formatting.plural(finished["n_sequences"], "sequence")
             return f"{hits} of {of} · {searched} searched {RunView._all_done(self, finished)}"
         done = sum(found.searched >= 1.0 for found in self.found.values())
