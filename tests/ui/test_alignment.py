@@ -12,12 +12,7 @@ from clalign.ui.models.alignment.alignment_layout import (
     ruler,
     title_lines,
 )
-from clalign.ui.models.alignment.residue_colors import (
-    SCHEMES,
-    background_of,
-    letter_on,
-)
-from clalign.ui.theme import DARK, LIGHT, Tokens, contrast
+from clalign.ui.theme import DARK, LIGHT, RESIDUE_SCHEMES, Tokens, background_of, contrast, letter_on
 
 
 def made_hit(fake: ModuleType):
@@ -64,7 +59,7 @@ def test_text_and_fasta(fake: ModuleType) -> None:
     assert "-" not in fasta.splitlines()[1]
 
 
-@pytest.mark.parametrize("scheme", sorted(SCHEMES))
+@pytest.mark.parametrize("scheme", sorted(RESIDUE_SCHEMES))
 @pytest.mark.parametrize("nucleic", [False, True])
 def test_letters_are_readable_on_every_color(scheme: str, nucleic: bool) -> None:
     for letter in "ACDEFGHIKLMNPQRSTUVWY":

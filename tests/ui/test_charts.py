@@ -19,23 +19,14 @@ from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.charts.histogram import Histogram
 from clalign.ui.models.laboratory.lab_view import LabView
-from clalign.ui.views.alignment.alignment_painter import LinePainter
+from clalign.ui.views.alignment.alignment_view import LinePainter
 from clalign.ui.views.charts.drawing_painter import paint_shapes
-from clalign.ui.views.charts.histogram_plot import (
-    MAX_CURVE_RATIO,
-    CountAxis,
-    ScorePlot,
-)
-from clalign.ui.views.charts.histogram_view import HistogramView
+from clalign.ui.views.charts.histogram_view import MAX_CURVE_RATIO, CountAxis, HistogramView, ScorePlot
 from clalign.ui.views.charts.plot_tags import EDGE
 from clalign.ui.views.details import MIN_WIDTH, FactsCard
-from clalign.ui.views.results.facts_paragraph import (
-    FACTS,
-    WORDS,
-    FactsParagraph,
-)
 from clalign.ui.views.widgets import file_report
 from clalign.ui.views.widgets.file_report import LengthBars
+from clalign.ui.views.widgets.parts import BETWEEN_FACTS, BETWEEN_WORDS, FactsParagraph
 from clalign.values.charts import Bar, BarChart
 from clalign.values.drawings import Words, text_width
 from clalign.values.evalues import GumbelFit
@@ -358,7 +349,7 @@ def test_numbers_of_a_logo_do_not_run_together(qtbot: Any) -> None:
 
 
 def test_a_paragraph_takes_a_second_line_before_it_leaves_anything_out(qtbot: Any) -> None:
-    facts, words = FactsParagraph(FACTS), FactsParagraph(WORDS)
+    facts, words = FactsParagraph(BETWEEN_FACTS), FactsParagraph(BETWEEN_WORDS)
     for made in (facts, words):
         qtbot.addWidget(made)
         made.setText("1 376 significant · 5 more reported · 573 230 sequences searched in 4.1 s · on a device")

@@ -22,8 +22,7 @@ from clalign.ui.models.reader import Reader
 from clalign.ui.models.results import hits_model
 from clalign.ui.models.results.hit_filter import parse_filter
 from clalign.ui.models.results.hit_pages import HitPages
-from clalign.ui.models.results.hit_table import shown
-from clalign.ui.models.results.hits_model import HitsModel
+from clalign.ui.models.results.hits_model import HitsModel, shown
 from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.hits_table import HitsPanel, HitsTable
 

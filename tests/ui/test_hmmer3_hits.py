@@ -26,8 +26,7 @@ from clalign.ui.models.alignment.alignment_layout import (
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.hit_filter import parse_filter
 from clalign.ui.models.results.hit_pages import ALL_QUERIES, HitPages
-from clalign.ui.models.results.hit_table import NO_DOMAIN
-from clalign.ui.models.results.hits_model import HitsModel
+from clalign.ui.models.results.hits_model import NO_DOMAIN, HitsModel
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.domain_strip import (
     Block,

@@ -22,7 +22,7 @@ from clalign.ui.models.jobs import JobQueue
 from clalign.ui.services import job_controller
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.histogram_plot import ScorePlot
+from clalign.ui.views.charts.histogram_view import ScorePlot
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.widgets.profile_facts import profile_facts

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QSortFilterProxyModel, Qt
+from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout, QWidget
 
 from .. import theme
+from ..models.widgets.text_table import Index
 from ..views.widgets.aside_delegate import AsideDelegate
 from ..views.widgets.parts import label
 
-Index = QModelIndex | QPersistentModelIndex
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
 KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
 MEANING_ROLE = Qt.ItemDataRole.UserRole + 3

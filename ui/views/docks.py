@@ -7,8 +7,6 @@ from functools import partial
 from PySide6.QtCore import (
     QAbstractItemModel,
     QEvent,
-    QModelIndex,
-    QPersistentModelIndex,
     QPoint,
     QRect,
     QSize,
@@ -45,15 +43,13 @@ from clalign.values.devices import Device
 from .. import formatting, theme
 from ..models import device_words
 from ..models.data_tree import LINE_ROLE, PATH_ROLE, DataTree
+from ..models.widgets.text_table import Index
 from ..models.workspace import Workspace
 from .widgets.aside_delegate import AsideDelegate
 from .widgets.parts import ElidedButton, button, clear_layout, label, row, stacked
 
 ID_ROLE = Qt.ItemDataRole.UserRole + 1
 DEVICE_ROLE = Qt.ItemDataRole.UserRole + 2
-
-Index = QModelIndex | QPersistentModelIndex
-
 
 PARTIAL = "partial"
 """What the state of a recent run that can go on says."""

@@ -10,17 +10,17 @@ from clalign.formats.pairwise_rows import PairRow
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hit_table import CELLS, Hits, TableKind, sets_of, shown
+from ...models.results.hits_model import CELLS, HitsModel, TableKind, sets_of, shown
 
 
-def row_of(hit: HitRow, hits: Hits) -> PairRow | None:
+def row_of(hit: HitRow, hits: HitsModel) -> PairRow | None:
     """Return the best alignment of a hit; None if no residues are aligned."""
     best = hit.domains[0] if hit.domains else None
     aligned = best is not None and best.pair is not None and best.states
     return PairRow(hits.cards[hit.profile], hit, hit.domains[0]) if aligned else None
 
 
-def _bits(row: HitRow, model: Hits) -> str:
+def _bits(row: HitRow, model: HitsModel) -> str:
     return "—" if math.isnan(row.evalue) else formatting.score(row.score)
 
 

@@ -14,7 +14,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting, theme
 from ...models.alignment.alignment_layout import Line
-from ...views.alignment.alignment_painter import LinePainter
+from ...views.alignment.alignment_view import LinePainter
 from .dot_painter import DotStyle, axes_room, dot_image, frame_of, is_coarse, paint_dots, part_around, shrinking, whole
 from .dot_plot import DotPlot
 from .layout import PairLines

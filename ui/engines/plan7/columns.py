@@ -10,7 +10,7 @@ from clalign.engines.plan7.columns import FILTER_HINT, HITS, SETS, Row
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hit_table import Cell, Hits, TableKind, sets_of, shown
+from ...models.results.hits_model import Cell, HitsModel, TableKind, sets_of, shown
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -23,7 +23,7 @@ def _span(row: HitRow, name: str) -> str:
     return f"{min(start for start, _ in spans) + 1}–{max(end for _, end in spans)}" if spans else ""
 
 
-def row_of(hit: HitRow, hits: Hits) -> Row:
+def row_of(hit: HitRow, hits: HitsModel) -> Row:
     """Return a hit as a row of the table."""
     domains = hit.reported_domains
     n = hit.n_domains if hit.estimates is None else len(domains)

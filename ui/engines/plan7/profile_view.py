@@ -9,9 +9,9 @@ from clalign.values.documents import Card
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
 
 from ... import formatting
-from ...models.alignment.residue_colors import SCHEMES
 from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.widgets.text_table import ROW_ROLE, TextColumn, TextTable
+from ...theme import RESIDUE_SCHEMES
 from ...views.results.query_list import NameList
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.parts import (
@@ -132,7 +132,7 @@ class ProfileView(Surface):
         self.modes, self.schemes = NarrowBox(), NarrowBox()
         for box, name, entries in (
             (self.modes, "Height of the letters", SHORT_MODES),
-            (self.schemes, "Residue colors", SCHEMES),
+            (self.schemes, "Residue colors", RESIDUE_SCHEMES),
         ):
             box.setAccessibleName(name)
             for key, text in entries.items():

@@ -32,8 +32,7 @@ from ..charts.histogram import Histogram, HitHistogram, finite, hits_in_bar, rea
 from ..file_names import stem
 from ..reader import Reader
 from .hit_pages import ALL_QUERIES, HitRow
-from .hit_table import HIT_TABLE, TableKind
-from .hits_model import HitsModel
+from .hits_model import HIT_TABLE, HitsModel, TableKind
 
 WATCH_MS = 1500
 """Interval at which a run is read that another process writes."""

@@ -13,7 +13,7 @@ from clalign.values.text_columns import Row, TextColumn, tsv
 
 from ... import formatting, theme
 
-__all__ = ["ROW_ROLE", "Row", "TextColumn", "TextTable"]
+__all__ = ["NO_PARENT", "ROW_ROLE", "Index", "Row", "TextColumn", "TextTable"]
 
 Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()

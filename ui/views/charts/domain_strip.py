@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from clalign.values.hits import Domain, Hit
 
 from ... import formatting, theme
-from ...models.results.hit_table import NO_DOMAIN
-from ...models.results.hits_model import ROW_ROLE, RULE_ROLE, HitsModel
-
-Index = QModelIndex | QPersistentModelIndex
+from ...models.results.hits_model import NO_DOMAIN, RULE_ROLE, HitsModel
+from ...models.widgets.text_table import ROW_ROLE, Index
 
 LONG_NAME = "sp|A0A024RBG1|NUD4B_HUMAN"
 """Columns in which a name like this fits show whole names, others short ones."""

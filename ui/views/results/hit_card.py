@@ -9,9 +9,9 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QComboBox, QMenu, QStackedWidget, QWidget
 
 from ...models.alignment.alignment_layout import Layout
-from ...models.alignment.residue_colors import SCHEMES
 from ...models.results.links import links_of_hit
 from ...models.results.run_view import RunView
+from ...theme import RESIDUE_SCHEMES
 from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
 from ..widgets.flow import Flow
@@ -125,7 +125,7 @@ class HitCard(Surface):
         """Return the tools of the alignment, and what can be done with the hit; each group stays in a line."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
-        for key, text in SCHEMES.items():
+        for key, text in RESIDUE_SCHEMES.items():
             self.schemes.addItem(text, key)
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
         copy = _with_menu(IconButton("content-copy", "Copy the hit to the clipboard", lambda: None, "Copy"))

@@ -24,8 +24,7 @@ from clalign.runs.pages import HitQuery, PickedHits
 
 from ... import formatting
 from ...models.results.hit_pages import HitRow
-from ...models.results.hit_table import TableKind
-from ...models.results.hits_model import HitsModel
+from ...models.results.hits_model import HitsModel, TableKind
 from ..charts.domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from ..widgets.filter_field import FilterField
 from ..widgets.parts import EmptyPanel, IconButton, button, label, row, set_role, stacked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QModelIndex, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -12,7 +12,7 @@ from ... import formatting, theme
 from ...models.results.hit_pages import ALL_QUERIES
 from ...models.results.queries_model import BEST, NEW, SPARK, QueriesModel
 from ...models.results.run_view import RunView
-from ...models.widgets.text_table import ROW_ROLE
+from ...models.widgets.text_table import ROW_ROLE, Index
 from ..widgets.filter_field import FilterField
 from ..widgets.parts import IconButton, Surface, row, stacked
 from ..widgets.text_table_view import TextTableView
@@ -22,8 +22,6 @@ MAX_UNSEARCHED = 8
 
 MIN_WIDTH, SPARK_WIDTH = 210, 310
 """Least pixels of the list, and those from which on it has small curves."""
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 class SparkDelegate(QStyledItemDelegate):

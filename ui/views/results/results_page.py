@@ -18,9 +18,12 @@ from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, PARTS, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
 from ..widgets.parts import (
+    BETWEEN_FACTS,
+    BETWEEN_WORDS,
     ElidedLabel,
     EmptyPanel,
     FactsLabel,
+    FactsParagraph,
     IconButton,
     IconLabel,
     LazyView,
@@ -34,7 +37,6 @@ from ..widgets.parts import (
 )
 from ..widgets.text_table_view import TurningSplitter
 from .explain_sheet import ExplainSheet
-from .facts_paragraph import FACTS, WORDS, FactsParagraph
 from .hit_card import HitCard
 from .hits_table import HitsPanel, ranges_of
 from .query_list import QueryList
@@ -285,7 +287,7 @@ class ResultsPage(QWidget):
 
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
-        self.summary, self.statistics = FactsParagraph(FACTS), FactsParagraph(WORDS)
+        self.summary, self.statistics = FactsParagraph(BETWEEN_FACTS), FactsParagraph(BETWEEN_WORDS)
         ask, tip = self.action_requested.emit, "Restore both thresholds of the search"
         self.reset_button = IconButton("restore", tip, self.run.reset_thresholds, "Reset thresholds")
         tip = "Report: inputs, messages, device, versions, command (Ctrl+I)"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from ... import theme
-
-Index = QModelIndex | QPersistentModelIndex
+from ...models.widgets.text_table import Index
 
 GAP, EDGE = 12, 6
 """Pixels between the two, and right of the second."""

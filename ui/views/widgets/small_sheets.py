@@ -16,7 +16,6 @@ from clalign.values.documents import DeviceFields
 
 from ... import formatting, theme
 from ...models import device_words
-from ...models.alignment.residue_colors import SCHEMES
 from ...settings import Preferences
 from .facts import facts_grid
 from .parts import button, clear_layout, label, notice_row, row
@@ -148,7 +147,7 @@ class PreferencesSheet(Sheet):
     def __init__(self, preferences: Preferences) -> None:
         super().__init__("Preferences", 480)
         self.theme = self._choice("Look", THEMES, preferences.theme, "theme")
-        self.scheme = self._choice("Residue colors", tuple(SCHEMES.items()), preferences.scheme, "scheme")
+        self.scheme = self._choice("Residue colors", tuple(theme.RESIDUE_SCHEMES.items()), preferences.scheme, "scheme")
         self._tick("High contrast, also if the system does not ask for it", preferences.contrast, "contrast")
         self._tick("Reduce motion", preferences.still, "still")
         self._tick("Show the start page when clalign opens", preferences.show_start, "show_start")
