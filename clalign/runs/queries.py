@@ -435,15 +435,6 @@ class HitQueries:
             raise DamagedRun(self._connection.path, "it has hits of sequences that it does not name")
         return int(number), int(row), int(length), int(n)
 
-    def work_of(self, number: int) -> tuple[int, float, float]:
-        """Return how many targets a query was compared with, the cells, and the seconds of the device."""
-        rows, cells, seconds = self._one(
-            "SELECT coalesce(sum(last - first), 0) AS count, total(cells) AS cells, total(seconds) AS seconds"
-            " FROM batches WHERE query = ?",
-            number,
-        )
-        return rows, cells, seconds
-
     def origins(self) -> set[str]:
         """Return what programs the queries are of; see their cards."""
         statement = "SELECT DISTINCT json_extract(card, '$.origin') AS line FROM queries WHERE json_valid(card)"

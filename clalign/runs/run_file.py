@@ -214,6 +214,10 @@ class RunFile:
             raise DamagedRun(self.path, "its batches overlap")
         return found
 
+    def n_finished(self, query: int) -> int:
+        """Return how many rows are done for a query."""
+        return sum(last - first for first, last in self.finished(query))
+
     def work_done(self, query: int | None = None) -> tuple[float, float]:
         """Return the cells computed, of one query or of all, and the device seconds they took."""
         where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())

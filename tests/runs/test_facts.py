@@ -17,7 +17,6 @@ from clalign.cli import main
 from clalign.engines.export import export
 from clalign.errors import DamagedRun, ExitCode
 from clalign.runs import run_file
-from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.checked import plain
 from tests.search.test_verify_every_column import KINDS
@@ -179,4 +178,4 @@ def test_counts_of_compared_targets_are_counts(finished: Callable[[str], Path], 
     path = Path(shutil.copy(finished("sw"), tmp_path / "run.clalign"))
     change(path, "UPDATE batches SET last = ?", last)
     with open_run(path) as run, pytest.raises(DamagedRun):
-        HitQueries(run.connection).work_of(0)
+        run.n_finished(0)

@@ -12,7 +12,6 @@ from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, out
 from clalign.engines.pictures.numbers import HitNumbers
 from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.engines.pictures.points import marked
-from clalign.runs.queries import HitQueries
 from clalign.values.axes import Scale
 from clalign.values.drawings import Drawing, Shape
 from clalign.values.scores_of_all import ScoresOfAll
@@ -97,9 +96,8 @@ class Quantiles(HitPicture):
 
 def _sizes(numbers: HitNumbers) -> tuple[float, float]:
     """Return how many pairs were compared, and how many targets E-values are for."""
-    questions = HitQueries(numbers.run.connection)
     which = [numbers.query] if numbers.query is not None else range(numbers.n_queries)
-    compared = float(sum(questions.work_of(number)[0] for number in which))
+    compared = float(sum(map(numbers.run.n_finished, which)))
     return compared, float(numbers.card.get("n_targets") or numbers.run.facts.n_targets or 0)
 
 

@@ -165,7 +165,7 @@ def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain
 
 def _n_searched(source: Source, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
-    done = source.keys.work_of(number)[0]
+    done = source.run.n_finished(number)
     report = source.run.facts.database
     return min(done, report.n_sequences - report.n_empty) if report else done
 
