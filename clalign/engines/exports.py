@@ -321,6 +321,37 @@ ARCHITECTURE_GFF3 = Export(
     group="annotation",
 )
 
+FASTA = Export(
+    "fasta",
+    "--fasta",
+    "write the targets found, whole",
+    "FASTA, whole targets",
+    ".fasta",
+    LazyImport("clalign.engines.export:write_fasta"),
+    counts="sequence",
+    is_exact=True,
+    has_remarks=False,
+    group="sequences",
+)
+
+
+def matched(what: str, words: str, module: str) -> Export:
+    """Return the export of parts of targets that hits cover, in an engine's words, and written by its module."""
+    return Export(
+        "fasta_matched",
+        "--fasta-matched",
+        f"write {what}",
+        f"FASTA, {words}",
+        "-matched.fasta",
+        LazyImport(f"{module}:write_matched"),
+        counts="matched part",
+        options=("flank", "matched_by"),
+        is_exact=True,
+        has_remarks=False,
+        group="sequences",
+    )
+
+
 PLACES = {
     "gff3": ("--gff3", "all domains or alignments as GFF3, in coordinates of their sequences", "(GFF3)", ".gff3"),
     "gff3_genome": (

@@ -65,33 +65,7 @@ STOCKHOLM = Export(
     group="alignment",
 )
 
-SEQUENCES = (
-    Export(
-        "fasta",
-        "--fasta",
-        "write the targets found, whole",
-        "FASTA, whole targets",
-        ".fasta",
-        LazyImport("clalign.engines.export:write_fasta"),
-        counts="sequence",
-        is_exact=True,
-        has_remarks=False,
-        group="sequences",
-    ),
-    Export(
-        "fasta_matched",
-        "--fasta-matched",
-        "write the aligned part of each target",
-        "FASTA, aligned parts",
-        "-matched.fasta",
-        LazyImport(f"{_HERE}:write_matched"),
-        counts="matched part",
-        options=("flank", "matched_by"),
-        is_exact=True,
-        has_remarks=False,
-        group="sequences",
-    ),
-)
+SEQUENCES = shared.FASTA, shared.matched("the aligned part of each target", "aligned parts", _HERE)
 
 OUTPUTS = (
     *(TEXT, TABLE, SCORES, SAM, JSONL, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW, *shared.HIT_FILES),

@@ -8,25 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clalign.engines.plan7.exports.hmmsearch_text import RULE, alignment_lines
+from clalign.engines.plan7.exports.hmmsearch_text import RULE
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.formats.tables import Provenance
-from clalign.values.documents import Card
-from clalign.values.hits import Domain, Hit
 
-
-def opening(origin: Provenance) -> Iterator[str]:
-    """Yield the head of the whole text."""
-    yield f"clalign {origin.version}: scan of sequences for the domains of a library of profile HMMs"
-    yield RULE
-    yield f"Profiles:                   {origin.query}"
-    yield f"Sequences:                  {origin.target}"
-    if origin.part:
-        yield f"Searched of them:           {origin.part}"
-    yield f"Device:                     {origin.device}"
-    yield f"Command:                    {origin.command}"
-    yield f"Date:                       {origin.date}"
-    yield from origin.checksum_lines(f"{'SHA-256:':<28s}")
+TITLE = "scan of sequences for the domains of a library of profile HMMs"
 
 
 def thresholds(spec: SearchSpec, n_profiles: int, n_uncalibrated: int) -> Iterator[str]:
@@ -58,26 +43,6 @@ def sequence_head(name: str, accession: str, description: str) -> Iterator[str]:
     yield f"Accession:      {accession or '[none]'}"
     yield f"Description:    {' '.join(description.split()) or '[none]'}"
     yield ""
-
-
-def profile_header(width: int, description_width: int) -> Iterator[str]:
-    """Yield the head of the table of profiles."""
-    yield "Scores for sequence family classification (score includes all domains):"
-    yield f"{'Model':<{width}s} {'Description':<{description_width}s} {'Score':>7s} {'E-value':>10s} {'N':>3s}"
-    yield f"{'--------':<{width}s} {'-----------':<{description_width}s} {'-----':>7s} {'-------':>10s} {'---':>3s}"
-
-
-def domain_header(width: int) -> Iterator[str]:
-    """Yield the head of the table of domains."""
-    yield ""
-    yield "Parsed for domains:"
-    yield f"{'Model':<{width}s} {'Domain':>7s} seq-f seq-t    hmm-f hmm-t      score  E-value"
-    yield f"{'--------':<{width}s} {'-------':>7s} ----- -----    ----- -----      -----  -------"
-
-
-def alignment(card: Card, hit: Hit, domain: Domain) -> Iterator[str]:
-    """Yield an alignment under the name of its profile; its rows bear the name of the sequence."""
-    return alignment_lines(card, hit, domain, title=card["name"])
 
 
 def totals(n_searched: int, n_targets: int | None, n_sequences: int, n_hits: int, partial: bool) -> Iterator[str]:

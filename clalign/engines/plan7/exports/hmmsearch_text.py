@@ -14,6 +14,7 @@ from clalign.formats.tables import OK, PARTIAL, Provenance
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit
 
+TITLE = "search of sequences with profile HMMs"
 RULE = "- " * 35
 COLUMNS = 50
 """Columns of an alignment block, the marks of begin and end included."""
@@ -29,9 +30,9 @@ _UNKNOWN = {
 """Letters that HMMER2 does not know, and what it shows instead, by the name of the alphabet."""
 
 
-def opening(origin: Provenance) -> Iterator[str]:
-    """Yield the head of the whole text."""
-    yield f"clalign {origin.version}: search of sequences with profile HMMs"
+def opening(origin: Provenance, title: str) -> Iterator[str]:
+    """Yield the head of the whole text, of a search or a scan."""
+    yield f"clalign {origin.version}: {title}"
     yield RULE
     yield f"Profiles:                   {origin.query}"
     yield f"Sequences:                  {origin.target}"
@@ -74,10 +75,10 @@ def parameters(spec: SearchSpec, card: Card) -> Iterator[str]:
     yield ""
 
 
-def sequence_header(width: int, description_width: int) -> Iterator[str]:
-    """Yield the head of the table of sequences."""
-    yield "Scores for complete sequences (score includes all domains):"
-    yield f"{'Sequence':<{width}s} {'Description':<{description_width}s} {'Score':>7s} {'E-value':>10s} {'N':>3s}"
+def hit_header(kind: str, target: str, width: int, description_width: int) -> Iterator[str]:
+    """Yield the head of the table of hits: of what kind its scores are, and what a target is called."""
+    yield f"Scores for {kind} (score includes all domains):"
+    yield f"{target:<{width}s} {'Description':<{description_width}s} {'Score':>7s} {'E-value':>10s} {'N':>3s}"
     yield f"{'--------':<{width}s} {'-----------':<{description_width}s} {'-----':>7s} {'-------':>10s} {'---':>3s}"
 
 
@@ -89,10 +90,11 @@ def hit_row(name: str, description: str, hit: Hit, width: int, description_width
     )
 
 
-def domain_header(width: int) -> Iterator[str]:
-    """Yield the head of the table of domains."""
+def domain_header(target: str, width: int) -> Iterator[str]:
+    """Yield the head of the table of domains, given what a target is called."""
+    yield ""
     yield "Parsed for domains:"
-    yield f"{'Sequence':<{width}s} {'Domain':>7s} seq-f seq-t    hmm-f hmm-t      score  E-value"
+    yield f"{target:<{width}s} {'Domain':>7s} seq-f seq-t    hmm-f hmm-t      score  E-value"
     yield f"{'--------':<{width}s} {'-------':>7s} ----- -----    ----- -----      -----  -------"
 
 

@@ -151,31 +151,8 @@ ROUNDS = (
 )
 
 SEQUENCES = (
-    Export(
-        "fasta",
-        "--fasta",
-        "write the reported sequences, whole",
-        "FASTA, whole sequences",
-        ".fasta",
-        LazyImport("clalign.engines.export:write_fasta"),
-        counts="sequence",
-        is_exact=True,
-        has_remarks=False,
-        group="sequences",
-    ),
-    Export(
-        "fasta_matched",
-        "--fasta-matched",
-        "write the part that each domain covers",
-        "FASTA, matched parts",
-        "-matched.fasta",
-        LazyImport(f"{_SEQUENCES}:write_matched"),
-        counts="matched part",
-        options=("flank", "matched_by"),
-        is_exact=True,
-        has_remarks=False,
-        group="sequences",
-    ),
+    replace(shared.FASTA, help="write the reported sequences, whole", words="FASTA, whole sequences"),
+    shared.matched("the part that each domain covers", "matched parts", _SEQUENCES),
 )
 
 

@@ -302,13 +302,6 @@ def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
     return iter(hit.reported_domains)
 
 
-def n_significant_domains(source: Source, query: Query) -> int:
-    """Return how many domains of the significant hits of a query are significant."""
-    return sum(
-        is_significant(hit) and domain.is_significant for _, hit in hits(source, query) for domain in hit.domains
-    )
-
-
 def all_widths(source: Source) -> tuple[Widths, Widths]:
     """Return the widths that all targets and all queries of a run need together."""
     names, accessions = ([len(card[key]) for card in source.cards] for key in ("name", "accession"))

@@ -17,7 +17,6 @@ from clalign.engines.plan7.exports.source import (
     Source,
     all_widths,
     hits,
-    n_significant_domains,
     places,
     queries,
     write_by_query,
@@ -28,6 +27,7 @@ from clalign.engines.plan7.exports.text_of_hmmer3 import (
     write_hmmer3_rounds,
     write_hmmer3_scan,
 )
+from clalign.runs.queries import is_significant
 from clalign.runs.run_file import RunFile
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.evalues import bits, hmmer2_pvalue
@@ -45,7 +45,7 @@ def write_text(source: Source, stream: TextIO) -> int:
     if source.is_hmmer3:
         write_hmmer3_head(source, stream)
     else:
-        write_lines(stream, text.opening(source.origin))
+        write_lines(stream, text.opening(source.origin, text.TITLE))
     count = write_by_query(source, stream, write_profile)
     closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
     write_lines(stream, [closing(source.origin)])
@@ -69,7 +69,8 @@ def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) 
 
             n_rows = n_rows_of(source.run, query.number) - n_above
         else:
-            n_rows = n_significant_domains(source, query)
+            found = (hit.domains for _, hit in hits(source, query) if is_significant(hit))
+            n_rows = sum(domain.is_significant for domains in found for domain in domains)
         saved = hmmer3_text.alignment_saved(n_above + (n_rows if limit is None else min(n_rows, limit)), path)
         end.insert(0 if is_round else 1, saved)
     write_lines(stream, end)
@@ -81,7 +82,7 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
     card = source.cards[number]
     width = max(8, all_widths(source)[0].name)
     description_width = max(52 - width, 11)
-    write_lines(stream, text.sequence_header(width, description_width))
+    write_lines(stream, text.hit_header("complete sequences", "Sequence", width, description_width))
     n_hits = write_lines(
         stream,
         (text.hit_row(hit.name, hit.description, hit, width, description_width) for _, hit in hits(source, query)),
@@ -90,7 +91,7 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
     if not n_hits:
         closest = nearest(source.run, number, card)
         write_lines(stream, (f"  {line}" for line in text.no_hits(source.spec, card, searched, closest)))
-    write_lines(stream, ["", *text.domain_header(width)])
+    write_lines(stream, text.domain_header("Sequence", width))
     rows = (text.domain_row(hit.name, card, hit, domain, width) for hit, domain in _domains_by_score(source, number))
     n_domains = write_lines(stream, rows)
     if source.choice.alignments and n_domains:
@@ -110,7 +111,7 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     """
     cards = source.cards
     n_uncalibrated = sum(card["calibration"] is None for card in cards)
-    write_lines(stream, scan_text.opening(source.origin))
+    write_lines(stream, text.opening(source.origin, scan_text.TITLE))
     write_lines(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
     width = max(12, all_widths(source)[0].name)
     n_hits = n_sequences = 0
@@ -140,18 +141,18 @@ def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[
     domains.sort(key=lambda entry: entry[2].target_range[0])
     description_width = max(52 - width, 11)
     write_lines(stream, scan_text.sequence_head(query.name, query.accession, query.description))
-    write_lines(stream, scan_text.profile_header(width, description_width))
+    write_lines(stream, text.hit_header("sequence family classification", "Model", width, description_width))
     write_lines(
         stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries)
     )
     write_lines(stream, [] if found else [scan_text.NO_HITS])
-    write_lines(stream, scan_text.domain_header(width))
+    write_lines(stream, text.domain_header("Model", width))
     write_lines(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
     write_lines(stream, [] if domains else [scan_text.NO_HITS])
     if source.choice.alignments:
         write_lines(stream, ["", "Alignments of top-scoring domains:", *([] if domains else [scan_text.NO_HITS])])
-        for entry in domains:
-            write_lines(stream, scan_text.alignment(*entry))
+        for card, hit, domain in domains:
+            write_lines(stream, text.alignment_lines(card, hit, domain, title=card["name"]))
     write_lines(stream, ["//"])
 
 
