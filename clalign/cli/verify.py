@@ -7,6 +7,7 @@ import argparse
 from clalign.cli.options import add_locate_option, add_progress_options, locate_inputs, progress_mode
 from clalign.cli.parser import Commands
 from clalign.cli.streams import show
+from clalign.common.amounts import counted
 from clalign.errors import ExitCode
 from clalign.values.typed_numbers import count
 
@@ -60,18 +61,14 @@ def run(arguments: argparse.Namespace) -> int:
         show(detail)
     checked, differing = value["checked"], value["differing"]
     so_far = "" if value["complete"] else " The others were not checked because you stopped it."
-    what = f"{_counted(value['hits'], 'hit')} and {_counted(value['others'], 'other sequence')}"
+    what = f"{counted(value['hits'], 'hit')} and {counted(value['others'], 'other sequence')}"
     if value["things"]:
         what = f"{value['others']:,} {value['things'][value['others'] != 1]}"
     if differing:
-        show(f"Checked {what}: {_counted(differing, 'difference')}. Please report this.{so_far}")
+        show(f"Checked {what}: {counted(differing, 'difference')}. Please report this.{so_far}")
         return ExitCode.DIFFERENT
     if not checked:
         show("Nothing was checked, so nothing is verified: the run has no results.")
         return ExitCode.DIFFERENT
     show(f"Checked {what}: all equal.{so_far}")
     return ExitCode.DONE if value["complete"] else interruptions.exit_code
-
-
-def _counted(n: int, word: str) -> str:
-    return f"{n:,} {word}{'' if n == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Amounts of memory, times and rates of runs as text, in decimal units."""
+"""Numbers of things, amounts of memory, times and rates of runs as text, in decimal units."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ def size_text(n_bytes: float, blank: str = " ") -> str:
         power += 1
     digits = 1 if power and n_bytes < 9.95 else 0
     return f"{n_bytes:.{digits}f}{blank}{UNITS[power]}"
+
+
+def counted(n: int, one: str, several: str = "") -> str:
+    """Return a number with its noun, as in ``1 profile`` or ``1,204 profiles``."""
+    return f"{n:,} {one if n == 1 else several or f'{one}s'}"
 
 
 def rate_text(gcups: float, blank: str = " ") -> str:

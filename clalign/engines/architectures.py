@@ -11,7 +11,8 @@ from typing import TextIO
 
 from msgspec.structs import replace
 
-from clalign.engines.columns import CellOf, Column, Kind, in_files
+from clalign.common.amounts import counted
+from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Choice, Source
@@ -173,24 +174,20 @@ Row = tuple[Architecture, int, Clans]
 """An architecture, how many sequences have it, and the clans."""
 
 
-def _of(kind: Kind, name: str, unit: str, meaning: str, value: CellOf) -> Column:
-    return in_files(name, kind, unit, meaning, value)
-
-
 TABLE: tuple[Column, ...] = (
-    _of("text", "sequence", "", "name of the sequence", lambda r: r[0].name),
-    _of("text", "accession", "", "accession of the sequence", lambda r: r[0].accession),
-    _of("whole number", "length", "residues", "length of the sequence", lambda r: r[0].length),
-    _of("text", "description", "", "description of the sequence", lambda r: r[0].description),
-    _of("text", "architecture", "", "families from the first domain to the last, ~ between", lambda r: r[0].words),
-    _of("whole number", "n_sequences", "", "sequences of the run with this architecture", lambda r: r[1]),
-    _of("whole number", "n_domains", "", "domains that are kept", lambda r: len(r[0].domains)),
-    _of("whole number", "n_left_out", "", "domains that were left out, as they overlap better ones",
+    in_files("sequence", "text", "", "name of the sequence", lambda r: r[0].name),
+    in_files("accession", "text", "", "accession of the sequence", lambda r: r[0].accession),
+    in_files("length", "whole number", "residues", "length of the sequence", lambda r: r[0].length),
+    in_files("description", "text", "", "description of the sequence", lambda r: r[0].description),
+    in_files("architecture", "text", "", "families from the first domain to the last, ~ between", lambda r: r[0].words),
+    in_files("n_sequences", "whole number", "", "sequences of the run with this architecture", lambda r: r[1]),
+    in_files("n_domains", "whole number", "", "domains that are kept", lambda r: len(r[0].domains)),
+    in_files("n_left_out", "whole number", "", "domains that were left out, as they overlap better ones",
         lambda r: r[0].n_found - len(r[0].domains)),
-    _of("percent", "coverage", "%", "share of the sequence that the domains cover", lambda r: covered_share(r[0])),
-    _of("text", "domains", "", "family, first and last residue and E-value of each domain, ; between",
+    in_files("coverage", "percent", "%", "share of the sequence that the domains cover", lambda r: covered_share(r[0])),
+    in_files("domains", "text", "", "family, first and last residue and E-value of each domain, ; between",
         lambda r: ";".join(map(_words_of, r[0].domains))),
-    _of("text", "clans", "", "clan of each domain, ~ between; - for none that is known",
+    in_files("clans", "text", "", "clan of each domain, ~ between; - for none that is known",
         lambda r: "~".join(r[2].clan(domain) or "-" for domain in r[0].domains)),
 )  # fmt: skip
 """The table of architectures."""
@@ -362,17 +359,13 @@ class LeftOut:
         texts = []
         if self.n_sequences:
             whose = "whose names and descriptions give no place on a genome"
-            texts.append(f"{_number(self.n_domains, 'domain')} of {_number(self.n_sequences, 'sequence')} {whose}")
+            texts.append(f"{counted(self.n_domains, 'domain')} of {counted(self.n_sequences, 'sequence')} {whose}")
         if self.n_without_blocks:
-            domains = _number(self.n_without_blocks, "domain")
+            domains = counted(self.n_without_blocks, "domain")
             texts.append(f"{domains} on both strands or across the origin, for which BED has no blocks")
         for words in texts:
             source.context.warn(f"Left out: {words}.")
         return [f"# left out: {words}" for words in texts]
-
-
-def _number(n: int, what: str) -> str:
-    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _kind(source: Source) -> str:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.engines.columns import CellOf, Column, Kind, in_files
+from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
 from clalign.engines.export_source import Choice, Source
@@ -232,46 +232,42 @@ def _matrix(found: AllScores, hits: HitQueries, context: JobContext) -> HitMatri
     )  # fmt: skip
 
 
-def _of(kind: Kind, name: str, unit: str, meaning: str, value: CellOf) -> Column:
-    return in_files(name, kind, unit, meaning, value)
-
-
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
 TABLE: tuple[Column, ...] = (
-    _of("text", "query", "", "name of the query", lambda r: r.name),
-    _of("text", "query_accession", "", "accession of the query", lambda r: r.accession),
-    _of("whole number", "query_length", "nodes, residues", "length of the query", lambda r: r.length),
-    _of("text", "description", "", "description of the query", lambda r: r.description),
-    _of("whole number", "n_hits", "", "targets that it hit", lambda r: r.n_hits if r.searched else None),
-    _of(
-        "whole number",
+    in_files("query", "text", "", "name of the query", lambda r: r.name),
+    in_files("query_accession", "text", "", "accession of the query", lambda r: r.accession),
+    in_files("query_length", "whole number", "nodes, residues", "length of the query", lambda r: r.length),
+    in_files("description", "text", "", "description of the query", lambda r: r.description),
+    in_files("n_hits", "whole number", "", "targets that it hit", lambda r: r.n_hits if r.searched else None),
+    in_files(
         "n_significant",
+        "whole number",
         "",
         "those of them that are significant",
         lambda r: r.n_significant if r.searched else None,
     ),
-    _of("number", "best_evalue", "", "lowest E-value", lambda r: _known(r.best_evalue)),
-    _of("number", "best_score", "", "highest score", lambda r: _known(r.best_score)),
-    _of(
-        "text",
+    in_files("best_evalue", "number", "", "lowest E-value", lambda r: _known(r.best_evalue)),
+    in_files("best_score", "number", "", "highest score", lambda r: _known(r.best_score)),
+    in_files(
         "score_unit",
+        "text",
         "",
         "what that score is in: bits, or raw, which is in units of the matrix where there are no statistics",
         lambda r: r.scale,
     ),
-    _of(
-        "percent",
+    in_files(
         "coverage",
+        "percent",
         "%",
         "share of the query that its hits cover together",
         lambda r: r.coverage if r.searched else None,
     ),
-    _of(
-        "percent",
+    in_files(
         "identity",
+        "percent",
         "%",
         "share of the columns of their alignments with two equal residues",
         lambda r: _known(r.identity),

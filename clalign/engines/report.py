@@ -10,12 +10,12 @@ from typing import TextIO
 import numpy as np
 from msgspec.structs import replace
 
+from clalign.common.amounts import counted
 from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
 from clalign.engines.engine import engine_of
 from clalign.engines.export_source import Source
 from clalign.engines.overview import QueryLine, overview
-from clalign.execution.speed import counted
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
 from clalign.values.charts import Bar, BarChart, FitChart

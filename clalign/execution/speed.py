@@ -195,8 +195,3 @@ def seconds_of(n_cells: float, devices: Iterable[Device], speeds: Speeds = AS_ME
     """Return the time of some cells on devices together (s); None if one was never measured."""
     rate = rate_of(devices, speeds)
     return n_cells / rate if rate else None
-
-
-def counted(n: int, one: str, several: str = "") -> str:
-    """Return a number with its noun, as in ``1 profile`` or ``1,204 profiles``."""
-    return f"{n:,} {one if n == 1 else several or f'{one}s'}"

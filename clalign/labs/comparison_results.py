@@ -6,8 +6,7 @@ from collections.abc import Hashable
 
 from msgspec.structs import replace
 
-from clalign.common.amounts import THIN, seconds_text
-from clalign.execution.speed import counted
+from clalign.common.amounts import THIN, counted, seconds_text
 from clalign.labs.comparison_documents import line_of, row_names
 from clalign.labs.laboratory import (
     DONE,

@@ -11,11 +11,11 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 
 import clalign
-from clalign.common.amounts import THIN, seconds_text
+from clalign.common.amounts import THIN, counted, seconds_text
 from clalign.common.plain_data import Json
 from clalign.engines.engine import engine_of
 from clalign.errors import Cancelled, ClalignError, DeviceError, OptionError
-from clalign.execution.speed import counted, rate_of
+from clalign.execution.speed import rate_of
 from clalign.jobs import JobContext
 from clalign.jobs.course import Course
 from clalign.labs.laboratory import DONE, Document, Experiment, Laboratory, Verdict, number, seconds, text_of

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from clalign.common.amounts import size_text
+from clalign.common.amounts import counted, size_text
 from clalign.engines.msa.reading import MAPPED_BYTES, MAX_PAIRS
 from clalign.engines.msa.spanning_trees import MAX_SEQUENCES
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.errors import OptionError
-from clalign.execution.speed import PROGRAM_BYTES, START_SECONDS, Estimate, counted, rate_of
+from clalign.execution.speed import PROGRAM_BYTES, START_SECONDS, Estimate, rate_of
 from clalign.values.devices import Device
 from clalign.values.sparse_posteriors import SparsePosteriors
 

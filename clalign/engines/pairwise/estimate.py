@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clalign.execution.speed import START_SECONDS, Estimate, counted, seconds_of
+from clalign.common.amounts import counted
+from clalign.execution.speed import START_SECONDS, Estimate, seconds_of
 from clalign.values.devices import Device
 
 SPEED = {"cpu": 6.0, "gpu": 3.0, "accelerator": 3.0, "reference": 2.0}

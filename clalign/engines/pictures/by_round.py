@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from clalign.common.amounts import counted
 from clalign.engines.engine import engine_of
 from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, outline, plot_area
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, plural
+from clalign.engines.pictures.picture import HitPicture
 from clalign.errors import OptionError
 from clalign.values.axes import Scale
 from clalign.values.drawings import Dot, Drawing, Shape
@@ -47,7 +48,7 @@ class ByRound(HitPicture):
         n_queries = len({card.get("first") for card in cards})
         whose = cards[first]["name"] if first is not None else cards[0]["name"] if n_queries == 1 else "all queries"
         self.title = f"{whose}: hits by round"
-        self.sentence = f"Hits of {plural(len(self._found), 'round')}. New: significant, but not in the round before."
+        self.sentence = f"Hits of {counted(len(self._found), 'round')}. New: significant, but not in the round before."
         if first is None and n_queries > 1:
             self.sentence += f" Of {n_queries:,} queries, those that have the round are counted in it."
 

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.amounts import counted
 from clalign.engines.pictures.axes import EDGE, LINE, heading, legend
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows, plural
+from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.runs.hit_columns import target_words
 from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words, text_width
@@ -66,7 +67,7 @@ class Coverage(HitPicture):
         shown = f"the best {len(self.drawn):,} of {len(hits):,} hits" if len(hits) > len(self.drawn) else "all hits"
         self.sentence = (
             f"Bars are {shown}, best first; parts of one hit are joined by a line. The curve counts the parts of all"
-            f" hits: {plural(len(hits), numbers.target)}, together {covered:.0f} % of the {self.noun}."
+            f" hits: {counted(len(hits), numbers.target)}, together {covered:.0f} % of the {self.noun}."
         )
 
     def rows(self) -> Rows:
@@ -128,7 +129,7 @@ class Coverage(HitPicture):
         most = max(1, int(self.depth.max(initial=0)))
         shapes.append(depth_curve(self.depth, scale, y + DEPTH, y, most))
         shapes.append(Line(((scale.start, y + DEPTH), (scale.end, y + DEPTH)), "muted"))
-        caption = f"up to {plural(most, 'part')}"
+        caption = f"up to {counted(most, 'part')}"
         room = width - EDGE - scale.end - 6
         shapes.append(Words(scale.end + 6, y + 8, caption, color="muted", room=room, size=NAME_SIZE))
         y += DEPTH + 8

@@ -55,8 +55,3 @@ def _wrapped(text: str, room: float) -> list[str]:
         else:
             lines.append(word)
     return lines
-
-
-def plural(number: int, noun: str) -> str:
-    """Return a number with its noun."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -8,9 +8,10 @@ from collections import defaultdict
 import numpy as np
 from msgspec import Struct, field
 
+from clalign.common.amounts import counted
 from clalign.engines.pictures.axes import EDGE, LINE, heading
 from clalign.engines.pictures.numbers import HitNumbers
-from clalign.engines.pictures.picture import HitPicture, Rows, plural
+from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.runs.hit_columns import target_words
 from clalign.values.axes import Scale, tick_text
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
@@ -57,14 +58,14 @@ class SpeciesSummary(HitPicture):
     def __init__(self, numbers: HitNumbers, taxonomy: Taxonomy, column: int = 0) -> None:
         self.calls_significant = numbers.calls_significant
         self.heads = ("species", f"{numbers.target}s", "significant", "hits", "best_evalue", "best_score")
-        self.counts = counted(numbers, taxonomy, column)
+        self.counts = species_counts(numbers, taxonomy, column)
         named = [one for one in self.counts if one.name != UNKNOWN]
         what = taxonomy.heads[column] if column < len(taxonomy.heads) else "species"
         self.title = f"{numbers.whose}: hits by {what}"
         n_targets = sum(len(one.targets) for one in self.counts)
         unknown = sum(len(one.targets) for one in self.counts if one.name == UNKNOWN)
         source = "the table of taxonomy, else the descriptions" if taxonomy.of else "OS= or OX= in the descriptions"
-        self.sentence = f"{plural(n_targets, 'sequence')} with hits, of {len(named):,} {what} by {source}."
+        self.sentence = f"{counted(n_targets, 'sequence')} with hits, of {len(named):,} {what} by {source}."
         if unknown:
             self.sentence += f" Of {unknown:,} it is unknown."
 
@@ -129,11 +130,11 @@ def _join(all_of: SpeciesCount, one: SpeciesCount) -> None:
 
 
 def _words(one: SpeciesCount, calls_significant: bool) -> str:
-    text = f"{one.name}\n{plural(len(one.targets), 'sequence')}, {plural(len(one.hits), 'hit')}"
-    return f"{text}; significant: {plural(len(one.significant), 'sequence')}" if calls_significant else text
+    text = f"{one.name}\n{counted(len(one.targets), 'sequence')}, {counted(len(one.hits), 'hit')}"
+    return f"{text}; significant: {counted(len(one.significant), 'sequence')}" if calls_significant else text
 
 
-def counted(numbers: HitNumbers, taxonomy: Taxonomy, column: int) -> list[SpeciesCount]:
+def species_counts(numbers: HitNumbers, taxonomy: Taxonomy, column: int) -> list[SpeciesCount]:
     """Return the hits by species: those with most sequences first, the unknown last."""
     hits, scores = numbers.hits, numbers.scores
     rows = np.unique(hits.rows)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from clalign.common.amounts import counted
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.execution.speed import START_SECONDS, Estimate, counted, rate_of
+from clalign.execution.speed import START_SECONDS, Estimate, rate_of
 from clalign.values.devices import Device
 from clalign.values.local_scores import FilterLimits
 
