@@ -385,7 +385,7 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-_BLUE, _RED, _GREEN, _PINK = "#80A0F0", "#F0A0A0", "#7AD07A", "#F0B0D8"
+_BLUE, _RED, _GREEN = "#80A0F0", "#F0A0A0", "#7AD07A"
 _MAGENTA, _ORANGE, _CYAN, _YELLOW = "#D08AD0", "#F0A860", "#70C8C8", "#D8D840"
 
 _CLUSTAL = {

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from clalign.formats.row_writers import text_of
 from clalign.formats.writers import line_name
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
 
@@ -18,10 +19,6 @@ PHYLIP_NAME = 10
 """Letters of a name in PHYLIP."""
 
 Lines = Iterator[str]
-
-
-def _text(cells: Bytes) -> str:
-    return cells.tobytes().decode("latin-1")
 
 
 def _row_notes(alignment: RowAlignment, wanted: str) -> list[str]:
@@ -52,7 +49,7 @@ def _stockholm(alignment: RowAlignment, block: int) -> Lines:
         part = slice(start, start + (block or alignment.n_columns))
         yield "\n" * (start > 0)
         for row, name in enumerate(names):
-            yield f"{name:<{label}s} {_text(alignment.cells[row, part])}\n"
+            yield f"{name:<{label}s} {text_of(alignment.cells[row, part])}\n"
             for tag, marks in notes.residues.items():
                 if text := marks.of(row):
                     yield f"{f'#=GR {name:<{width}s} {tag}':<{label}s} {text[part].decode('latin-1')}\n"
@@ -73,7 +70,7 @@ def _wrapped(text: str) -> Lines:
 def _afa(alignment: RowAlignment) -> Lines:
     for row, accession in enumerate(_row_notes(alignment, "AC")):
         yield _head(alignment, row, accession)
-        yield from _wrapped(_text(alignment.cells[row]))
+        yield from _wrapped(text_of(alignment.cells[row]))
 
 
 def _consensus_columns(alignment: RowAlignment) -> npt.NDArray[np.bool_]:
@@ -92,7 +89,7 @@ def _a2m(alignment: RowAlignment) -> Lines:
         letters = np.where(cells == ord("O"), np.uint8(ord("X")), cells)  # O is another sign in this format
         upper = np.where(held, letters & UPPER, np.uint8(ord("-")))
         text = np.where(is_consensus, upper, letters | ~UPPER)
-        yield from _wrapped(_text(text[is_consensus | held]))
+        yield from _wrapped(text_of(text[is_consensus | held]))
 
 
 def _psiblast(alignment: RowAlignment) -> Lines:
@@ -102,7 +99,7 @@ def _psiblast(alignment: RowAlignment) -> Lines:
         yield "\n" * (start > 0)
         for name, cells in zip(alignment.names, alignment.cells[:, part], strict=True):
             cased = np.where(is_consensus[part], cells & UPPER, cells | ~UPPER)
-            yield f"{name:<{width}s}  {_text(np.where(is_residue(cells), cased, np.uint8(ord('-'))))}\n"
+            yield f"{name:<{width}s}  {text_of(np.where(is_residue(cells), cased, np.uint8(ord('-'))))}\n"
 
 
 def _selex(alignment: RowAlignment) -> Lines:
@@ -114,7 +111,7 @@ def _selex(alignment: RowAlignment) -> Lines:
             if text := alignment.notes.columns.get(tag):
                 yield f"{f'#={tag}':<{width}s} {text[part].decode('latin-1')}\n"
         for name, cells in zip(alignment.names, alignment.cells[:, part], strict=True):
-            yield f"{name:<{width}s} {_text(cells)}\n"
+            yield f"{name:<{width}s} {text_of(cells)}\n"
 
 
 def _clustal(alignment: RowAlignment, program: str) -> Lines:
@@ -124,7 +121,7 @@ def _clustal(alignment: RowAlignment, program: str) -> Lines:
         part = slice(start, start + WIDTH)
         yield "\n"
         for name, cells in zip(alignment.names, alignment.cells[:, part], strict=True):
-            yield f"{name:<{width}s} {_text(cells)}\n"
+            yield f"{name:<{width}s} {text_of(cells)}\n"
         yield f"{'':<{width}s} {marks[part]}\n"
 
 
@@ -140,7 +137,7 @@ def _phylip_cells(cells: Bytes) -> str:
     upper = np.where(is_residue(cells), cells & UPPER, cells)
     gaps = np.isin(cells, np.frombuffer(b".-_ ", np.uint8))
     found = np.where(gaps, np.uint8(ord("-")), np.where(cells == ord("~"), np.uint8(ord("?")), upper))
-    return _text(found)
+    return text_of(found)
 
 
 def _phylip(alignment: RowAlignment) -> Lines:

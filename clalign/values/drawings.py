@@ -13,6 +13,11 @@ Point = tuple[float, float]
 Numbers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+FAMILY_COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#6F4E9B", "#7A5230", "#4B5563",
+)  # fmt: skip
+"""Okabe and Ito's colors, and some that differ from them."""
+
 PALETTES: dict[str, dict[str, str]] = {
     "light": {
         "surface": "#FFFFFF", "border": "#D8DDE3", "text": "#1A1E23", "muted": "#5A6470", "accent": "#0072B2",

@@ -30,11 +30,7 @@ from clalign.ui.models.charts.architectures import (
     question,
     shown_words,
 )
-from clalign.ui.models.charts.family_colors import (
-    SAFE,
-    family_colors,
-    letters_on,
-)
+from clalign.ui.models.charts.family_colors import family_colors, letters_on
 from clalign.ui.models.charts.heat_map import HeatMap
 from clalign.ui.models.charts.histogram import HitHistogram
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
@@ -48,6 +44,7 @@ from clalign.ui.views.charts.heat_map_view import HeatMapPicture
 from clalign.ui.views.charts.pictures import save_picture
 from clalign.ui.views.results import dragged_hits
 from clalign.ui.views.results.results_page import ResultsPage
+from clalign.values.drawings import FAMILY_COLORS
 from clalign.values.row_alignments import RowAlignment
 
 LEFT, TIP = Qt.MouseButton.LeftButton, Qt.ItemDataRole.ToolTipRole
@@ -103,7 +100,7 @@ def test_words_of_architectures_count_what_is_repeated() -> None:
 
 def test_frequent_families_get_the_colors_that_differ_most() -> None:
     colors = family_colors(["b", "a", "b", *(f"x{number}" for number in range(20))])
-    assert colors["b"] == SAFE[0]
+    assert colors["b"] == FAMILY_COLORS[0]
     assert len(set(colors.values())) == len(colors)
     assert {letters_on(color) for color in ("#FFFFFF", "#000000")} == {"#1A1E23", "#FFFFFF"}
 

@@ -151,7 +151,7 @@ class PictureController(Controller):
         self._app.files.ask((path, "taxonomy"), partial(read_taxonomy, path), take)
 
     def _stem(self, page: ResultsPage, view: PicturesView) -> str:
-        return f"{page.run.title.replace(' x ', '-x-').replace(' ', '_')}-{view.request.kind}"
+        return f"{page.run.file_stem}-{view.request.kind}"
 
     def _save_numbers(self, page: ResultsPage, view: PicturesView) -> None:
         path, _ = self._app.ask_target("Save the numbers as", f"{self._stem(page, view)}.tsv", "Table (*.tsv)")

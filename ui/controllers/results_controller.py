@@ -125,7 +125,7 @@ class ResultsController(Controller):
         self._app.files.ask_slowly((str(path), "overview"), read, take)
 
     def _save(self, page: ResultsPage, what: Export, heading: str) -> None:
-        path, _ = self._app.ask_target(heading, f"{self._stem(page)}{what.ending}", "Table (*.tsv)")
+        path, _ = self._app.ask_target(heading, f"{page.run.file_stem}{what.ending}", "Table (*.tsv)")
         if path:
             self._jobs.export(str(page.run.path), what.name, path, None)
 
@@ -138,7 +138,7 @@ class ResultsController(Controller):
             return
         title = f"{page.run.title} – scores: {view.map.heat.matrix.scale}"
         picture = HeatMapPicture(view.map.heat, view.query_names, title)
-        export_picture_file(self._app, f"{self._stem(page)}-map", lambda: picture)
+        export_picture_file(self._app, f"{page.run.file_stem}-map", lambda: picture)
 
     # --- architectures ---
 
@@ -189,7 +189,7 @@ class ResultsController(Controller):
 
     def save_architectures(self, page: ResultsPage, view: ArchitectureView) -> None:
         """Ask for a file, and write the architectures as a table or as GFF3."""
-        name, kinds = f"{self._stem(page)}-architectures.tsv", "Table (*.tsv);;GFF3 (*.gff3)"
+        name, kinds = f"{page.run.file_stem}-architectures.tsv", "Table (*.tsv);;GFF3 (*.gff3)"
         path, kind = self._app.ask_target("Save architectures as", name, kinds)
         if path:
             is_gff3 = path.lower().endswith((".gff3", ".gff")) or (kind[:4] == "GFF3" and "." not in Path(path).name)
@@ -205,7 +205,7 @@ class ResultsController(Controller):
         if len(view.canvas.shown) > MAX_DRAWN:
             words = f"the first {words} of {formatting.count(len(view.canvas.shown))}"
         picture = ArchitecturePicture(shown, view.canvas.colors, f"{title} – {view.part}s of {words}")
-        export_picture_file(self._app, f"{self._stem(page)}-domains", lambda: picture)
+        export_picture_file(self._app, f"{page.run.file_stem}-domains", lambda: picture)
 
     def show_hit(self, page: ResultsPage, key: int) -> None:
         """Show a hit by its id in the run file, among the hits of its query."""
@@ -221,10 +221,6 @@ class ResultsController(Controller):
                 page.show_hit(answer)
 
         self._app.reader.ask((id(page), "hit"), read, take)
-
-    @staticmethod
-    def _stem(page: ResultsPage) -> str:
-        return page.run.title.replace(" x ", "-x-").replace(" ", "_")
 
     # --- hits as one alignment ---
 

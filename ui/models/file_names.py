@@ -28,11 +28,3 @@ def _distinct_folders(paths: set[str]) -> dict[str, str]:
     while n < most and len({of[-n:] for of in parts.values()}) < len(paths):
         n += 1
     return {path: str(Path(*of[-n:])) if of else "." for path, of in parts.items()}
-
-
-def stem(path: str) -> str:
-    """Return the name of a file without its endings."""
-    name = Path(path).name
-    for ending in (".gz", ".bz2", ".xz", ".zst"):
-        name = name.removesuffix(ending)
-    return Path(name).stem or name

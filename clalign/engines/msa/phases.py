@@ -66,37 +66,32 @@ class BlockCutter(Struct):
 
     Attributes
     ----------
-    ends : int64[n_blocks]
-        Where each block ends.
+    blocks : Blocks
     cells : int64[n_blocks + 1]
         Of all pairs before each block, and of all.
     wanted : int
         Cells of a unit.
     """
 
-    ends: npt.NDArray[np.int64]
+    blocks: Blocks
     cells: npt.NDArray[np.int64]
     wanted: int
 
     @classmethod
     def of(cls, device: Device, blocks: Blocks, cells: npt.NDArray[np.int64]) -> BlockCutter:
         """Return what cuts blocks with so many cells before them for a device."""
-        return cls(blocks.ends, cells, CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS)
+        return cls(blocks, cells, CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS)
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
         """Return where a unit ends that begins with a pair; it has a share of the cells that it may have."""
-        begin, end = self._block(first), self._block(last)
+        begin, end = self.blocks.of_pair(first), self.blocks.of_pair(last)
         most = self.cells[begin] + share * self.wanted
         n_fitting = int(np.searchsorted(self.cells[begin + 1 : end + 1], most, side="right"))
-        return int(self.ends[begin + max(1, n_fitting) - 1])
+        return int(self.blocks.ends[begin + max(1, n_fitting) - 1])
 
     def batch(self, first: int, last: int) -> Span:
         """Return some pairs."""
-        return Span(first, last, int(self.cells[self._block(last)] - self.cells[self._block(first)]))
-
-    def _block(self, pair: int) -> int:
-        """Return the number of the block that begins with a pair."""
-        return int(np.searchsorted(self.ends, pair, side="right"))
+        return Span(first, last, int(self.cells[self.blocks.of_pair(last)] - self.cells[self.blocks.of_pair(first)]))
 
     def measure(self, cells: float, seconds: float) -> None:
         """Do nothing: what is computed together is cut smaller than a unit anyway."""
@@ -104,7 +99,7 @@ class BlockCutter(Struct):
     def shrink(self, first: int, last: int) -> bool:
         """Cut half as much from now on; return False if these pairs are one block."""
         self.wanted = self.batch(first, last).cells // 2
-        return int(np.searchsorted(self.ends, last)) > self._block(first)
+        return int(np.searchsorted(self.blocks.ends, last)) > self.blocks.of_pair(first)
 
 
 def cells_before(batch: PairBatch, ends: npt.NDArray[np.int64], check: Check) -> npt.NDArray[np.int64]:

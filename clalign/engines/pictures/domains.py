@@ -8,15 +8,11 @@ import numpy as np
 
 from clalign.engines.pictures.axes import EDGE
 from clalign.values.architectures import JOIN, Architecture
-from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words, text_width
+from clalign.values.drawings import FAMILY_COLORS, Box, Drawing, Line, Picks, Shape, Words, text_width
 
 ROW = 26.0
 COUNTS, LENGTHS = 110.0, 60.0
 """Pixels left of the sequences for how many have an architecture, and right of them for their lengths."""
-
-FAMILY_COLORS = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#B8A800", "#6F4E9B", "#7A5230", "#4B5563",
-)  # fmt: skip
 
 
 def architecture_drawing(examples: Sequence[tuple[int, Architecture]], width: float) -> Drawing:

@@ -20,6 +20,7 @@ from clalign.runs.connection import is_owned, unreadable
 from clalign.runs.pages import QueryFound, Together, best_query, count_hits, first_query, found_by_query, hits_between
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile, open_run
+from clalign.tools.library import default_name
 from clalign.values.checked import plain
 from clalign.values.documents import Card, JobResult
 from clalign.values.hits import Hit
@@ -29,7 +30,6 @@ from clalign.values.specs import Spec
 from ... import formatting
 from ..alignment.alignment_layout import Layout
 from ..charts.histogram import Histogram, HitHistogram, finite, hits_in_bar, read_histogram, read_hit_histogram
-from ..file_names import stem
 from ..reader import Reader
 from .hit_pages import ALL_QUERIES, HitRow
 from .hits_model import HIT_TABLE, HitsModel, TableKind
@@ -318,7 +318,12 @@ class RunView(QObject):
         if self.spec is None or self.facts.get("name"):
             return str(self.facts.get("name") or self.working_title)
         part = shard_of(self.spec.to_dict())
-        return " x ".join(map(stem, self.spec.paths)) + (f", {part.words}" if part is not None else "")
+        return default_name(self.spec) + (f", {part.words}" if part is not None else "")
+
+    @property
+    def file_stem(self) -> str:
+        """The title as names of files begin."""
+        return self.title.replace(" x ", "-x-").replace(" ", "_")
 
     def set_profile(self, profile: int) -> None:
         """Show the results of the profile that the user chose."""

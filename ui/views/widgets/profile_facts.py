@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from clalign.formats.profile_cards import calibration_words, format_words
+from clalign.values.axes import MINUS
 from clalign.values.documents import Card
 
 from ... import formatting, theme
@@ -37,11 +37,28 @@ def profile_facts(card: Card) -> list[tuple[str, str]]:
         ("Nodes", formatting.count(card["length"])),
         ("Alphabet", formatting.alphabet(card["alphabet"])),
         ("Built from", formatting.plural(int(n_built), "sequence") if n_built.isdecimal() else ""),
-        ("Format", format_words(card)),
-        ("Calibration", calibration_words(card)),
+        ("Format", str(card["origin"]).upper()),
+        ("Calibration", _calibration_words(card)),
     ]
     for name, title in CUTOFFS.items():
         pair = (card.get("cutoffs") or {}).get(name)
         if pair:
             rows.append((title, f"{pair[0]:g} bits; domain {pair[1]:g}"))
     return [(name, value) for name, value in rows if value and value != "-"]
+
+
+def _calibration_words(card: Card) -> str:
+    """Return the calibration of a profile in words."""
+    entry, entries = card.get("calibration"), card.get("calibration3")
+    if entry:
+        return f"extreme value, mu {entry['mu']:.2f}, lambda {entry['lambda']:.3f}".replace("-", MINUS)
+    if entries:
+        return (
+            f"MSV mu {entries['msv']['mu']:.2f}, Viterbi mu {entries['viterbi']['mu']:.2f}, "
+            f"Forward tau {entries['forward']['tau']:.2f}; lambda {entries['forward']['lambda']:.3f}"
+        ).replace("-", MINUS)
+    return (
+        "none: E-values are rough (upper bounds)"
+        if card["origin"] == "hmmer2"
+        else "none: it cannot be used for a search"
+    )

@@ -9,9 +9,8 @@ from typing import TextIO
 import numpy as np
 
 from clalign.engines.export import write_lines
+from clalign.engines.plan7.exports import hmmer2_text as text
 from clalign.engines.plan7.exports import hmmer3_text
-from clalign.engines.plan7.exports import hmmscan_text as scan_text
-from clalign.engines.plan7.exports import hmmsearch_text as text
 from clalign.engines.plan7.exports.source import (
     Query,
     Source,
@@ -45,7 +44,7 @@ def write_text(source: Source, stream: TextIO) -> int:
     if source.is_hmmer3:
         write_hmmer3_head(source, stream)
     else:
-        write_lines(stream, text.opening(source.origin, text.TITLE))
+        write_lines(stream, text.opening(source.origin, text.SEARCH))
     count = write_by_query(source, stream, write_profile)
     closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
     write_lines(stream, [closing(source.origin)])
@@ -111,8 +110,8 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     """
     cards = source.cards
     n_uncalibrated = sum(card["calibration"] is None for card in cards)
-    write_lines(stream, text.opening(source.origin, scan_text.TITLE))
-    write_lines(stream, scan_text.thresholds(source.spec, len(cards), n_uncalibrated))
+    write_lines(stream, text.opening(source.origin, text.SCAN))
+    write_lines(stream, text.scan_parameters(source.spec, len(cards), n_uncalibrated))
     width = max(12, all_widths(source)[0].name)
     n_hits = n_sequences = 0
     for query in queries(source, every=not source.origin.partial):
@@ -125,7 +124,7 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
     report = source.run.facts.database
     n_targets = report.n_sequences - report.n_empty if report else None
-    write_lines(stream, scan_text.totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
+    write_lines(stream, text.scan_totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
     write_lines(stream, [text.closing(source.origin)])
     return n_hits
 
@@ -140,17 +139,17 @@ def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[
     ]
     domains.sort(key=lambda entry: entry[2].target_range[0])
     description_width = max(52 - width, 11)
-    write_lines(stream, scan_text.sequence_head(query.name, query.accession, query.description))
+    write_lines(stream, text.sequence_head(query.name, query.accession, query.description))
     write_lines(stream, text.hit_header("sequence family classification", "Model", width, description_width))
     write_lines(
         stream, (text.hit_row(c["name"], c["description"], hit, width, description_width) for c, hit in entries)
     )
-    write_lines(stream, [] if found else [scan_text.NO_HITS])
+    write_lines(stream, [] if found else [text.NO_HITS])
     write_lines(stream, text.domain_header("Model", width))
     write_lines(stream, (text.domain_row(card["name"], card, hit, domain, width) for card, hit, domain in domains))
-    write_lines(stream, [] if domains else [scan_text.NO_HITS])
+    write_lines(stream, [] if domains else [text.NO_HITS])
     if source.choice.alignments:
-        write_lines(stream, ["", "Alignments of top-scoring domains:", *([] if domains else [scan_text.NO_HITS])])
+        write_lines(stream, ["", "Alignments of top-scoring domains:", *([] if domains else [text.NO_HITS])])
         for card, hit, domain in domains:
             write_lines(stream, text.alignment_lines(card, hit, domain, title=card["name"]))
     write_lines(stream, ["//"])

@@ -1,7 +1,8 @@
-"""The text that people read: for HMMER2 profiles laid out as HMMER2's hmmsearch has it.
+"""The text that people read, of profiles of HMMER2: laid out as its hmmsearch, in a scan as its hmmpfam has it.
 
-Three parts for each profile, the sequences, their domains and the alignments, so that eyes and
-scripts that know hmmsearch 2.3.2 find everything in its place.
+Three parts for each profile, the sequences, their domains and the alignments; in a scan for each sequence the profiles,
+their domains in the order of the sequence, and the alignments. So eyes and scripts that know the programs of HMMER
+2.3.2 find everything in its place.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ from clalign.formats.tables import OK, PARTIAL, Provenance
 from clalign.values.documents import Card, TargetFacts
 from clalign.values.hits import Domain, Hit
 
-TITLE = "search of sequences with profile HMMs"
+SEARCH = "search of sequences with profile HMMs"
+SCAN = "scan of sequences for the domains of a library of profile HMMs"
+"""What was computed, as titles of texts."""
+
 RULE = "- " * 35
 COLUMNS = 50
 """Columns of an alignment block, the marks of begin and end included."""
 
 LONGEST_LABEL = 20
+
+NO_HITS = "\t[no hits above thresholds]"
+"""In place of a table of a sequence that is scanned."""
 
 _LETTERS = {"amino": "ACDEFGHIKLMNPQRSTVWYBUXZ", "dna": "ACGTBDHKMNRSUVWXY", "rna": "ACGTBDHKMNRSUVWXY"}
 _UNKNOWN = {
@@ -191,3 +198,41 @@ def totals(n_searched: int, n_targets: int | None, n_hits: int, n_domains: int, 
 def closing(origin: Provenance) -> str:
     """Return the last line."""
     return PARTIAL if origin.partial else OK
+
+
+def scan_parameters(spec: SearchSpec, n_profiles: int, n_uncalibrated: int) -> Iterator[str]:
+    """Yield the thresholds of a scan."""
+    if spec.cutoff != "none":
+        yield f"Thresholds:                 {spec.cutoff.upper()} of each profile"
+    else:
+        for words, score, evalue in (
+            ("Sequence", spec.score, spec.evalue),
+            ("Domain", spec.domain_score, spec.domain_evalue),
+        ):
+            yield f"{words + ' score threshold:':<27s} {'none' if score is None else f'>= {score:.1f}'}"
+            yield f"{words + ' E-value threshold:':<27s} {'none' if evalue is None else f'<= {evalue:g}'}"
+    yield f"Profiles for E-values:      {spec.n_targets if spec.n_targets is not None else n_profiles:g}"
+    if n_uncalibrated:
+        yield f"Profiles not calibrated:    {n_uncalibrated} (their E-values are upper bounds)"
+    if spec.without_null2:
+        yield "Composition correction:     off"
+    yield RULE
+
+
+def sequence_head(name: str, accession: str, description: str) -> Iterator[str]:
+    """Yield which sequence the next part of a scan is about."""
+    yield ""
+    yield f"Query sequence: {name}"
+    yield f"Accession:      {accession or '[none]'}"
+    yield f"Description:    {' '.join(description.split()) or '[none]'}"
+    yield ""
+
+
+def scan_totals(n_searched: int, n_targets: int | None, n_sequences: int, n_hits: int, partial: bool) -> Iterator[str]:
+    """Yield the counts that end a scan."""
+    yield ""
+    yield f"Total sequences scanned:    {n_searched}"
+    if partial and n_targets is not None:
+        yield f"Sequences not scanned:      {n_targets - n_searched}"
+    yield f"Sequences with a match:     {n_sequences}"
+    yield f"Matches reported:           {n_hits}"
