@@ -198,15 +198,12 @@ class GumbelFit(Struct, frozen=True):
     ----------
     mu, slope : float
         In bits and per bit.
-    n_samples : int
-        Scores it rests on.
     words : str
         The quality of the fit, in a sentence.
     """
 
     mu: float
     slope: float
-    n_samples: int
     words: str
 
     def density(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -263,7 +260,7 @@ def fit_gumbel(scores: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -
         fit = _maximum_likelihood(scores[inside], counts[inside]) or fit
     if fit is None:
         return None
-    return GumbelFit(*fit, int(counts[inside].sum()), _judged(fit, scores, counts, inside))
+    return GumbelFit(*fit, _judged(fit, scores, counts, inside))
 
 
 class CensoredFit(Struct, frozen=True):

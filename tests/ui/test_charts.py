@@ -41,7 +41,7 @@ def histogram(kind: str = "viterbi", location: float = 0.0) -> ProfileHistogram:
     counts = np.round(400 * np.exp(-(((edges[:-1] - location) / 6) ** 2))).astype(np.int64)
     return ProfileHistogram(
         edges, counts, int(counts.sum()), 20.0, 22.0, {"ga": 21.0, "tc": 24.0}, kind, 1e4,
-        Calibration("gumbel", -3.0, 0.7), GumbelFit(-2.0, 0.4, 10_000, "Fit is good"),
+        Calibration("gumbel", -3.0, 0.7), GumbelFit(-2.0, 0.4, "Fit is good"),
     )  # fmt: skip
 
 
@@ -210,7 +210,7 @@ def test_a_curve_of_which_nothing_is_seen_is_not_in_the_legend(view: HistogramVi
     view.show_histogram(histogram(), "")
     assert kinds() == ["bars", "calibration", "fit"]
     low = histogram()
-    low = ProfileHistogram(low.edges, low.counts, 5, 20.0, 22.0, fit=GumbelFit(-2.0, 0.4, 5, "Fit is good"))
+    low = ProfileHistogram(low.edges, low.counts, 5, 20.0, 22.0, fit=GumbelFit(-2.0, 0.4, "Fit is good"))
     view.show_histogram(low, "")
     assert kinds() == ["bars"]
     plot.set_log(False)

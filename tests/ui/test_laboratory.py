@@ -538,7 +538,7 @@ def test_ticks_are_round_numbers() -> None:
 
 def test_crossing_points_lie_on_their_lines(fake: ModuleType) -> None:
     view = LabView(COMPARISON)
-    view.take(fake.comparison_document(fake.GPU, fake.CPU), kept=True)
+    view.take(fake.comparison_document(fake.GPU, fake.CPU))
     mark = view.chart("devices").marks[0]
     assert mark.y == pytest.approx(height_of(view.rows[0], mark.x), rel=0.1), "both lines meet there"
     view.document["break_even"][0]["residues"] = 1e12
@@ -555,7 +555,7 @@ def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
     kernel = next(column for column in COLUMNS if column.title == "Kernel")
     assert [kernel.text(row) for row in view.rows] == ["1\u202fs", "a sample"]
     job = {"nodes": 200, "n_sequences": 9, "n_residues": 10_000_000, "cells": 2e9}
-    view.take({"job": job, "devices": [fast, slow]}, kept=False)
+    view.take({"job": job, "devices": [fast, slow]})
     assert [kernel.text(row) for row in view.rows] == ["1\u202fs", f"≈ {formatting.seconds(1000)}"]
     assert any(f"a sample of {formatting.plural(5000, 'residue')}" in text for _, text in view.verdicts())
     lines = view.chart("devices").lines
@@ -581,7 +581,7 @@ def test_devices_of_another_machine_are_distinguished(fake: ModuleType, tmp_path
     here, there = fake.comparison_document(fake.GPU), fake.comparison_document(fake.GPU)
     write_document(there, tmp_path / "there.json")
     view = LabView(COMPARISON)
-    view.take(with_other_machine(here, str(tmp_path / "there.json")), kept=True)
+    view.take(with_other_machine(here, str(tmp_path / "there.json")))
     assert [line.name for line in view.chart("devices").lines] == ["Made-up GPU", "Made-up GPU (there)"]
     write_document({**there, "job": {**there["job"], "nodes": 5}}, tmp_path / "there.json")
     with pytest.raises(OptionError, match="different jobs"):
@@ -613,7 +613,7 @@ def test_tables_of_a_source_are_ticked_and_repeated(
     assert model.setData(model.index(place, 0), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     assert page.job_request()[0]["variants"] == ["table 3.4"]
     document = run_publication(PublicationSpec(source="004", variants=("table 3.4",)), QuietContext())
-    page.view.take(document, kept=False)
+    page.view.take(document)
     assert [row["name"] for row in page.view.rows if row["status"] == "done"] == ["table 3.4"]
     assert cells(page, "values", 0)["Row"] == "sequence"
     page.row_chosen.emit(page.view.rows[place])

@@ -54,7 +54,7 @@ def page(window: MainWindow) -> SynchronizationPage:
 @pytest.fixture
 def shown(fake: ModuleType) -> LabView:
     view = LabView(SYNCHRONIZATION)
-    view.take(fake.synchronization_document(ASKED), kept=True)
+    view.take(fake.synchronization_document(ASKED))
     return view
 
 

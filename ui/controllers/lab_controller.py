@@ -186,7 +186,7 @@ class LabController(Controller):
             return
         if item.state == "done":
             document = item.result[kind]
-            view.take(document, kept=False)
+            view.take(document)
             self._keep(kind, document)
             if self.page is not self.pages[kind]:
                 self._app.notify("good", f"{_laboratory(kind).title}: finished.", ("Show", lambda: self.open(kind)))
@@ -217,7 +217,7 @@ class LabController(Controller):
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
-                self.views[kind].take(read_document(str(files[-1])), kept=True)
+                self.views[kind].take(read_document(str(files[-1])))
             except ClalignError as error:
                 self._app.notify("caution", str(error))
 
@@ -240,7 +240,7 @@ class LabController(Controller):
             except ClalignError as error:
                 self._app.notify("stop", str(error))
                 return
-        view.take(document, kept=True)
+        view.take(document)
         self._sources.add_recent(path, kind)
         self.open(kind)
 

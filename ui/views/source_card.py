@@ -31,14 +31,12 @@ class SourceCard(ScrolledCard):
         super().__init__()
         self.source: Source | None = None
         self.offers: Callable[[Source], list[Offer]] = lambda source: []
-        self.alphabets: QComboBox | None = None
 
     def show_source(self, source: Source | None) -> None:
         """Show a file."""
         if source == self.source and source is not None:
             return
         self.source = source
-        self.alphabets = None
         clear_layout(self.box)
         if source is None:
             self.box.addWidget(EmptyPanel("file-outline", "Nothing selected", "Select a file."))
@@ -92,7 +90,6 @@ class SourceCard(ScrolledCard):
             box.addItem(text + guessed, key)
         box.setCurrentIndex(box.findData(source.alphabet))
         box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
-        self.alphabets = box
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)

@@ -26,8 +26,6 @@ class LabView(QObject):
         Empty until it is whole.
     is_live : bool
         Whether its job runs or waits.
-    is_kept : bool
-        Whether it is in a file of the user's choice.
     tables : dict of TextTable
         By the keys of the experiments.
     """
@@ -39,7 +37,6 @@ class LabView(QObject):
         self.of, self.main = of, of.experiments[0]
         self.document: Document = {}
         self.is_live = False
-        self.is_kept = True
         self.tables = {
             one.key: TextTable(one.columns, self, _is_dim, TICKED if of.known and one is self.main else "")
             for one in of.experiments
@@ -72,19 +69,18 @@ class LabView(QObject):
 
     def begin(self) -> None:
         """Remove the results of an earlier job."""
-        self.document, self.is_live, self.is_kept = {}, True, True
+        self.document, self.is_live = {}, True
         self._show(self._ticked(self.of.known))
 
     def add_row(self, row: Row) -> None:
         """Add or replace a measured row."""
         key = self.main.row_key(row)
         places = [place for place, known in enumerate(self.rows) if self.main.row_key(known) == key] or [len(self.rows)]
-        self.is_kept = False
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
-    def take(self, document: Document, kept: bool) -> None:
-        """Show a whole document; `kept` is whether the user already has it in a file."""
-        self.document, self.is_live, self.is_kept = document, False, kept
+    def take(self, document: Document) -> None:
+        """Show a whole document."""
+        self.document, self.is_live = document, False
         rows = {self.main.row_key(row): row for row in document[self.main.key]}
         known = {self.main.row_key(row): row for row in self.of.known}
         # Another version may have measured others; then only these are shown.

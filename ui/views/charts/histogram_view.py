@@ -195,7 +195,7 @@ class ScorePlot(pg.GraphicsView):
         for name in ("report", "significant"):
             line = pg.InfiniteLine(0, 90, movable=True)
             line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
-            line.sigPositionChangeFinished.connect(lambda moved, name=name: self._snap(name, moved))
+            line.sigPositionChangeFinished.connect(self._snap)
             line.setZValue(30 if name == "report" else 20)
             self.lines[name] = line
             self.view.addItem(line)
@@ -377,7 +377,7 @@ class ScorePlot(pg.GraphicsView):
     def _moved(self, name: str, line: pg.InfiniteLine) -> None:
         self.threshold_moved.emit(name, float(line.value()))
 
-    def _snap(self, name: str, line: pg.InfiniteLine) -> None:
+    def _snap(self, line: pg.InfiniteLine) -> None:
         if self.data is None:
             return
         reach = 6 * self.view.viewPixelSize()[0]

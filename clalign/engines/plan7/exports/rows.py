@@ -43,7 +43,7 @@ class Source(RunSource):
         kept_as = ~number if self.is_scan else number  # there numbers of queries are rows of sequences
         for hit in self.stored(self.keys.of_query(number), kept_as):
             if not self.choice.significant or is_significant(hit):
-                for domain in chosen_domains(self, number, hit):
+                for domain in chosen_domains(self, hit):
                     yield aligned_row(hit, domain)
 
     def pair_groups(self, every: bool = False) -> Iterator[tuple[Card, Iterator[PairRow]]]:
@@ -52,7 +52,7 @@ class Source(RunSource):
             found = [
                 _pair_row(self, number, hit, domain)
                 for number, hit in hits(self, query)
-                for domain in chosen_domains(self, number, hit)
+                for domain in chosen_domains(self, hit)
                 if domain.states
             ]
             if found or every:

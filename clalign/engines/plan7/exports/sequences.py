@@ -87,7 +87,7 @@ def write_matched(source: Source, stream: TextIO) -> int:
     for query in queries(source):
         for number, hit in hits(source, query):
             description = described(source, hit, source.cards[number])
-            for domain in chosen_domains(source, number, hit):
+            for domain in chosen_domains(source, hit):
                 letters = zip(domain.states, domain.text.target, strict=True)
                 residues = "".join(letter.upper() for state, letter in letters if state != "D")
                 start, end = domain.target_range

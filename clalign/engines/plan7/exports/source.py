@@ -69,7 +69,7 @@ class Source(GeneralSource):
         """Yield the chosen domains of a hit; where significance decides, none of a hit that has none."""
         if self.choice.significant and not is_significant(hit):
             return iter(())
-        return chosen_domains(self, number, hit)
+        return chosen_domains(self, hit)
 
     def done_queries(self, first: int) -> Iterator[Query]:
         """Yield the profiles from a number on as far as they are done.
@@ -295,7 +295,7 @@ def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, i
             yield ((i, len(domains)) if is_hmmer3 else (domain.number, hit.n_domains)), domain
 
 
-def chosen_domains(source: Source, number: int, hit: Hit) -> Iterator[Domain]:
+def chosen_domains(source: Source, hit: Hit) -> Iterator[Domain]:
     """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
     if source.choice.significant:
         return (domain for domain in hit.domains if domain.is_significant)
