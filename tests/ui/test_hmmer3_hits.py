@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication
 from clalign.runs.pages import HitQuery
 from clalign.runs.run_file import open_run
 from clalign.ui import theme
+from clalign.ui.engines.plan7.card import HMMER3_COLUMNS, domain_rows, is_below
 from clalign.ui.engines.plan7.columns import COLUMNS, PROFILE_TABLE
-from clalign.ui.engines.plan7.domain_table import HMMER3_COLUMNS, domain_rows, estimates_line, is_below
-from clalign.ui.engines.plan7.layout import as_fasta, lay_out
+from clalign.ui.engines.plan7.layout import as_fasta, estimates_line, lay_out
 from clalign.ui.models.alignment.alignment_layout import (
     Line,
     as_text,

@@ -1,4 +1,4 @@
-"""Alignments of domains to their profile, wrapped to a width, with two rulers."""
+"""Alignments of domains to their profile, wrapped to a width, with two rulers, and what is said above them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from ...models.alignment.alignment_layout import (
     ruler,
     title_lines,
 )
+from ...models.results.hits_model import NO_DOMAIN
 
 
 class ProfileLayout(Layout):
@@ -45,6 +46,22 @@ def domain_title(hit: Hit, domain: Domain) -> list[str]:
         envelope += f" · accuracy {domain.accuracy:.2f}"
     below = [] if domain.is_reported else ["below the limit for domains"]
     return [head, evalues, *below, places, envelope]
+
+
+def estimates_line(hit: Hit) -> str:
+    """Return HMMER3's estimates of the domains of a hit and its filter scores; empty for HMMER2."""
+    if hit.estimates is None:
+        return ""
+    estimates = hit.estimates
+    parts = [f"{estimates.expected:.1f} domains expected", formatting.plural(estimates.n_regions, "region"),
+             formatting.plural(estimates.n_envelopes, "envelope")]  # fmt: skip
+    if estimates.n_clustered:
+        parts.append(f"{estimates.n_clustered} resolved by sampling")
+    if estimates.n_overlaps:
+        parts.append(f"{estimates.n_overlaps} overlapping")
+    if not any(domain.is_reported for domain in hit.domains):
+        parts.append(NO_DOMAIN)
+    return " · ".join(parts)
 
 
 def lay_out(hit: Hit, profile: str, n_columns: int, with_posterior: bool = True) -> list[Line]:

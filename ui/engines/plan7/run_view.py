@@ -21,9 +21,8 @@ from ...models.results.hit_pages import ALL_QUERIES, HitRow
 from ...models.results.hits_model import NOTE_SECONDS
 from ...models.results.run_view import RunView
 from .columns import PROFILE_TABLE
-from .domain_table import estimates_line
 from .histogram import ProfileHistogram, ScoreKind, read_profile_histogram
-from .layout import ProfileLayout
+from .layout import ProfileLayout, estimates_line
 
 OF_SEQUENCES = ("sequence", "rounds")
 """Directions of searches with sequences."""
