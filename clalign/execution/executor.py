@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
-from typing import Protocol
 
 from msgspec import Struct
 
@@ -23,8 +22,8 @@ from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehears
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import Check, ProgramChoice, Session, Steps, no_build_report
 from clalign.errors import DeviceError, OutOfDeviceMemory
+from clalign.execution.access import Access
 from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
-from clalign.execution.writer import RunAccess
 from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
 from clalign.runs.tables import SqlRow
 from clalign.system.bounds import n_cores
@@ -178,31 +177,6 @@ PACKERS = 4
 """Threads that compress scores at most: on fast devices that takes longer than to compute them."""
 
 
-class Access(Protocol):
-    """Where an executor gets its units, and where their results go."""
-
-    def take(self) -> Unit | None:
-        """Return the next unit; None if there is none now."""
-
-    def wait(self) -> bool:
-        """Wait for units; return False if none will come."""
-
-    def give_back(self, units: Sequence[Unit]) -> None:
-        """Take back units that the executor has not computed."""
-
-    def measure(self, cells: float, seconds: float) -> None:
-        """Use a measured time for the size of later units."""
-
-    def shrink(self, unit: Unit) -> bool:
-        """Make later units smaller than this one, for which memory was short; return False if that cannot be."""
-
-    def store(self, found: Sequence[Finished]) -> None:
-        """Store the results of units."""
-
-    def warn(self, text: str, is_kept: bool) -> None:
-        """Warn the user; a warning that matters later on is kept with the run."""
-
-
 class _Scoring(Struct, frozen=True):
     units: list[Unit]
     batch: Rows
@@ -289,8 +263,6 @@ class Executor:
     cutter : Cutter
         Makes the batches of units.
     access : Access
-        In processes that do not write the run, where it is no `RunAccess`, unfinished units are not kept, and ends of
-        queries are computed elsewhere.
     """
 
     def __init__(self, session: Session, helper: CpuHelper, plan: Plan, cutter: Cutter, access: Access) -> None:
@@ -299,7 +271,6 @@ class Executor:
         self.plan = plan
         self.cutter = cutter
         self.access = access
-        self.run = access if isinstance(access, RunAccess) else None
         self._n_lent = 0
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
@@ -349,7 +320,7 @@ class Executor:
             unit = self._take()
             if unit is not None:
                 if unit.is_end:
-                    self._conclude(unit, tracer)
+                    self._compute_end(unit, tracer)
                     continue
                 scoring.append(self._started(self._with_others(unit, tracer)))
             elif not scoring and not groups and not gathered:
@@ -380,7 +351,7 @@ class Executor:
         return unit
 
     def _with_others(self, unit: Unit, tracer: Session) -> list[Unit]:
-        """Return a unit with others of the same rows that can be started together with it; conclude what ends."""
+        """Return a unit with others of the same rows that can be started together with it; compute what ends first."""
         units, rows = [unit], unit.last - unit.first
         most = min(self._max_together, MAX_ROWS_TOGETHER // max(1, rows))
         if most <= 1:
@@ -390,7 +361,7 @@ class Executor:
         left -= self._cells(unit, batch)
         while left > 0 and len(units) < most and (other := self._take()) is not None:
             if other.is_end:
-                self._conclude(other, tracer)
+                self._compute_end(other, tracer)
                 continue
             left -= self._cells(other, batch)
             if (other.first, other.last) != (unit.first, unit.last) or left < 0:
@@ -442,8 +413,7 @@ class Executor:
     def _lend(self, n: int) -> None:
         if n:
             self._n_lent += n
-            if self.run is not None:
-                self.run.lend(n)
+            self.access.lend(n)
 
     def _gather_or_trace(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
         """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
@@ -517,16 +487,15 @@ class Executor:
             results.append(Finished(unit, result, scored.hits_of))
         self.access.store(results)
 
-    def _conclude(self, unit: Unit, tracer: Session) -> None:
+    def _compute_end(self, unit: Unit, tracer: Session) -> None:
         """Compute the end of a query."""
-        assert self.run is not None
         self._current = ()
         session = tracer if self.plan.phases is None else self.helper.session_for(tracer)
         self._lend(session is not tracer)
         with tracing.span("conclude", "hits", query=unit.query.number):
-            storing = self.run.concluded(unit, session)
+            storing = self.access.compute_end(unit, session)
         self._held.remove(unit)
-        self.run.conclude(unit, storing)
+        self.access.store_end(unit, storing)
         self._lend(-(session is not tracer))  # not before: other executors would take what seems to take too long
 
 
@@ -555,18 +524,16 @@ class _UnitProgress:
 
     def report(self, cells: float) -> None:
         self._cells = cells
-        if self._executor.run is not None:
-            self._executor.run.progress(self._unit, cells, self.seconds)
+        self._executor.access.progress(self._unit, cells, self.seconds)
 
     def warn(self, text: str) -> None:
         self._executor.access.warn(text, is_kept=True)
 
     def keep(self, table: str, rows: Sequence[SqlRow]) -> None:
-        if self._executor.run is not None:
-            self._executor.run.keep(self._unit, self._cells, table, rows)
+        self._executor.access.keep(self._unit, self._cells, table, rows)
 
     def kept(self, table: str) -> list[SqlRow]:
-        return [] if self._executor.run is None else self._executor.run.kept(self._unit, table)
+        return self._executor.access.kept(self._unit, table)
 
 
 def _packed(scored: Scored[object]) -> tuple[PackedScores, Kept]:

@@ -191,7 +191,7 @@ def trace_alone(
     return [wait() for wait in waits]
 
 
-def nothing_concluded(run: RunFile, number: int, search: AnySearch, session: Session) -> Storing:
+def compute_no_end(run: RunFile, number: int, search: AnySearch, session: Session) -> Storing:
     """Return a callable that stores nothing."""
     return lambda run: None
 
@@ -213,7 +213,7 @@ class Plan(Struct, frozen=True):
         Returns the search of a query by its number.
     cutter_for : callable
         Returns the cutter for a device.
-    concluded : callable
+    compute_end : callable
         Computes the end of a query, when all its rows are stored; returns a callable that stores it.
     may_suit_cpu : bool
         Whether there may be something that suits a processor beside a graphics card.
@@ -246,7 +246,7 @@ class Plan(Struct, frozen=True):
     n_cells: float
     search_of: Callable[[RunFile, int], AnySearch]
     cutter_for: Callable[[Device], Cutter]
-    concluded: Callable[[RunFile, int, Any, Session], Storing] = nothing_concluded
+    compute_end: Callable[[RunFile, int, Any, Session], Storing] = compute_no_end
     may_suit_cpu: bool = False
     phases: Mapping[int, Phase] | None = None
     is_needed: Callable[[RunFile, int], bool] = lambda run, number: True
@@ -261,7 +261,7 @@ class Plan(Struct, frozen=True):
     @property
     def has_ends(self) -> bool:
         """Whether something is computed when all rows of a query are stored."""
-        return self.concluded is not nothing_concluded or self.phases is not None
+        return self.compute_end is not compute_no_end or self.phases is not None
 
     def among(self, n_devices: int) -> Plan:
         """Return the plan for one of several devices.
@@ -327,7 +327,7 @@ class Unit(Struct, frozen=True):
 
     @property
     def is_end(self) -> bool:
-        """Whether all rows are stored, and the query is to be concluded."""
+        """Whether all rows are stored, and the end of the query is to be computed."""
         return self.first == self.last
 
     @property

@@ -14,6 +14,7 @@ from msgspec import Struct
 from clalign import tracing
 from clalign.common.amounts import rate_of_run
 from clalign.compute.sessions import Session
+from clalign.execution.access import Access
 from clalign.execution.planner import Planner
 from clalign.execution.units import Cutter, Finished, Phase, Plan, Query, Storing, Unit
 from clalign.jobs import JobContext
@@ -270,7 +271,7 @@ class Writer:
         if plan.phases is not None:
             self._cells_of[found.number] += result.cells
 
-    def conclude(self, unit: Unit, storing: Storing) -> None:
+    def store_end(self, unit: Unit, storing: Storing) -> None:
         """Store the end of a query, and its best target, for queries without hits."""
         query = unit.query
         if not self.planner.is_wanted(unit):
@@ -302,8 +303,8 @@ Post = Callable[[Callable[[], object]], object]
 """Has a function called in the thread of the writer, in the order of the calls."""
 
 
-class RunAccess:
-    """The `Access` of an executor in the process that writes the run, with what it does besides.
+class RunAccess(Access):
+    """The access of an executor in the process that writes the run.
 
     Parameters
     ----------
@@ -366,14 +367,14 @@ class RunAccess:
         """Count more, or fewer, tasks that the processor computes for this executor."""
         self._planner.lend(n, self.cutter)
 
-    def concluded(self, unit: Unit, session: Session) -> Storing:
-        """Compute the end of a query; return what stores it."""
-        return self.plan.concluded(self._run, unit.query.number, unit.query.search, session)
+    def compute_end(self, unit: Unit, session: Session) -> Storing:
+        """Compute the end of a query; return a callable that stores it."""
+        return self.plan.compute_end(self._run, unit.query.number, unit.query.search, session)
 
-    def conclude(self, unit: Unit, storing: Storing) -> None:
-        """Store the end of a query."""
+    def store_end(self, unit: Unit, storing: Storing) -> None:
+        """Have the end of a query stored."""
         self._planner.delivered([(unit, 0.0)], self.cutter)
-        self._post(partial(self._writer.conclude, unit, storing))
+        self._post(partial(self._writer.store_end, unit, storing))
 
     def progress(self, unit: Unit, cells: float, seconds: float) -> None:
         """Report how many cells of a unit are computed, and the time that they took (s)."""
@@ -384,5 +385,5 @@ class RunAccess:
         self._post(partial(self._writer.keep, unit, cells, table, rows))
 
     def kept(self, unit: Unit, table: str) -> list[SqlRow]:
-        """Return what an earlier worker kept of a unit."""
+        """Return what an earlier job kept of a unit."""
         return self._run.unfinished.kept(table, unit.query.number, unit.first)

@@ -101,7 +101,7 @@ def test_any_order_of_results_gives_the_same(
     class Noted(Writer):
         def __init__(self, *given: Any) -> None:
             super().__init__(*given)
-            stores.extend([self.store, self.conclude])
+            stores.extend([self.store, self.store_end])
 
     monkeypatch.setattr("clalign.execution.job.Writer", Noted)
     path = tmp_path / "run.clalign"

@@ -43,7 +43,7 @@ from clalign.engines.msa.training import TrainingRound, blocks_of, cells_of, nex
 from clalign.errors import InputError, OptionError
 from clalign.execution.job import Task
 from clalign.execution.speed import Estimate, rate_of
-from clalign.execution.units import Phase, Plan, Search, Storing, nothing_concluded
+from clalign.execution.units import Phase, Plan, Search, Storing, compute_no_end
 from clalign.formats.posteriors import read_posteriors
 from clalign.runs.inputs import digest_of
 from clalign.runs.run_file import RunFile
@@ -215,7 +215,7 @@ class AlignmentWork:
         phases = self._phases()
         return Plan(
             sorted(phases), len(self.batch), sum(phase.n_cells for phase in phases.values()), self._search_of,
-            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._concluded, may_suit_cpu=True,
+            lambda device: BlockCutter.of(device, self.blocks, self.block_cells), self._compute_end, may_suit_cpu=True,
             phases=phases, is_needed=self._is_needed,
         )  # fmt: skip
 
@@ -239,15 +239,15 @@ class AlignmentWork:
     def _search(self, compute: Callable[[Session, Part], Computed], passes: int = 1) -> PairSearch:
         return PairSearch(self.given, self.blocks, self.batch, compute, passes)
 
-    def _concluded(self, run: RunFile, number: int, search: Search[Span, None], session: Session) -> Storing:
-        """Return what a round has learned, or the alignment."""
+    def _compute_end(self, run: RunFile, number: int, search: Search[Span, None], session: Session) -> Storing:
+        """Compute what a round has learned, or the alignment; return a callable that stores it."""
         if number == self.n_rounds:
             return align_run(run, self.given, self.blocks, session, self.task)
         rounds = rounds_of(run, self.given)[:number]
         model = rounds[-1].model if rounds else self.seed
         sums = total_counts(sums_of_round(run, number, model))
         if sums is None:
-            return nothing_concluded(run, number, search, session)
+            return compute_no_end(run, number, search, session)
         options = training_of(self.task.spec, self.given.alphabet)
         learns_gaps = what_to_learn(self.given.lengths, options)[0]
         outcome = outcome_of(

@@ -188,7 +188,7 @@ def _with_rounds(plan: Plan, rounds: Rounds, task: Task[SearchSpec]) -> Plan:
         # Each query gets so many profiles more at most, after those that are there.
         queries=range(max(n_first, task.run.n_queries()) + n_first * (n_rounds - 1)),
         n_cells=plan.n_cells * n_rounds,
-        concluded=lambda run, number, search, session: rounds.concluded(run, number, session),
+        compute_end=lambda run, number, search, session: rounds.compute_end(run, number, session),
         is_needed=is_there,
         is_known=is_there,
         # An executor that is done with a group of its own would take rounds for missing that only come later.

@@ -310,8 +310,8 @@ class Rounds:
         made = self._made.pop(number, None)  # of thousands of queries all would not fit into memory
         return made_again(run, number, self._spec, self._check).hmm if made is None else made
 
-    def concluded(self, run: RunFile, number: int, session: Session) -> Storing:
-        """Make the profile of the round that follows, if there is one; return what stores its card."""
+    def compute_end(self, run: RunFile, number: int, session: Session) -> Storing:
+        """Make the profile of the round that follows, if there is one; return a callable that stores its card."""
         card = card_of(run, number)
         if card["round"] >= run.spec(SearchSpec).iterations:  # they may have become fewer
             return lambda run: None

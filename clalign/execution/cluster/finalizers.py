@@ -11,7 +11,7 @@ from pathlib import Path
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import ReferenceSession, Session
 from clalign.errors import Cancelled
-from clalign.execution.units import Cutter, Plan, Query, Storing, Unit, nothing_concluded
+from clalign.execution.units import Cutter, Plan, Query, Storing, Unit, compute_no_end
 from clalign.jobs import JobContext
 from clalign.runs.run_file import RunFile, open_connection
 from clalign.values.devices import REFERENCE, Device
@@ -62,10 +62,10 @@ class Finalizers(ExitStack):
             self._run = self._opened.enter_context(RunFile(self._path, open_connection(self._path)))
             self._session = self._open_session()
         assert self._session is not None
-        return self._plan.concluded(self._run, query.number, query.search, self._session)
+        return self._plan.compute_end(self._run, query.number, query.search, self._session)
 
     def _open_session(self) -> Session:
-        if self._plan.concluded is nothing_concluded:
+        if self._plan.compute_end is compute_no_end:
             return ReferenceSession(REFERENCE, self._check)
         opening = self._opened.enter_context(opening_of(self._pick, self._context, self._check))
         return self._opened.enter_context(opening.result(self._check))

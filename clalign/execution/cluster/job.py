@@ -337,7 +337,7 @@ class ClusterJob:
         for unit, cutters, storing in self._finalizers.done():
             for cutter in cutters:
                 self._writer.planner.delivered([(unit, 0.0)], cutter)
-            self._writer.conclude(unit, storing)
+            self._writer.store_end(unit, storing)
 
     def _take_answers(
         self, remote: RemoteDevice, units: Sequence[Unit], values: Sequence[tasks.Found | Failure]

@@ -21,6 +21,7 @@ from clalign.compute.opening import CHECK_SECONDS
 from clalign.compute.sessions import ProgramChoice, no_build_report
 from clalign.databases.cache import kept_shards, shard_folder, shrink_to_limit
 from clalign.errors import Cancelled, DeviceError
+from clalign.execution.access import Access
 from clalign.execution.cluster import shards
 from clalign.execution.cluster.payloads import Reference, unpacked
 from clalign.execution.executor import CpuHelper, Executor
@@ -267,7 +268,7 @@ class _Waiting:
     warnings: list[str] = field(default_factory=list)
 
 
-class _DeviceThread:
+class _DeviceThread(Access):
     """Computes with a device, in a thread of its own; the access of its executor."""
 
     def __init__(self, job: _Job, device: Device) -> None:

@@ -75,7 +75,7 @@ class Payloads:
         self._needed = Counter[Reference]()
         self._done: dict[int, None] = {}
         self._count = itertools.count()
-        of_this_process = ("search_of", "concluded", "is_needed", "is_known")
+        of_this_process = ("search_of", "compute_end", "is_needed", "is_known")
         not_here: dict[str, object] = {**dict.fromkeys(of_this_process, _not_here), "queries": (), "described": None}
         shown = Plan(**{name: getattr(plan, name) for name in plan.__struct_fields__} | not_here)
         self._packed["plan", 0] = self.register.packed(shown)

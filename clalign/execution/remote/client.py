@@ -208,7 +208,7 @@ class DeviceProcess:
             if not unit.is_end:
                 self._units[unit.key] = unit
                 return unit.key, unit.query.n_back
-            access.conclude(unit, _nothing)
+            access.store_end(unit, _nothing)
         return None
 
     def _store(self, found: Sequence[FoundUnit], access: RunAccess) -> None:

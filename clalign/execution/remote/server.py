@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 from clalign import tracing
 from clalign.compute.opening import Opening, OpenSession, Rehearse, open_session
 from clalign.compute.sessions import no_check
+from clalign.execution.access import Access
 from clalign.execution.executor import CpuHelper, Executor
 from clalign.execution.failures import Failure
 from clalign.execution.job import Task, Work, part_of, plan_of_part
@@ -124,7 +125,7 @@ def serve(
         pipe.send("failed", Failure.of(error))
 
 
-class _Parent:
+class _Parent(Access):
     """The process that writes the run, as the access of an executor."""
 
     def __init__(self, pipe: Pipe, plan: Plan, run: RunFile) -> None:
