@@ -10,9 +10,9 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
 from msgspec import Struct
@@ -35,120 +35,8 @@ log = logging.getLogger(__name__)
 SMALL_JOB_SECONDS = 1.0
 """Time before the processor's programs are compiled (s): jobs that are over by then did well without."""
 
-
-class CpuHelper(ExitStack):
-    """A context manager that opens the processor when a card needs it.
-
-    Parameters
-    ----------
-    card : Session
-        Session of the device that may be helped.
-    pick_device : callable
-        Returns the device for words of the user.
-    check : callable
-        Called by the session now and then; it may raise `Cancelled`.
-    is_needed : bool
-        Whether there may be something that suits it.
-    helps : sequence of callable
-        Each starts what the processor may have to do on a session that computes nothing. While programs for that are
-        not built, the card does the work: compilers for processors need many seconds for them. A processor without a
-        card compiles them after all others.
-    open_it : callable, optional
-        Opens the processor; by default `clalign.compute.opening.open_session`.
-
-    Attributes
-    ----------
-    session : Session or None
-        Session of the processor, once it was used.
-    """
-
-    def __init__(
-        self,
-        card: Session,
-        pick_device: Callable[[str], Device],
-        check: Check,
-        is_needed: bool = True,
-        helps: Sequence[Rehearse] = (),
-        open_it: OpenSession | None = None,
-    ) -> None:
-        super().__init__()
-        self.session: Session | None = None
-        self._card, self._check, self._helps = card, check, helps
-        self._opening: Opening[Session] | None = None
-        self._processor: Session | None = None
-        self._lacking: list[ProgramChoice] = []
-        self._looked, self._ended = threading.Event(), threading.Event()
-        prepare: Callable[[], None] | None = None
-        if is_needed and card.device.kind in ("gpu", "accelerator"):
-            self._opening = self.enter_context(
-                Opening(lambda: (open_it or open_session)(pick_device("cpu"), check, no_build_report))
-            )
-            prepare = partial(self._prepare, self._opening)
-        else:
-            self._looked.set()
-            if is_needed and helps:
-                prepare = self._prepare_itself
-        if prepare is not None:
-            self.callback(self._ended.set)
-            threading.Thread(target=prepare, name="prepares the processor", daemon=True).start()
-
-    def _prepare_itself(self) -> None:
-        """Build what a processor without a card lacks, after the programs that are needed sooner."""
-        with suppress(DeviceError):
-            programs = self._programs(self._card.device)
-            self._card.foresee(programs)
-            if not self._ended.wait(SMALL_JOB_SECONDS):
-                self._card.build_ahead(self._card.unbuilt(programs), can_wait=True)
-
-    def _prepare(self, opening: Opening[Session]) -> None:
-        """Find the programs that the processor lacks; build those of the card in their place, then these."""
-        try:
-            self._processor = processor = opening.opened()
-            if processor is not None:
-                self._lacking = processor.unbuilt(self._programs(processor.device))
-            self._looked.set()
-            if (processor is None or self._lacking) and not self._ended.is_set():
-                self._card.build_ahead(self._programs(self._card.device), can_wait=True)
-            if processor is not None and self._lacking and not self._ended.wait(SMALL_JOB_SECONDS):
-                processor.build_ahead(self._lacking)
-        except DeviceError:
-            log.debug("what programs a processor needs could not be foreseen", exc_info=True)
-        finally:
-            self._looked.set()
-
-    def _programs(self, device: Device) -> list[ProgramChoice]:
-        rehearsal = Rehearsal(device, counts=False)
-        for rehearse in self._helps:
-            rehearse(rehearsal)
-        return list(rehearsal.programs)
-
-    def report(self) -> tuple[str | None, dict[str, float]]:
-        """Return the name of the processor if it was used, and the time of each kernel on both devices together (s)."""
-        seconds = Counter(self._card.seconds_by_kernel)
-        if self.session is None:
-            return None, dict(seconds)
-        seconds.update(self.session.seconds_by_kernel)
-        return self.session.device.name, dict(seconds)
-
-    def session_for(self, beside: Session) -> Session:
-        """Return the processor's session, or `beside`, a session of the card, where there is no processor."""
-        if self._opening is not None:
-            opening, self._opening = self._opening, None
-            with suppress(DeviceError):  # without a driver for the processor the card does it
-                self.session = self.enter_context(opening.result(self._check))
-        return self.session or beside
-
-    def helper_for(self, beside: Session) -> Session:
-        """Return the result of `session_for`, or `beside` while programs of the processor are not compiled."""
-        while not self._looked.wait(CHECK_SECONDS):
-            self._check()
-        if self._lacking and self._processor is not None:
-            self._lacking = self._processor.unbuilt(self._lacking)
-        return beside if self._lacking else self.session_for(beside)
-
-
 MIN_IN_FLIGHT = 2
-"""Units that are started on the device at any time, so that it never waits for the host."""
+"""Units in flight on the device, so that it never waits for the host."""
 
 SECONDS_IN_FLIGHT, MAX_IN_FLIGHT = 0.1, 16
 """More small units are started: as many as take the device this time (s) at the speed of the last one, but at most this
@@ -174,10 +62,121 @@ STEP_SECONDS = 0.02
 """Time for which the host works on traced groups before it looks after the scoring again (s)."""
 
 PACKERS = 4
-"""Threads that compress scores at most: on fast devices that takes longer than to compute them."""
+"""Most threads that compress scores: on fast devices compressing takes longer than computing."""
 
 
-class _Scoring(Struct, frozen=True):
+class CpuHelper(ExitStack):
+    """A context manager that opens the processor when a card needs it.
+
+    Parameters
+    ----------
+    card : Session
+        Session of the device that may be helped.
+    pick_device : callable
+        Returns the device for words of the user.
+    check : callable
+        Called by the session now and then; it may raise `Cancelled`.
+    is_needed : bool
+        Whether there may be something that suits it.
+    rehearsals : sequence of callable
+        Each starts what the processor may have to do on a session that computes nothing. While programs for that are
+        not built, the card does the work: compilers for processors need many seconds for them. A processor without a
+        card compiles them after all others.
+    open_it : callable, optional
+        Opens the processor; by default `clalign.compute.opening.open_session`.
+
+    Attributes
+    ----------
+    session : Session or None
+        Session of the processor, once it was used.
+    """
+
+    def __init__(
+        self,
+        card: Session,
+        pick_device: Callable[[str], Device],
+        check: Check,
+        is_needed: bool = True,
+        rehearsals: Sequence[Rehearse] = (),
+        open_it: OpenSession | None = None,
+    ) -> None:
+        super().__init__()
+        self.session: Session | None = None
+        self._card, self._check, self._rehearsals = card, check, rehearsals
+        self._opening: Opening[Session] | None = None
+        self._processor: Session | None = None
+        self._unbuilt: list[ProgramChoice] = []
+        self._programs_known, self._ended = threading.Event(), threading.Event()
+        prepare: Callable[[], None] | None = None
+        if is_needed and card.device.kind in ("gpu", "accelerator"):
+            self._opening = self.enter_context(
+                Opening(lambda: (open_it or open_session)(pick_device("cpu"), check, no_build_report))
+            )
+            prepare = partial(self._prepare, self._opening)
+        else:
+            self._programs_known.set()
+            if is_needed and rehearsals:
+                prepare = self._prepare_itself
+        if prepare is not None:
+            self.callback(self._ended.set)
+            threading.Thread(target=prepare, name="prepares the processor", daemon=True).start()
+
+    def _prepare_itself(self) -> None:
+        """Build what a processor without a card lacks, after the programs that are needed sooner."""
+        with suppress(DeviceError):
+            programs = self._programs(self._card.device)
+            self._card.foresee(programs)
+            if not self._ended.wait(SMALL_JOB_SECONDS):
+                self._card.build_ahead(self._card.unbuilt(programs), can_wait=True)
+
+    def _prepare(self, opening: Opening[Session]) -> None:
+        """Find the programs that the processor lacks; build those of the card in their place, then these."""
+        try:
+            self._processor = processor = opening.opened()
+            if processor is not None:
+                self._unbuilt = processor.unbuilt(self._programs(processor.device))
+            self._programs_known.set()
+            if (processor is None or self._unbuilt) and not self._ended.is_set():
+                self._card.build_ahead(self._programs(self._card.device), can_wait=True)
+            if processor is not None and self._unbuilt and not self._ended.wait(SMALL_JOB_SECONDS):
+                processor.build_ahead(self._unbuilt)
+        except DeviceError:
+            log.debug("what programs a processor needs could not be foreseen", exc_info=True)
+        finally:
+            self._programs_known.set()
+
+    def _programs(self, device: Device) -> list[ProgramChoice]:
+        rehearsal = Rehearsal(device, counts=False)
+        for rehearse in self._rehearsals:
+            rehearse(rehearsal)
+        return list(rehearsal.programs)
+
+    def report(self) -> tuple[str | None, dict[str, float]]:
+        """Return the name of the processor if it was used, and the time of each kernel on both devices together (s)."""
+        seconds = Counter(self._card.seconds_by_kernel)
+        if self.session is None:
+            return None, dict(seconds)
+        seconds.update(self.session.seconds_by_kernel)
+        return self.session.device.name, dict(seconds)
+
+    def session_or(self, fallback: Session) -> Session:
+        """Return the processor's session, or `fallback`, a session of the card, where there is no processor."""
+        if self._opening is not None:
+            opening, self._opening = self._opening, None
+            with suppress(DeviceError):  # without a driver for the processor the card does it
+                self.session = self.enter_context(opening.result(self._check))
+        return self.session or fallback
+
+    def built_session_or(self, fallback: Session) -> Session:
+        """Return the result of `session_or`, or `fallback` while programs of the processor are not compiled."""
+        while not self._programs_known.wait(CHECK_SECONDS):
+            self._check()
+        if self._unbuilt and self._processor is not None:
+            self._unbuilt = self._processor.unbuilt(self._unbuilt)
+        return fallback if self._unbuilt else self.session_or(fallback)
+
+
+class _InFlight(Struct, frozen=True):
     units: list[Unit]
     batch: Rows
     wait: Callable[[], Sequence[Scored[object]]]
@@ -185,7 +184,7 @@ class _Scoring(Struct, frozen=True):
     cells: float
 
 
-class _Found(Struct, frozen=True):
+class _ScoredUnit(Struct, frozen=True):
     unit: Unit
     batch: Rows
     scored: Scored[object]
@@ -195,7 +194,7 @@ class _Found(Struct, frozen=True):
 
 
 class _Tracing(Struct):
-    found: list[_Found]
+    items: list[_ScoredUnit]
     steps: Steps[Sequence[Collection[Hit]]]
     is_ready: Callable[[], bool]
     is_helped: bool
@@ -203,7 +202,7 @@ class _Tracing(Struct):
 
     @property
     def queries(self) -> list[int]:
-        return [job.unit.query.number for job in self.found]
+        return [item.unit.query.number for item in self.items]
 
 
 class _Gathered:
@@ -211,22 +210,22 @@ class _Gathered:
 
     def __init__(self, max_cells: float) -> None:
         self.max_cells = max_cells
-        self.found: list[_Found] = []
+        self.items: list[_ScoredUnit] = []
         self._cells, self._rows, self._since = 0.0, 0, 0.0
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.items)
 
-    def add(self, job: _Found) -> None:
-        if not self.found:
+    def add(self, item: _ScoredUnit) -> None:
+        if not self.items:
             self._since = time.perf_counter()
-        self.found.append(job)
-        self._cells += job.scored.candidate_cells or 0.0
-        self._rows += len(job.batch)
+        self.items.append(item)
+        self._cells += item.scored.candidate_cells or 0.0
+        self._rows += len(item.batch)
 
     @property
     def is_much(self) -> bool:
-        held = {id(job.batch): job.batch.n_cells(1) for job in self.found}
+        held = {id(item.batch): item.batch.n_cells(1) for item in self.items}
         return (
             self._cells >= self.max_cells
             or self._rows >= MAX_GATHERED_ROWS
@@ -235,19 +234,19 @@ class _Gathered:
 
     @property
     def is_due(self) -> bool:
-        return bool(self.found) and (self.is_much or time.perf_counter() - self._since >= GATHER_SECONDS)
+        return bool(self.items) and (self.is_much or time.perf_counter() - self._since >= GATHER_SECONDS)
 
-    def take(self) -> list[_Found]:
+    def take(self) -> list[_ScoredUnit]:
         """Take units out, as many as have not too many cells, and at least one."""
         cells, n = 0.0, 0
-        while n < len(self.found):
-            cells += self.found[n].scored.candidate_cells or 0.0
+        while n < len(self.items):
+            cells += self.items[n].scored.candidate_cells or 0.0
             if n and cells > self.max_cells:
                 break
             n += 1
-        taken, self.found = self.found[:n], self.found[n:]
-        self._cells -= sum(job.scored.candidate_cells or 0.0 for job in taken)
-        self._rows -= sum(len(job.batch) for job in taken)
+        taken, self.items = self.items[:n], self.items[n:]
+        self._cells -= sum(item.scored.candidate_cells or 0.0 for item in taken)
+        self._rows -= sum(len(item.batch) for item in taken)
         return taken
 
 
@@ -275,10 +274,10 @@ class Executor:
         self._held: list[Unit] = []
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
         self._waited_since = 0.0
-        self._seconds_a_cell = 0.0
+        self._seconds_per_cell = 0.0
         self._max_cells = MAX_GATHERED_CELLS
         self._max_together = MAX_TOGETHER if plan.start_many is not None else 1
-        self._taken: Unit | None = None
+        self._unit_aside: Unit | None = None
 
     def compute(self) -> None:
         """Compute until no units come any more; with smaller units where the device's memory is short."""
@@ -298,7 +297,7 @@ class Executor:
                 finally:
                     self._lend(-self._n_lent)
                     self.access.give_back(self._held)
-                    self._held, self._taken = [], None
+                    self._held, self._unit_aside = [], None
 
     def _shrink(self) -> bool:
         """Compute less at a time than now; return False if that cannot be."""
@@ -311,7 +310,7 @@ class Executor:
         return bool(self._current) and self.access.shrink(self._current[0])
 
     def _compute(self, tracer: Session, packer: ThreadPoolExecutor) -> None:
-        scoring: deque[_Scoring] = deque()
+        scoring: deque[_InFlight] = deque()
         groups: deque[_Tracing] = deque()
         gathered = _Gathered(self._max_cells)
         self._waited_since = time.perf_counter()
@@ -322,42 +321,45 @@ class Executor:
                 if unit.is_end:
                     self._compute_end(unit, tracer)
                     continue
-                scoring.append(self._started(self._with_others(unit, tracer)))
+                scoring.append(self._start_scoring(self._group_units(unit, tracer)))
             elif not scoring and not groups and not gathered:
                 if not self.access.wait():
                     return
                 continue
             if scoring and (unit is None or self._is_enough(scoring)):
-                for found in self._scored(scoring.popleft(), packer):
-                    self._gather_or_trace(found, gathered, groups, tracer)
+                for item in self._collect_scores(scoring.popleft(), packer):
+                    self._gather_or_trace(item, gathered, groups, tracer)
             if gathered and ((unit is None and not scoring) or (gathered.is_due and len(groups) < MAX_GROUPS)):
-                groups.append(self._traced(gathered.take(), tracer))
-            # Nothing is to be waited for while there is something to score; what took long is stored before the next.
+                groups.append(self._start_tracing(gathered.take(), tracer))
+            # Never block on tracing while something can be scored; store a large group before gathering more.
             self._advance(groups, is_pressing=(unit is None and not scoring) or gathered.is_much)
 
-    def _is_enough(self, scoring: Sequence[_Scoring]) -> bool:
+    def _is_enough(self, scoring: Sequence[_InFlight]) -> bool:
         """Return whether the device has enough to do."""
-        if len(scoring) < MIN_IN_FLIGHT or len(scoring) >= MAX_IN_FLIGHT:
-            return len(scoring) >= MIN_IN_FLIGHT
-        return sum(job.cells for job in scoring) * self._seconds_a_cell >= SECONDS_IN_FLIGHT or not self._seconds_a_cell
+        n = len(scoring)
+        if n < MIN_IN_FLIGHT:
+            return False
+        if n >= MAX_IN_FLIGHT or not self._seconds_per_cell:
+            return True
+        return sum(flight.cells for flight in scoring) * self._seconds_per_cell >= SECONDS_IN_FLIGHT
 
     def _take(self) -> Unit | None:
-        """Return the next unit: one that was taken before and did not fit others, or one of the source."""
-        unit, self._taken = self._taken, None
+        """Return the next unit: one that was taken before and did not fit others, or one of the access."""
+        unit, self._unit_aside = self._unit_aside, None
         if unit is None:
             unit = self.access.take()
             if unit is not None:
                 self._held.append(unit)
         return unit
 
-    def _with_others(self, unit: Unit, tracer: Session) -> list[Unit]:
+    def _group_units(self, unit: Unit, tracer: Session) -> list[Unit]:
         """Return a unit with others of the same rows that can be started together with it; compute what ends first."""
         units, rows = [unit], unit.last - unit.first
         most = min(self._max_together, MAX_ROWS_TOGETHER // max(1, rows))
         if most <= 1:
             return units
         batch = self.cutter.batch(unit.first, unit.last)
-        left = SECONDS_IN_FLIGHT / self._seconds_a_cell if self._seconds_a_cell else FIRST_CELLS
+        left = SECONDS_IN_FLIGHT / self._seconds_per_cell if self._seconds_per_cell else FIRST_CELLS
         left -= self._cells(unit, batch)
         while left > 0 and len(units) < most and (other := self._take()) is not None:
             if other.is_end:
@@ -365,7 +367,7 @@ class Executor:
                 continue
             left -= self._cells(other, batch)
             if (other.first, other.last) != (unit.first, unit.last) or left < 0:
-                self._taken = other
+                self._unit_aside = other
                 break
             units.append(other)
         return units
@@ -374,7 +376,7 @@ class Executor:
     def _cells(unit: Unit, batch: Rows) -> float:
         return float(batch.n_cells(unit.query.search.length))
 
-    def _started(self, units: list[Unit]) -> _Scoring:
+    def _start_scoring(self, units: list[Unit]) -> _InFlight:
         unit, plan = units[0], self.plan
         batch = self.cutter.batch(unit.first, unit.last)
         self._current = (unit,)
@@ -386,65 +388,78 @@ class Executor:
                 wait = _of_one(unit.query.search.start_scoring(self.session, batch))
             else:
                 wait = _of_one(plan.start(unit.query.search, self.session, batch, progress))
-        return _Scoring(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
+        return _InFlight(units, batch, wait, progress, sum(self._cells(one, batch) for one in units))
 
-    def _scored(self, job: _Scoring, packer: ThreadPoolExecutor) -> list[_Found]:
+    def _collect_scores(self, flight: _InFlight, packer: ThreadPoolExecutor) -> list[_ScoredUnit]:
         """Wait for the scores of units that were started together."""
-        self._current = (job.units[0],)
+        self._current = (flight.units[0],)
         before = self.session.kernel_seconds
-        with tracing.span("take scores", query=job.units[0].query.number):
-            scores = job.wait()
+        with tracing.span("take scores", query=flight.units[0].query.number):
+            scores = flight.wait()
         now = time.perf_counter()
         # A driver that keeps no times gives none; then the time between two results has to do. Where there
         # are times, that of a batch is 0 if it was done, and so counted, together with the one before.
         spent = self.session.kernel_seconds
-        seconds = job.progress.seconds_before + (spent - before if spent else now - self._waited_since)
+        seconds = flight.progress.seconds_before + (spent - before if spent else now - self._waited_since)
         self._waited_since = now
-        self.access.measure(job.cells, seconds)
-        if seconds and job.cells:
-            self._seconds_a_cell = seconds / job.cells
-        found = []
-        for unit, scored in zip(job.units, scores, strict=True):
-            cells = self._cells(unit, job.batch)
-            part = seconds * cells / job.cells if len(job.units) > 1 and job.cells else seconds
-            found.append(_Found(unit, job.batch, scored, cells, part, packer.submit(_packed, scored)))
-        return found
+        self.access.measure(flight.cells, seconds)
+        if seconds and flight.cells:
+            self._seconds_per_cell = seconds / flight.cells
+        items = []
+        for unit, scored in zip(flight.units, scores, strict=True):
+            cells = self._cells(unit, flight.batch)
+            part = seconds * cells / flight.cells if len(flight.units) > 1 and flight.cells else seconds
+            items.append(_ScoredUnit(unit, flight.batch, scored, cells, part, packer.submit(_pack, scored)))
+        return items
 
     def _lend(self, n: int) -> None:
         if n:
             self._n_lent += n
             self.access.lend(n)
 
-    def _gather_or_trace(self, job: _Found, gathered: _Gathered, groups: deque[_Tracing], tracer: Session) -> None:
+    @contextmanager
+    def _lent(self, is_helped: bool) -> Iterator[None]:
+        """Count a task that the processor computes in the block, if it helps."""
+        n = 1 if is_helped else 0
+        self._lend(n)
+        try:
+            yield
+        finally:
+            self._lend(-n)
+
+    def _gather_or_trace(
+        self, item: _ScoredUnit, gathered: _Gathered, groups: deque[_Tracing], tracer: Session
+    ) -> None:
         """Let what may be a hit in a unit wait for more, or have it traced alone; results keep their order."""
-        if job.scored.candidate_cells == 0 and not gathered and not groups:
-            self._deliver([job], [()])
+        if item.scored.candidate_cells == 0 and not gathered and not groups:
+            self._deliver([item], [()])
             return
-        if job.scored.candidate_cells is not None:
-            gathered.add(job)
+        if item.scored.candidate_cells is not None:
+            gathered.add(item)
             return
         if gathered:
-            groups.append(self._traced(gathered.take(), tracer))
-        groups.append(self._traced([job], tracer))
+            groups.append(self._start_tracing(gathered.take(), tracer))
+        groups.append(self._start_tracing([item], tracer))
 
-    def _traced(self, found: list[_Found], tracer: Session) -> _Tracing:
+    def _start_tracing(self, items: list[_ScoredUnit], tracer: Session) -> _Tracing:
         """Start tracing what may be a hit in some units."""
-        self._set_current(found)
-        session = self.helper.helper_for(tracer) if any(job.scored.suits_cpu for job in found) else tracer
+        self._set_current(items)
+        session = self.helper.built_session_or(tracer) if any(item.scored.suits_cpu for item in items) else tracer
         is_helped = session is not tracer
-        self._lend(is_helped)
-        trace = trace_alone if found[0].scored.candidate_cells is None else self.plan.trace
-        steps = trace(session, [(job.unit.query.search, job.scored) for job in found])
-        group = _Tracing(found, steps, lambda: True, is_helped)
+        if is_helped:
+            self._lend(1)
+        trace = trace_alone if items[0].scored.candidate_cells is None else self.plan.trace
+        steps = trace(session, [(item.unit.query.search, item.scored) for item in items])
+        group = _Tracing(items, steps, lambda: True, is_helped)
         self._step(group)
         return group
 
-    def _set_current(self, found: Sequence[_Found]) -> None:
-        self._current = [job.unit for job in found if job.scored.candidate_cells != 0]
+    def _set_current(self, items: Sequence[_ScoredUnit]) -> None:
+        self._current = [item.unit for item in items if item.scored.candidate_cells != 0]
 
     def _step(self, group: _Tracing) -> None:
         """Take the next step with a group of units."""
-        self._set_current(group.found)
+        self._set_current(group.items)
         try:
             with tracing.span("make hits", "hits", queries=group.queries):
                 group.is_ready = next(group.steps)
@@ -461,26 +476,27 @@ class Executor:
                     break
         while groups and groups[0].hits is not None:
             group = groups.popleft()
-            self._lend(-group.is_helped)
-            self._deliver(group.found, group.hits or [])
+            if group.is_helped:
+                self._lend(-1)
+            self._deliver(group.items, group.hits or [])
 
     @staticmethod
     def _must_step(group: _Tracing, groups: deque[_Tracing], is_pressing: bool) -> bool:
         """Return whether the host is to wait for a group: what is traced alone is stored before more is begun."""
-        job = group.found[0]
-        is_alone = job.scored.candidate_cells is None
+        item = group.items[0]
+        is_alone = item.scored.candidate_cells is None
         return group is groups[0] and (
-            is_pressing or (is_alone and (len(groups) >= MIN_IN_FLIGHT or bool(job.scored.hits_of)))
+            is_pressing or (is_alone and (len(groups) >= MIN_IN_FLIGHT or bool(item.scored.hits_of)))
         )
 
-    def _deliver(self, found: Sequence[_Found], hits_of: Sequence[Collection[Hit]]) -> None:
+    def _deliver(self, items: Sequence[_ScoredUnit], hits_of: Sequence[Collection[Hit]]) -> None:
         """Have units stored together, each with its hits."""
         results: list[Finished] = []
-        for job, hits in zip(found, hits_of, strict=True):
-            unit, scored = job.unit, job.scored
-            packed = job.packed.result()  # the scores are made there
+        for item, hits in zip(items, hits_of, strict=True):
+            unit, scored = item.unit, item.scored
+            packed = item.packed.result()  # the scores are made there; raises what packing raised
             result = BatchResult(
-                unit.query.number, unit.first, unit.last, scored.scores, hits, job.cells, job.seconds,
+                unit.query.number, unit.first, unit.last, scored.scores, hits, item.cells, item.seconds,
                 self.session.device.name, *packed,
             )  # fmt: skip
             self._held.remove(unit)
@@ -490,13 +506,12 @@ class Executor:
     def _compute_end(self, unit: Unit, tracer: Session) -> None:
         """Compute the end of a query."""
         self._current = ()
-        session = tracer if self.plan.phases is None else self.helper.session_for(tracer)
-        self._lend(session is not tracer)
-        with tracing.span("conclude", "hits", query=unit.query.number):
-            storing = self.access.compute_end(unit, session)
-        self._held.remove(unit)
-        self.access.store_end(unit, storing)
-        self._lend(-(session is not tracer))  # not before: other executors would take what seems to take too long
+        session = tracer if self.plan.phases is None else self.helper.session_or(tracer)
+        with self._lent(is_helped=session is not tracer):  # until it is stored: others would take what seems too late
+            with tracing.span("conclude", "hits", query=unit.query.number):
+                storing = self.access.compute_end(unit, session)
+            self._held.remove(unit)
+            self.access.store_end(unit, storing)
 
 
 def _of_one(wait: Callable[[], Scored[object]]) -> Callable[[], Sequence[Scored[object]]]:
@@ -536,6 +551,6 @@ class _UnitProgress:
         return self._executor.access.kept(self._unit, table)
 
 
-def _packed(scored: Scored[object]) -> tuple[PackedScores, Kept]:
+def _pack(scored: Scored[object]) -> tuple[PackedScores, Kept]:
     with tracing.span("pack scores", "storing"):
         return pack_scores(scored.scores.values, scored.bin_width), scored.kept()

@@ -84,7 +84,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
         Called with what will be started on every device, as soon as that is known, so that programs are built while
         the rest of the input is read; see `Opening.build_ahead`.
     build_ahead_for_helper : callable
-        The same for the processor that helps a card.
+        The same for the processor that rehearsals a card.
     is_dry_run : bool
         Whether nothing is computed, and nothing written into the run.
     """
@@ -224,7 +224,7 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_proce
 def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> tuple[Work, RunState]:
     """Compute on devices of this machine."""
     executors = LocalExecutors(task.run, task.context, task.warn)
-    picks, helps, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
+    picks, rehearsals, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
     devices = [pick.device for pick in picks if isinstance(pick, Given)]
     is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
     may_use_processes = in_processes and _has_files(task) and not task.spec.needs_ends
@@ -240,9 +240,9 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
         with tracing.span("read the inputs", "reading"):
             opened_here = [] if in_processes else openings
             work = load(
-                replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=helps.append)
+                replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=rehearsals.append)
             )
-        state = RunState(task, work, executors, len(openings), helps, builds=builds)
+        state = RunState(task, work, executors, len(openings), rehearsals, builds=builds)
         serve = state.serve_process if in_processes else state.serve
         served: list[tuple[Opening[Any], Serve[Any]]] = [(opening, serve) for opening in openings]
         if may_use_processes and len(openings) == 1:
@@ -382,11 +382,11 @@ class RunState:
 
     def __init__(
         self, task: Task[Spec], work: Work, executors: LocalExecutors, n_devices: int,
-        helps: Sequence[Rehearse] = (), *, builds: BuildReports, are_workers: bool = False,
+        rehearsals: Sequence[Rehearse] = (), *, builds: BuildReports, are_workers: bool = False,
     ) -> None:  # fmt: skip
         self._task, self._work, self._executors, self._n_devices = task, work, executors, n_devices
         self.n_executors = n_devices
-        self._helps, self._builds, self._are_workers = helps, builds, are_workers
+        self._rehearsals, self._builds, self._are_workers = rehearsals, builds, are_workers
         self._writer: Writer | None = None
         self._at_work: list[RunAccess] = []
         self._beginning = threading.Event()
@@ -407,7 +407,7 @@ class RunState:
         plan, task = writer.planner.plan, self._task
         with (
             CpuHelper(
-                session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._helps, task.open_session
+                session, task.pick_device, self._executors.check, plan.may_suit_cpu, self._rehearsals, task.open_session
             ) as helper,
             self._access(device, run, post) as access,
         ):

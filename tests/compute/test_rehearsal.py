@@ -134,8 +134,8 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     assert needed
 
     asked, of_card, is_known = list[ProgramChoice](), list[ProgramChoice](), threading.Event()
-    helps: list[Any] = []
-    task = Task(cast(Any, None), spec, pick_device, QuietContext(), build_ahead_for_helper=helps.append)
+    rehearsals: list[Any] = []
+    task = Task(cast(Any, None), spec, pick_device, QuietContext(), build_ahead_for_helper=rehearsals.append)
     models, _ = load_library(profiles)
     build_ahead(task, models)
 
@@ -149,15 +149,15 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
     card = ReferenceSession(CARD)
     monkeypatch.setattr(card, "build_ahead", lambda choices, can_wait: of_card.extend(choices))
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
-    with CpuHelper(card, pick_device, no_check, helps=helps):
+    with CpuHelper(card, pick_device, no_check, rehearsals=rehearsals):
         assert is_known.wait(600)
     assert needed <= set(asked)
     assert len(set(asked)) == 9, "three stages in three widths"
     assert {choice.source for choice in of_card} == {choice.source for choice in asked}, "it does the same until then"
     older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))
-    helps.clear()
+    rehearsals.clear()
     build_ahead(task, older)
-    assert not helps, "HMMER2 profiles have no such domains"
+    assert not rehearsals, "HMMER2 profiles have no such domains"
 
 
 def test_a_library_is_rehearsed_whatever_it_holds() -> None:

@@ -40,10 +40,10 @@ def helper_of(device: Device, wishes: list[str], is_needed: bool = True) -> CpuH
 def test_the_processor_is_opened_beside_a_card() -> None:
     wishes: list[str] = []
     with helper_of(CARD, wishes) as helper:
-        beside = ReferenceSession(CARD)
-        found = helper.session_for(beside)
-        assert found is not beside
-        assert helper.session_for(beside) is found
+        fallback = ReferenceSession(CARD)
+        found = helper.session_or(fallback)
+        assert found is not fallback
+        assert helper.session_or(fallback) is found
         assert helper.session is found
         assert found.device == REFERENCE
     assert wishes == ["cpu"]
@@ -53,8 +53,8 @@ def test_the_processor_is_opened_beside_a_card() -> None:
 def test_nothing_is_opened_where_it_is_of_no_use(own: Device, is_needed: bool) -> None:
     wishes: list[str] = []
     with helper_of(own, wishes, is_needed) as helper:
-        beside = ReferenceSession(own)
-        assert helper.session_for(beside) is beside
+        fallback = ReferenceSession(own)
+        assert helper.session_or(fallback) is fallback
     assert wishes == []
     assert helper.session is None
 
@@ -76,14 +76,14 @@ def test_the_card_does_it_as_long_as_the_processor_lacks_programs(monkeypatch: p
     monkeypatch.setattr(processor, "unbuilt", lambda choices: [choice for choice in choices if choice in lacking])
     monkeypatch.setattr(module, "open_session", lambda *_: processor)
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
-    helps = [lambda rehearsal: rehearsal.build_ahead(list(lacking))]
-    with CpuHelper(card, lambda wish: REFERENCE, no_check, helps=helps) as helper:
-        assert helper.helper_for(card) is card
+    rehearsals = [lambda rehearsal: rehearsal.build_ahead(list(lacking))]
+    with CpuHelper(card, lambda wish: REFERENCE, no_check, rehearsals=rehearsals) as helper:
+        assert helper.built_session_or(card) is card
         assert helper.session is None, "it has had no part in it"
         assert is_asked.wait(60)
         assert [name for name, _ in asked] == ["card", "processor"]
         lacking.clear()
-        assert helper.helper_for(card) is processor
+        assert helper.built_session_or(card) is processor
         assert helper.session is processor
 
 
@@ -92,7 +92,7 @@ def test_what_kernels_took_on_both_devices_is_added() -> None:
     card.seconds_by_kernel = {"ssv": 1.0, "decoding": 2.0}
     with CpuHelper(card, lambda wish: REFERENCE, no_check) as helper:
         assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.0}
-        processor: Any = helper.session_for(card)
+        processor: Any = helper.session_or(card)
         processor.seconds_by_kernel = {"decoding": 0.5, "envelope": 0.25}
         assert helper.report()[1] == {"ssv": 1.0, "decoding": 2.5, "envelope": 0.25}
 

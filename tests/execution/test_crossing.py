@@ -64,20 +64,20 @@ def write_inputs(folder: Path) -> None:
 
 def crossing_after(helpers: list[str]) -> None:
     """Let the processor lack programs until the card has defined some domains; note who defines which."""
-    helper_for = CpuHelper.helper_for
+    built_session_or = CpuHelper.built_session_or
 
     def unbuilt(session: OpenCLSession, choices: Any) -> Any:
         return list(choices) if len(helpers) < N_ON_CARD else []
 
-    def noted(helper: CpuHelper, beside: Session) -> Session:
-        found = helper_for(helper, beside)
+    def noted(helper: CpuHelper, fallback: Session) -> Session:
+        found = built_session_or(helper, fallback)
         helpers.append(found.device.kind)
         return found
 
     OpenCLSession.unbuilt = unbuilt  # type: ignore[method-assign]
     # The simulator takes calls of one thread at a time.
     OpenCLSession.build_ahead = lambda session, choices, **more: None  # type: ignore[method-assign]
-    CpuHelper.helper_for = noted  # type: ignore[method-assign]
+    CpuHelper.built_session_or = noted  # type: ignore[method-assign]
 
 
 def simulate(folder: Path) -> dict[str, Any]:

@@ -93,11 +93,11 @@ def serve(
     load : callable
         Reads the input.
     pick_device : callable
-        Returns the processor that helps a card.
+        Returns the processor that rehearsals a card.
     open_it : callable, optional
         Opens a device; by default `clalign.compute.opening.open_session`.
     """
-    helps = list[Rehearse]()
+    rehearsals = list[Rehearse]()
     try:
         opening = Opening(lambda: (open_it or open_session)(device, no_check, partial(pipe.send, "building")))
         # The other process ends this one when its job ends: there is nothing to check meanwhile.
@@ -110,11 +110,11 @@ def serve(
                     pick_device,
                     QuietContext(),
                     build_ahead=opening.build_ahead,
-                    build_ahead_for_helper=helps.append,
+                    build_ahead_for_helper=rehearsals.append,
                 )
                 work = load(task)
                 plan = plan_of_part(work, part_of(task, work)).among(n_devices)
-                with CpuHelper(session, pick_device, no_check, plan.may_suit_cpu, helps, open_it) as helper:
+                with CpuHelper(session, pick_device, no_check, plan.may_suit_cpu, rehearsals, open_it) as helper:
                     parent = _Parent(pipe, plan, file)
                     Executor(session, helper, plan, plan.cutter_for(device), parent).compute()
                     recording = tracing.recorded()
