@@ -37,7 +37,7 @@ LATE = 8.0
 """An executor is late when it needs this many times as long as it did before."""
 
 
-class WorkerStats(Struct, eq=False):
+class ExecutorStats(Struct, eq=False):
     """The units and the measured speed of one executor.
 
     Attributes
@@ -103,7 +103,7 @@ class WorkerStats(Struct, eq=False):
         """Return whether it seems to hang, with units or without."""
         return now - self.since > max(LOST_SECONDS, LATE * self.unit_seconds)
 
-    def gain(self, unit: Unit, other: WorkerStats, now: float) -> float:
+    def gain(self, unit: Unit, other: ExecutorStats, now: float) -> float:
         """Return the seconds by which another, idle executor would deliver one of this executor's units earlier."""
         waited = now - self.since
         if unit.is_end:  # the processor may be at it for a card: it would have to do the same twice
@@ -128,8 +128,8 @@ class Assignments:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._workers: dict[int, WorkerStats] = {}
-        self._holders: dict[Unit, list[WorkerStats]] = {}  # of each unit that is not stored
+        self._stats: dict[int, ExecutorStats] = {}
+        self._holders: dict[Unit, list[ExecutorStats]] = {}  # of each unit that is not stored
 
     def __len__(self) -> int:
         return len(self._holders)
@@ -137,28 +137,28 @@ class Assignments:
     def __contains__(self, unit: Unit) -> bool:
         return unit in self._holders
 
-    def of(self, cutter: object) -> WorkerStats:
+    def of(self, cutter: object) -> ExecutorStats:
         """Return the units and the speed of an executor."""
-        found = self._workers.get(id(cutter))
+        found = self._stats.get(id(cutter))
         if found is None:
-            found = self._workers[id(cutter)] = WorkerStats()
+            found = self._stats[id(cutter)] = ExecutorStats()
         return found
 
-    def assign(self, unit: Unit, worker: WorkerStats) -> None:
+    def assign(self, unit: Unit, stats: ExecutorStats) -> None:
         """Assign a unit, which another executor may have as well."""
-        worker.take(unit, self.clock())
-        self._holders.setdefault(unit, []).append(worker)
+        stats.take(unit, self.clock())
+        self._holders.setdefault(unit, []).append(stats)
 
-    def take_back(self, units: Iterable[Unit], worker: WorkerStats) -> list[Unit]:
+    def take_back(self, units: Iterable[Unit], stats: ExecutorStats) -> list[Unit]:
         """Take units back from an executor; return those that no executor has now and that are not stored."""
         left = []
         for unit in units:
-            if unit not in worker.units:  # it was taken away
+            if unit not in stats.units:  # it was taken away
                 continue
-            worker.units.remove(unit)
+            stats.units.remove(unit)
             holders = self._holders.get(unit, [])
-            if worker in holders:
-                holders.remove(worker)
+            if stats in holders:
+                holders.remove(stats)
                 if not holders:
                     del self._holders[unit]
                     left.append(unit)
@@ -166,9 +166,9 @@ class Assignments:
 
     def revoke(self, unit: Unit) -> None:
         """Take a unit away from all executors that have it."""
-        for worker in self._holders.pop(unit):
-            if unit in worker.units:
-                worker.units.remove(unit)
+        for stats in self._holders.pop(unit):
+            if unit in stats.units:
+                stats.units.remove(unit)
 
     def remove(self, unit: Unit) -> None:
         """Remove a unit that is stored; who computes it as well finds out when it delivers it."""
@@ -182,27 +182,27 @@ class Assignments:
         now = self.clock()
         return any(
             one.n_lent and (any(unit.is_end for unit in one.units) or not one.is_lost(now))
-            for one in self._workers.values()
+            for one in self._stats.values()
         )
 
-    def share(self, worker: WorkerStats) -> float:
+    def share(self, stats: ExecutorStats) -> float:
         """Return the share of an executor in the speed of all that were measured; 1 if it was not."""
-        return worker.rate / sum(one.rate for one in self._workers.values()) if worker.rate else 1.0
+        return stats.rate / sum(one.rate for one in self._stats.values()) if stats.rate else 1.0
 
-    def leaves_ends(self, worker: WorkerStats) -> bool:
+    def leaves_ends(self, stats: ExecutorStats) -> bool:
         """Return whether a much faster executor is at work, which had better compute the ends of queries."""
-        limit, now = worker.rate * MUCH_SLOWER, self.clock()
-        return limit > 0 and any(one.rate > limit and not one.is_late(now) for one in self._workers.values())
+        limit, now = stats.rate * MUCH_SLOWER, self.clock()
+        return limit > 0 and any(one.rate > limit and not one.is_late(now) for one in self._stats.values())
 
-    def overdue(self, worker: WorkerStats, fits: Callable[[Unit], bool]) -> Unit | None:
+    def overdue(self, stats: ExecutorStats, fits: Callable[[Unit], bool]) -> Unit | None:
         """Return the unit that an idle executor may deliver earlier than its holder, by the largest gain of time.
 
         A unit that does not fit the executor is returned only if its holder is late.
         """
         now, found, most = self.clock(), None, 0.0
-        for holder in self._workers.values():
-            for unit in holder.units if holder is not worker else ():
-                gain = holder.gain(unit, worker, now) if self._may_be_copied(unit, now) else 0.0
+        for holder in self._stats.values():
+            for unit in holder.units if holder is not stats else ():
+                gain = holder.gain(unit, stats, now) if self._may_be_copied(unit, now) else 0.0
                 if gain > most and (holder.is_late(now) or fits(unit)):
                     found, most = unit, gain
         return found
@@ -373,9 +373,9 @@ class Planner:
         Near the end of the job they are half of what is due to it, or a single one.
         """
         with self._changed:
-            worker = self._assignments.of(cutter)
-            n = min(most, max(1, int(seconds / worker.unit_seconds))) if worker.unit_seconds else 1
-            due = self._n_rows_left * self._assignments.share(worker) / 2 if self._n_at_work > 1 else math.inf
+            stats = self._assignments.of(cutter)
+            n = min(most, max(1, int(seconds / stats.unit_seconds))) if stats.unit_seconds else 1
+            due = self._n_rows_left * self._assignments.share(stats) / 2 if self._n_at_work > 1 else math.inf
         units: list[Unit] = []
         while len(units) < n and (not units or sum(unit.last - unit.first for unit in units) < due):
             unit = self.take(run, cutter)
@@ -395,42 +395,42 @@ class Planner:
         return sum(end - first for query in self._open for first, end in query.ranges)
 
     def _unit(self, run: RunFile, cutter: Cutter) -> Unit | None:
-        worker = self._assignments.of(cutter)
-        if worker.gives_way and self._assignments.is_lent():
+        stats = self._assignments.of(cutter)
+        if stats.gives_way and self._assignments.is_lent():
             return None
-        unit = self._end(worker) or self._cut(run, cutter, worker)
-        if unit is None and not worker.units:
-            unit = self._overdue(run, cutter, worker)
+        unit = self._end(stats) or self._cut(run, cutter, stats)
+        if unit is None and not stats.units:
+            unit = self._overdue(run, cutter, stats)
         if unit is not None:
-            self._assignments.assign(unit, worker)
+            self._assignments.assign(unit, stats)
         return unit
 
-    def _overdue(self, run: RunFile, cutter: Cutter, worker: WorkerStats) -> Unit | None:
+    def _overdue(self, run: RunFile, cutter: Cutter, stats: ExecutorStats) -> Unit | None:
         def fits(unit: Unit) -> bool:
             return unit.is_end or cutter.end(unit.first, unit.last) == unit.last
 
-        unit = self._assignments.overdue(worker, fits)
+        unit = self._assignments.overdue(stats, fits)
         if unit is None or fits(unit):
             return unit
         self._assignments.revoke(unit)
         self._reopen(unit)
-        return self._cut(run, cutter, worker)
+        return self._cut(run, cutter, stats)
 
-    def _end(self, worker: WorkerStats) -> Unit | None:
+    def _end(self, stats: ExecutorStats) -> Unit | None:
         if not self._ends:
             return None
-        if self._assignments.leaves_ends(worker) and self._assignments.clock() - self._ended < END_SECONDS:
+        if self._assignments.leaves_ends(stats) and self._assignments.clock() - self._ended < END_SECONDS:
             return None
         return Unit(self._ends.popleft())
 
-    def _cut(self, run: RunFile, cutter: Cutter, worker: WorkerStats) -> Unit | None:
+    def _cut(self, run: RunFile, cutter: Cutter, stats: ExecutorStats) -> Unit | None:
         query = None if self._is_too_much() else self._chosen(run, cutter)
         if query is None:
-            return self._end(worker)  # looking for a query may have found one
+            return self._end(stats)  # looking for a query may have found one
         query.owner = cutter
         first, last = cutter.choose(query.ranges) if isinstance(cutter, Choosing) else query.ranges[0]
         end = cutter.end(first, last)
-        share = self._share(worker, end - first)
+        share = self._share(stats, end - first)
         end = end if share == 1.0 else cutter.end(first, last, share)
         query.ranges = list(_without(query.ranges, first, end))
         if not query.ranges:
@@ -443,11 +443,11 @@ class Planner:
         self._is_full = n_out >= (most // 2 if self._is_full and self.plan.start_many is not None else most)
         return self._is_full
 
-    def _share(self, worker: WorkerStats, n_rows: int) -> float:
+    def _share(self, stats: ExecutorStats, n_rows: int) -> float:
         """Return what share of a unit of so many rows an executor gets: near the end half of what is due to it."""
         if self._n_at_work == 1 or not self._all_opened:
             return 1.0
-        return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(worker) / 2 / n_rows))
+        return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(stats) / 2 / n_rows))
 
     def prepare(self, query: Query, run: RunFile) -> None:
         """Prepare a query unless it is prepared; other executors take units meanwhile."""
@@ -567,13 +567,13 @@ class Planner:
     def give_back(self, units: Iterable[Unit], cutter: Cutter) -> None:
         """Take back units that an executor has not computed; its measured speed is forgotten."""
         with self._changed:
-            worker = self._assignments.of(cutter)
-            self._take_back(units, worker)
-            worker.reset()
+            stats = self._assignments.of(cutter)
+            self._take_back(units, stats)
+            stats.reset()
             self._unopened.leave(cutter)
 
-    def _take_back(self, units: Iterable[Unit], worker: WorkerStats) -> None:
-        for unit in self._assignments.take_back(units, worker):
+    def _take_back(self, units: Iterable[Unit], stats: ExecutorStats) -> None:
+        for unit in self._assignments.take_back(units, stats):
             self._reopen(unit)
         self._changed.notify_all()
 
