@@ -82,7 +82,7 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
     rehearsals: list[Rehearse] = []
     with ExitStack() as stack:
         far, n_here = _at_workers(task, stack)
-        picks = [] if far else picks_of(task)
+        picks = [] if far else picks_of(task)[0]
         openings = [stack.enter_context(opening_of(pick, task.context, open_it=task.open_session)) for pick in picks]
         with tracing.span("read the inputs", "reading"):
             work = load(replace(task, build_ahead=rehearsals.append))

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from operator import call
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct, field
@@ -176,39 +175,35 @@ def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
     Cancelled
         The state is then ``stopped``, and what is finished stays.
     """
+    run = task.run
     try:
-        with owned(task.run.path):
-            return _owned(task, load, in_processes)
+        with owned(run.path):
+            run.set_facts(state="running", error=None)
+            try:
+                summary = _compute(task, load, in_processes)
+            except ClalignError:
+                raise
+            except BaseException:
+                # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
+                run.set_facts(state="stopped")
+                raise
+            with tracing.span("close the run", "storing"):
+                run.unfinished.drop()
+                run.set_facts(state="done", finished=summary)
+                run.seal()
+            return summary
     except RunBusy:
         raise  # its state is the other worker's business
     except ClalignError as error:
-        task.run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
+        run.set_facts(state="failed", error={"message": error.message, "hint": error.hint})
         raise
 
 
-def _owned(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
-    run = task.run
-    run.set_facts(state="running", error=None)
-    try:
-        summary = _computed(task, load, in_processes)
-    except ClalignError:
-        raise
-    except BaseException:
-        # Cancelled, or nobody listens any more, or a fault: what is finished can be continued.
-        run.set_facts(state="stopped")
-        raise
-    with tracing.span("close the run", "storing"):
-        run.unfinished.drop()
-        run.set_facts(state="done", finished=summary)
-        run.seal()
-    return summary
-
-
-def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
+def _compute(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> JobResult:
     started, run = time.monotonic(), task.run
     cluster = cluster_of(task.spec.to_dict()["device"])
-    work, state = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
-    searched: Targets = work.targets if state.part is None else state.part
+    work, running = _by_devices(task, load, in_processes) if cluster is None else _by_workers(task, load, *cluster)
+    searched: Targets = work.targets if running.part is None else running.part
     seconds = time.monotonic() - started
     return {
         "run": str(run.path),
@@ -216,17 +211,18 @@ def _computed(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_proce
         "n_sequences": len(searched),
         "n_residues": searched.n_residues,
         "seconds": seconds,
-        **state.summary(seconds),
+        **running.summary(seconds),
         **work.summary(),
     }
 
 
-def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool) -> tuple[Work, RunState]:
+def _by_devices(
+    task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool
+) -> tuple[Work, RunningJob]:
     """Compute on devices of this machine."""
     executors = LocalExecutors(task.run, task.context, task.warn)
-    picks, rehearsals, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
-    devices = [pick.device for pick in picks if isinstance(pick, Given)]
-    is_known = len(devices) == len(picks) > 1 and all(device.kind in IN_PROCESSES for device in devices)
+    (picks, devices), rehearsals, builds = picks_of(task), list[Rehearse](), BuildReports(task.context)
+    is_known = len(devices) > 1 and all(device.kind in IN_PROCESSES for device in devices)
     may_use_processes = in_processes and _has_files(task) and not task.spec.needs_ends
     in_processes = may_use_processes and is_known
     with ExitStack() as stack:
@@ -242,23 +238,28 @@ def _by_devices(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_pro
             work = load(
                 replace(task, build_ahead=partial(_build_ahead, opened_here), build_ahead_for_helper=rehearsals.append)
             )
-        state = RunState(task, work, executors, len(openings), rehearsals, builds=builds)
-        serve = state.serve_process if in_processes else state.serve
+        running = RunningJob(task, work, executors, len(openings), rehearsals, builds=builds)
+        serve = running.serve_process if in_processes else running.serve
         served: list[tuple[Opening[Any], Serve[Any]]] = [(opening, serve) for opening in openings]
         if may_use_processes and len(openings) == 1:
-            more = _processes_beside(openings[0], task, state, executors, processes)
-            served += [(stack.enter_context(opening), state.serve_process) for opening in more]
-            state.n_executors = len(served)
+            more = _processes_beside(openings[0], task, running, executors, processes)
+            served += [(stack.enter_context(opening), running.serve_process) for opening in more]
+            running.n_executors = len(served)
         if len(served) == 1:  # it computes in this thread, which is also the writer's
-            openings[0].work(lambda session: state.serve(session, task.run, call), executors.check, task.warn)
+            openings[0].work(lambda session: running.serve(session, task.run, _run_now), executors.check, task.warn)
         else:
-            executors.work(served, state.has_begun_units, state.is_reporting)
-    return work, state
+            executors.work(served, running.has_begun_units, running.is_reporting)
+    return work, running
+
+
+def _run_now(function: Callable[[], object]) -> object:
+    """Call a function of the writer in its own thread."""
+    return function()
 
 
 def _by_workers(
     task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], words: str, address: str
-) -> tuple[Work, RunState]:
+) -> tuple[Work, RunningJob]:
     """Compute on the workers of a cluster, which are looked at before anything is read."""
     from clalign.execution.cluster.connection import Connection
     from clalign.execution.cluster.job import ClusterJob
@@ -272,22 +273,22 @@ def _by_workers(
         with tracing.span("read the inputs", "reading"):
             work = load(task)
         executors = LocalExecutors(task.run, task.context, task.warn)
-        state = RunState(task, work, executors, MANY, builds=BuildReports(task.context), are_workers=True)
+        running = RunningJob(task, work, executors, MANY, builds=BuildReports(task.context), are_workers=True)
         try:
-            job.work(state.begin)
+            job.work(running.begin)
         finally:
             helpers, seconds = job.end()
-        state.end(None, seconds)
+        running.end(None, seconds)
         for helper in helpers:
-            state.end(helper, {})
-    return work, state
+            running.end(helper, {})
+    return work, running
 
 
-def picks_of(task: Task[Spec]) -> list[Callable[[], Device]]:
-    """Return what picks each of the devices that are asked for."""
+def picks_of(task: Task[Spec]) -> tuple[list[Callable[[], Device]], list[Device]]:
+    """Return a callable that picks it for each device that is asked for, and the devices if they are known already."""
     words = task.spec.to_dict()["device"]
     if task.pick_devices is None or not names_several(words):
-        return [partial(task.pick_device, word) for word in (words, *task.beside)]
+        return [partial(task.pick_device, word) for word in (words, *task.beside)], []
     pool = ThreadPoolExecutor(1, "picks devices")  # drivers may take their time
     picking = pool.submit(task.pick_devices, words)
     pool.shutdown(wait=False)
@@ -296,17 +297,11 @@ def picks_of(task: Task[Spec]) -> list[Callable[[], Device]]:
     found, texts = picking.result()
     for text in texts:
         task.warn(text)
-    return [Given(device) for device in found]
+    return [partial(_known, device) for device in found], found
 
 
-class Given(Struct, frozen=True):
-    """Picks a device that is known already."""
-
-    device: Device
-
-    def __call__(self) -> Device:
-        """Return it."""
-        return self.device
+def _known(device: Device) -> Device:
+    return device
 
 
 def _processes(
@@ -321,16 +316,16 @@ def _processes(
 
 
 def _processes_beside(
-    opening: Opening[Session], task: Task[Spec], state: RunState, executors: LocalExecutors, processes: Processes
+    opening: Opening[Session], task: Task[Spec], running: RunningJob, executors: LocalExecutors, processes: Processes
 ) -> list[Opening[DeviceProcess]]:
     """Start the processes that compute with a card besides this one, which alone would keep it waiting."""
     session = opening.opened(executors.check)
     if session is None or session.device.kind not in IN_PROCESSES:
         return []
-    plan, device = state.plan, session.device
+    plan, device = running.plan, session.device
     n_cells = max(0.0, plan.n_cells - task.run.work_done()[0])
     n = n_processes(len(plan.queries) * n_cells / max(1.0, plan.n_cells), n_cells)
-    n = max(1, min(n, int(MAX_SHARE_OF_MEMORY * device.memory_bytes / max(1, state.n_residues))))
+    n = max(1, min(n, int(MAX_SHARE_OF_MEMORY * device.memory_bytes / max(1, running.n_residues))))
     return _processes(task, [device] * (n - 1), n, executors, processes)
 
 
@@ -361,7 +356,7 @@ def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[flo
     n_devices : int
         How many were asked for.
     rest : callable
-        Waits for so many seconds; raises `Cancelled` as soon as the job has ended.
+        Waits for this many seconds; raises `Cancelled` as soon as the job has ended.
     """
     if device.kind != "cpu" or n_devices == 1:
         return
@@ -377,7 +372,7 @@ def stand_by(device: Device, writer: Writer, n_devices: int, rest: Callable[[flo
         writer.planner.rest(-1)
 
 
-class RunState:
+class RunningJob:
     """What the executors of a job share: writer, devices, times. It begins with the first device that is opened."""
 
     def __init__(
@@ -453,7 +448,7 @@ class RunState:
     def begin(self, device: Device) -> Writer:
         """Add a device; return the writer."""
         if self._writer is None:
-            self._writer = self._begun(device)
+            self._writer = self._begin_run(device)
         shares = self._writer.shares
         if device.id not in shares:
             self._writer.share_of(device)
@@ -464,7 +459,7 @@ class RunState:
         self._beginning.set()
         return self._writer
 
-    def _begun(self, device: Device) -> Writer:
+    def _begin_run(self, device: Device) -> Writer:
         """Store what is known before anything is computed."""
         task, work, run = self._task, self._work, self._task.run
         store_facts(task, work, self.part)

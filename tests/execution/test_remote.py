@@ -176,7 +176,7 @@ def test_what_processes_do_is_in_the_trace(folder: Path, tmp_path: Path, monkeyp
 def test_times_of_a_process_that_ends_late_are_counted(
     folder: Path, tmp_path: Path, threads: Devices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ended, send, end = list[object](), server.Pipe.send, job.RunState.end
+    ended, send, end = list[object](), server.Pipe.send, job.RunningJob.end
 
     def send_late(self: server.Pipe, word: str, *given: Any) -> None:
         if word == "done" and not ended:
@@ -186,7 +186,7 @@ def test_times_of_a_process_that_ends_late_are_counted(
 
     reports = list[Any]()
     monkeypatch.setattr(server.Pipe, "send", send_late)
-    monkeypatch.setattr(job.RunState, "end", lambda *given: (reports.append(given), end(*given)))
+    monkeypatch.setattr(job.RunningJob, "end", lambda *given: (reports.append(given), end(*given)))
     threads.has_begun.set()
     computed_apart("hmmer3", folder, tmp_path / "run.clalign", threads, ("one", "two"))
     assert len(reports) == 2
