@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import starmap
 from operator import attrgetter
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, msgpack
 
 from clalign.values.alignments import AlignmentText
+
+Made = TypeVar("Made", bound=Struct)
 
 PACKED_TOGETHER = 512
 """Hits that are packed together."""
@@ -134,6 +138,12 @@ class Domain(Struct, frozen=True, array_like=True, gc=False):
         """The path in SAM's letters, the target being the reference, as in ``12M1D30M``; ``*`` if there is none."""
         runs = _RUNS.findall(self.states.translate(_SAM))
         return "".join([f"{len(run)}{run[0]}" for run in runs]) or "*"
+
+
+def from_columns(kind: type[Made], **columns: Iterable[object]) -> Iterator[Made]:
+    """Return an iterator over structs, of whose first fields a column each is given; the columns are of one length."""
+    names = kind.__struct_fields__[: len(columns)]
+    return starmap(kind, zip(*(columns[name] for name in names), strict=True))
 
 
 def covered(spans: Iterable[tuple[int, int]]) -> int:

@@ -19,7 +19,7 @@ from clalign.databases.reports import InputReport
 from clalign.engines.plan7.hmmer3.search import described_by_msv, prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.inputs import Targets, load_queries, matrix_digest, targets_of
-from clalign.engines.plan7.search import AnySearch
+from clalign.engines.plan7.search import AnyProfileSearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import SearchFacts
 from clalign.errors import InputError
@@ -138,7 +138,7 @@ class ProfileWork(Struct):
         shelves = Shelves(self.profiles, self.task.spec.compute_composition)
         rounds = self._rounds()
 
-        def search_of(run: RunFile, number: int) -> AnySearch:
+        def search_of(run: RunFile, number: int) -> AnyProfileSearch:
             if rounds is not None and number >= len(self.profiles):
                 return prepare_search(rounds.profile(run, number), number, self.task.spec, self.searched)
             profile = shelves.profile(number)
@@ -198,7 +198,7 @@ def _with_rounds(plan: Plan, rounds: Rounds, task: Task[SearchSpec]) -> Plan:
 
 def prepare_search(
     hmm: Hmm, number: int, spec: SearchSpec, targets: Targets, profile: LocalProfile | None = None
-) -> AnySearch:
+) -> AnyProfileSearch:
     """Return the search of the `number`-th profile from 0, its scores and thresholds ready.
 
     A HMMER3 profile as it is searched with is made unless it is given.
@@ -246,7 +246,7 @@ def card_of_search(hmm: Hmm, spec: SearchSpec, targets: Targets) -> Card:
 
 
 def start_many(
-    searches: Sequence[AnySearch], session: Session, batch: SequenceBatch
+    searches: Sequence[AnyProfileSearch], session: Session, batch: SequenceBatch
 ) -> Callable[[], list[Scored[object]]]:
     """Start scoring a batch with some profiles, those of one shelf together; return a callable that blocks for all."""
     groups = [list(group) for _, group in itertools.groupby(searches, attrgetter("shelf"))]
@@ -262,7 +262,7 @@ def build_ahead(task: Task[SearchSpec], profiles: list[Hmm]) -> None:
 
 
 def hits_in_steps(
-    session: Session, units: Sequence[tuple[AnySearch, Scored[object]]]
+    session: Session, units: Sequence[tuple[AnyProfileSearch, Scored[object]]]
 ) -> Steps[Sequence[Collection[Hit]]]:
     """Look for the hits among what may be some in units of profiles of both kinds; ends with those of each unit."""
     found: list[Collection[Hit]] = [()] * len(units)

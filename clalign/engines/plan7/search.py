@@ -54,5 +54,5 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
         """Return what becomes of a target in every step, also in those that it would not have come to."""
 
 
-AnySearch = ProfileSearch[Any]
+AnyProfileSearch = ProfileSearch[Any]
 """A search with a HMMER2 or HMMER3 profile; only the search knows the type of `Scored.details`."""

@@ -20,7 +20,7 @@ from clalign.engines.plan7.hmmer3.contradictions import of_filters
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
 from clalign.engines.plan7.inputs import load_queries, targets_of, with_later_rounds
 from clalign.engines.plan7.profile_search import card_of_search, check_unchanged, prepare_search
-from clalign.engines.plan7.search import AnySearch
+from clalign.engines.plan7.search import AnyProfileSearch
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.recomputing import Check, Count, Pieces, recompute
 from clalign.engines.verification import (
@@ -143,7 +143,7 @@ class _Again:
         known = targets_of(inputs.spec, inputs.database, inputs.profiles, inputs.report)
         self.targets = replace(known, database=with_headers(inputs.database, self.reread))
         reread = replace(known, database=self.reread.database)
-        self.search: Callable[[int], AnySearch] = cache(
+        self.search: Callable[[int], AnyProfileSearch] = cache(
             lambda number: prepare_search(inputs.profiles[number], number, inputs.spec, reread)
         )
 
@@ -225,7 +225,7 @@ def _drawn(run: RunFile, number: int, sample: int, context: JobContext) -> Rows:
     return drawn_rows(run, number, near, every, sample)
 
 
-def _difference(hit: Hit, search: AnySearch, session: Session) -> str:
+def _difference(hit: Hit, search: AnyProfileSearch, session: Session) -> str:
     """Return in words what differs, or nothing."""
     batch = search.database.select(np.array([hit.row], np.int64))
     scored = search.start_scoring(session, batch)()
@@ -238,7 +238,7 @@ def _difference(hit: Hit, search: AnySearch, session: Session) -> str:
     return "" if search.agrees(hit, again) else f"{hit.name}: the domains or their scores differ when computed again."
 
 
-def _others_otherwise(run: RunFile, number: int, search: AnySearch, rows: Rows, session: Session) -> list[str]:
+def _others_otherwise(run: RunFile, number: int, search: AnyProfileSearch, rows: Rows, session: Session) -> list[str]:
     """Compute targets that are no hits again, all the way; return what differs."""
     kept = dict(_kept_scores(run, number, rows))
     scored = search.start_scoring(session, search.database.select(rows))()

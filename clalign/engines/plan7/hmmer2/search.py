@@ -36,7 +36,7 @@ NO_LIMIT = float("inf")
 LOST = IMPOSSIBLE // 2
 """Scores below this stand for what cannot happen."""
 
-Found = Scored[npt.NDArray[np.int64]]
+ScoredBatch = Scored[npt.NDArray[np.int64]]
 """What a device found in a batch, with the positions of what goes to the traceback (int64[k])."""
 
 MIN_SCORE, GREATEST_SCORE = -(2**31), 2**31 - 1
@@ -176,13 +176,13 @@ class Hmmer2Search(Struct, frozen=True):
 
     def start_together(
         self, searches: Sequence[Hmmer2Search], session: Session, batch: SequenceBatch
-    ) -> Callable[[], Sequence[Found]]:
+    ) -> Callable[[], Sequence[ScoredBatch]]:
         """Start scoring a batch with several profiles; return a callable that blocks until all are there."""
         waits = [search.start_scoring(session, batch) for search in searches]
         return lambda: [wait() for wait in waits]
 
     def hits_together(
-        self, session: Session, units: Sequence[tuple[Hmmer2Search, Found]]
+        self, session: Session, units: Sequence[tuple[Hmmer2Search, ScoredBatch]]
     ) -> Steps[list[tuple[Hit, ...]]]:
         """Trace the candidates of some units of one run, several at a time; ends with the hits of each unit."""
         left = deque(
@@ -222,7 +222,7 @@ class Hmmer2Search(Struct, frozen=True):
         """Return whether two devices found the same hit: HMMER2's scores are integers."""
         return hit == again
 
-    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: ScoredBatch) -> list[str]:
         """Return nothing: there are no filters."""
         del run, number, scored
         return []
@@ -261,11 +261,11 @@ class Hmmer2Search(Struct, frozen=True):
         )  # fmt: skip
         return [first, last]
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], ScoredBatch]:
         """Start scoring a batch; return what waits for the scores and returns them."""
         wait = session.start(VITERBI, batch, self.profile)
 
-        def collect() -> Found:
+        def collect() -> ScoredBatch:
             scores = wait()
             if self.database.n_empty:
                 # A sequence without residues has no score; HMMER2 leaves it out.
@@ -312,7 +312,7 @@ class Hmmer2Search(Struct, frozen=True):
         likely = scores.values[positions] >= self.least_raws[octaves]
         return positions[likely], counts[likely]
 
-    def start_hits(self, session: Session, scored: Found) -> Callable[[], tuple[Hit, ...]]:
+    def start_hits(self, session: Session, scored: ScoredBatch) -> Callable[[], tuple[Hit, ...]]:
         """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
         steps = self.hits_together(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
         next(steps)
@@ -455,7 +455,7 @@ class _Part(Struct, frozen=True):
 
 
 def _start_some(
-    session: Session, units: Sequence[tuple[Hmmer2Search, Found]], left: deque[tuple[int, npt.NDArray[np.int64]]],
+    session: Session, units: Sequence[tuple[Hmmer2Search, ScoredBatch]], left: deque[tuple[int, npt.NDArray[np.int64]]],
     started: deque[_Part],
 ) -> None:  # fmt: skip
     """Start tracing: at least one portion, and as many as together are no more than one may be."""

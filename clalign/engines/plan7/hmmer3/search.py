@@ -37,7 +37,7 @@ from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, Fil
 from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_evalues, hmmer3_gumbel, hmmer3_log_tail
-from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, PackedHits, Scores
+from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, PackedHits, Scores, from_columns
 from clalign.values.local_profiles import LocalProfile, byte_scores, to_local_profile
 from clalign.values.local_scores import BYTE_BASE, BYTE_E_MOVE, BYTE_SCALE, LN_2, LOOP_COST, length_terms
 from clalign.values.profiles import IMPOSSIBLE, INT_SCALE, Hmm, Hmmer3Settings
@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 DOMAIN_CELLS = 1 << 28
 """Cells of the targets whose domains are defined in one go, with their profiles."""
 
-Found = Scored[tuple[SearchableBatch, Filtered, Survivors]]
+ScoredBatch = Scored[tuple[SearchableBatch, Filtered, Survivors]]
 """What a device found in a batch, with the filters' scores."""
+
+HIGHEST_BYTE = 254
+"""Highest score of a byte that has not overflowed, bias included."""
 
 CANDIDATES_AT_ONCE = 1024
 """Candidates whose hits are made together."""
@@ -63,7 +66,7 @@ class Candidates(Struct, frozen=True):
     ----------
     rows : int64[n]
         Of the database.
-    found : sequence of TargetDomains
+    domains_found : sequence of TargetDomains
     null : float32[n]
         Scores of the null model in nats.
     filters : sequence of FilterScores
@@ -72,7 +75,7 @@ class Candidates(Struct, frozen=True):
     """
 
     rows: npt.NDArray[np.int64]
-    found: Sequence[TargetDomains]
+    domains_found: Sequence[TargetDomains]
     null: npt.NDArray[np.float32]
     filters: Sequence[FilterScores]
     raws: Sequence[int]
@@ -91,7 +94,7 @@ class Hmmer3Search(Struct, frozen=True):
     thresholds : Hmmer3Thresholds
     targets : Targets
     seed : int
-        Of the sampling that parts close domains.
+        Seed of the sampling that separates close domains.
     without_null2 : bool
     byte_bias : int
         Of the 8-bit scores.
@@ -116,7 +119,7 @@ class Hmmer3Search(Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """What the profile is of."""
+        """Program whose format the profile has."""
         return "hmmer3"
 
     @property
@@ -126,27 +129,27 @@ class Hmmer3Search(Struct, frozen=True):
 
     @property
     def shelf(self) -> object:
-        """Where the profile stands with others."""
+        """Profiles whose tables are built together with this one."""
         return self.profile.shelved.shelf
 
     def start_together(
         self, searches: Sequence[Hmmer3Search], session: Session, batch: SequenceBatch
-    ) -> Callable[[], Sequence[Found]]:
+    ) -> Callable[[], Sequence[ScoredBatch]]:
         """Start sending a batch through the filters of some profiles; return a callable that blocks for all."""
         searchable = searches[0].targets.searchable(batch)
         wait = session.start(FILTERS, searchable.batch, [search.model for search in searches])
 
-        def found() -> list[Found]:
+        def collect() -> list[ScoredBatch]:
             filtered = wait()
             survivors = survivors_in_bits(searchable, filtered)
             return [
-                search.found(searchable, each, passed)
-                for search, each, passed in zip(searches, filtered, survivors, strict=True)
+                search.scored_batch(searchable, of_one, survivors_of_one)
+                for search, of_one, survivors_of_one in zip(searches, filtered, survivors, strict=True)
             ]
 
-        return found
+        return collect
 
-    def hits_together(self, session: Session, units: Sequence[Unit]) -> Steps[Sequence[Collection[Hit]]]:
+    def hits_together(self, session: Session, units: Sequence[SearchedBatch]) -> Steps[Sequence[Collection[Hit]]]:
         """Look for the hits among what passed all filters in some units of one run; ends with those of each.
 
         Their domains are defined together, so that a device has enough to do at once.
@@ -172,7 +175,7 @@ class Hmmer3Search(Struct, frozen=True):
                 first += len(places)
                 _demand_agreement(session, scored.details[1].forward[places], of_unit)
                 hits[number].add(search.reported(scored, places, of_unit))
-                yield lambda: True  # the device may need something to do
+                yield lambda: True  # give the executor a turn to queue more
         return hits
 
     def calls_significant(self, hit: Hit) -> bool:
@@ -189,14 +192,14 @@ class Hmmer3Search(Struct, frozen=True):
         """Return whether two devices found the same hit; see `hits_agree`."""
         return hits_agree(hit, again)
 
-    def filter_differences(self, run: RunFile, number: int, scored: Found) -> list[str]:
+    def filter_differences(self, run: RunFile, number: int, scored: ScoredBatch) -> list[str]:
         """Return in words which targets came otherwise through the filters than in a run."""
         from clalign.engines.plan7.hmmer3.funnel import survivors_of
 
         kept, again, texts = survivors_of(run, number), scored.details[2], []
         for row in scored.scores.targets.tolist():
-            if (n_passed := passages_differ(kept, again, row)) is not None:
-                before, now = n_passed
+            if (counts := passages_differ(kept, again, row)) is not None:
+                before, now = counts
                 name = self.database.header(row)[0]
                 texts.append(f"{name}: passed {before} filters, computed again {now}, or has other scores there.")
         return texts
@@ -216,10 +219,10 @@ class Hmmer3Search(Struct, frozen=True):
                     " nor one with characters it refuses."
                 )
             return [step("all", STAGES["all"], why, passed=False)]
-        found = FILTERS.passage(codes, self.model)
+        passage = FILTERS.passage(codes, self.model)
         null = float(length_terms(np.array([len(codes)])).null[0])
-        steps = filter_steps(self.model, found, null)
-        if not math.isfinite(found.forward):
+        steps = filter_steps(self.model, passage, null)
+        if not math.isfinite(passage.forward):
             return steps
         batch = self.database.select(np.array([row], np.int64))
         domains = define_domains(session, batch, self.profile, self.seed)()[0]
@@ -234,13 +237,13 @@ class Hmmer3Search(Struct, frozen=True):
         (hit,) = relaxed.hits(Candidates(np.array([row]), [domains], np.array([null], np.float32), [scores], [0]))
         return [*steps, report_step(self.thresholds, hit, came)]
 
-    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Found]:
-        """Start sending a batch through the filters; return what waits for the result."""
+    def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], ScoredBatch]:
+        """Start sending a batch through the filters; return a callable that waits for the result."""
         wait = self.start_together([self], session, batch)
         return lambda: wait()[0]
 
-    def found(self, searchable: SearchableBatch, filtered: Filtered, survivors: Survivors) -> Found:
-        """Return what became of a batch in the filters, as it is kept."""
+    def scored_batch(self, searchable: SearchableBatch, filtered: Filtered, survivors: Survivors) -> ScoredBatch:
+        """Return a batch that went through the filters with its scores, as they are kept, and its survivors."""
         passed = filtered.rows[filtered.reached == PASSED_FORWARD]
         return Scored(
             cache(lambda: self._stored_scores(searchable, filtered)),
@@ -258,9 +261,9 @@ class Hmmer3Search(Struct, frozen=True):
             If the device gave others than there can be.
         """
         filtered.check()
-        return Scores(searchable.batch.targets, self._in_thousandths(searchable, filtered.msv, slice(None)))
+        return Scores(searchable.batch.targets, self._millibits(searchable, filtered.msv, slice(None)))
 
-    def _in_thousandths(
+    def _millibits(
         self, searchable: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
     ) -> npt.NDArray[np.int32]:
         """Return the MSV scores of some rows above the null model, in 1/1000 bit."""
@@ -268,7 +271,7 @@ class Hmmer3Search(Struct, frozen=True):
         differences = msv - terms.null[rows]
         over = np.flatnonzero(msv == np.inf)
         if len(over):
-            highest = np.float32(254 - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
+            highest = np.float32(HIGHEST_BYTE - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
             levels = highest - terms.byte_move[rows][over].astype(np.float32)
             differences[over] = levels / BYTE_SCALE - LOOP_COST - terms.null[rows][over]
         empty = np.isnan(differences)
@@ -277,16 +280,18 @@ class Hmmer3Search(Struct, frozen=True):
         values[empty] = IMPOSSIBLE
         return values
 
-    def start_hits(self, session: Session, scored: Found) -> Callable[[], Collection[Hit]]:
-        """Start defining the domains of what passed all filters; return what waits for the reported hits."""
+    def start_hits(self, session: Session, scored: ScoredBatch) -> Callable[[], Collection[Hit]]:
+        """Start defining the domains of what passed all filters; return a callable that waits for the reported hits."""
         steps = self.hits_together(session, [(self, scored)])
         next(steps)
         return lambda: at_once(steps)[0]
 
-    def reported(self, scored: Found, places: npt.NDArray[np.int64], domains: list[TargetDomains]) -> Iterator[Hit]:
+    def reported(
+        self, scored: ScoredBatch, places: npt.NDArray[np.int64], domains: list[TargetDomains]
+    ) -> Iterator[Hit]:
         """Yield the hits among some survivors of all filters, given their domains."""
         searchable, filtered, survivors = scored.details
-        with_any = np.flatnonzero([len(found.envelopes) > 0 for found in domains])
+        with_any = np.flatnonzero([len(of_target.envelopes) > 0 for of_target in domains])
         for first in range(0, len(with_any), CANDIDATES_AT_ONCE):
             chosen = with_any[first : first + CANDIDATES_AT_ONCE]
             some = places[chosen]
@@ -294,33 +299,46 @@ class Hmmer3Search(Struct, frozen=True):
             yield from self.hits(Candidates(
                 survivors.rows[some], [domains[place] for place in chosen.tolist()], searchable.terms.null[positions],
                 filter_scores(survivors, some),
-                self._in_thousandths(searchable, filtered.msv[positions], positions).tolist(),
+                self._millibits(searchable, filtered.msv[positions], positions).tolist(),
             ))  # fmt: skip
 
     def hits(self, candidates: Candidates) -> Iterator[Hit]:
         """Yield those of some targets that are reported, with their domains."""
-        database, limits, rows, found = self.database, self.thresholds, candidates.rows, candidates.found
+        database, limits, rows = self.database, self.thresholds, candidates.rows
         lengths = database.offsets[rows + 1] - database.offsets[rows]
-        scores = target_scores(found, candidates.null, lengths, without_null2=self.without_null2)
+        scores = target_scores(candidates.domains_found, candidates.null, lengths, without_null2=self.without_null2)
         log_pvalues = hmmer3_log_tail(scores.score, limits.calibration).tolist()
         evalues = hmmer3_evalues(log_pvalues, limits.n_targets)
         bits = scores.score.tolist()
         are_reported = list(map(limits.reports, bits, evalues))
         of_reported = rows[are_reported]
         names, accessions, descriptions = database.headers(of_reported)
-        domains, found, filters, raws, bits, evalues, log_pvalues = (
+        domains, domains_found, filters, raws, bits, evalues, log_pvalues = (
             list(compress(column, are_reported))
             for column in (
-                self._domains(candidates, are_reported, scores), found, candidates.filters, candidates.raws, bits,
-                evalues, log_pvalues,
+                self._domains(candidates, are_reported, scores), candidates.domains_found, candidates.filters,
+                candidates.raws, bits, evalues, log_pvalues,
             )
         )  # fmt: skip
-        return map(
-            Hit, of_reported.tolist(), database.order[of_reported].tolist(), names, accessions, descriptions,
-            lengths[are_reported].tolist(), bits, scores.bias[are_reported].tolist(), evalues, raws, domains,
-            [len(one.envelopes) for one in found], log_pvalues, map(limits.calls_significant, bits, evalues),
-            starmap(DomainEstimates, map(_COUNTS, found)), filters,
-        )  # fmt: skip
+        return from_columns(  # of thousands of hits one by one takes as long as the rest
+            Hit,
+            row=of_reported.tolist(),
+            input_index=database.order[of_reported].tolist(),
+            name=names,
+            accession=accessions,
+            description=descriptions,
+            length=lengths[are_reported].tolist(),
+            score=bits,
+            bias=scores.bias[are_reported].tolist(),
+            evalue=evalues,
+            raw=raws,
+            domains=domains,
+            n_domains=[len(of_target.envelopes) for of_target in domains_found],
+            log_pvalue=log_pvalues,
+            is_significant=map(limits.calls_significant, bits, evalues),
+            estimates=starmap(DomainEstimates, map(_COUNTS, domains_found)),
+            filters=filters,
+        )
 
     def _domains(
         self, candidates: Candidates, are_reported: Sequence[bool], scores: TargetScores
@@ -328,9 +346,9 @@ class Hmmer3Search(Struct, frozen=True):
         """Yield the domains of each candidate; of one that is not reported none."""
         begins, shown = scores.begins.tolist(), list[tuple[int, int, int]]()
         for place in np.flatnonzero(are_reported).tolist():
-            found = candidates.found[place]
-            hidden = repeats(found, scores.domain_score[begins[place] : begins[place + 1]])
-            kept = [n for n in range(len(found.envelopes)) if n not in hidden]
+            of_target = candidates.domains_found[place]
+            hidden = repeats(of_target, scores.domain_score[begins[place] : begins[place + 1]])
+            kept = [n for n in range(len(of_target.envelopes)) if n not in hidden]
             shown += zip(repeat(place), kept, range(1, len(kept) + 1))
         counts = Counter(place for place, _, _ in shown)
         domains = self._shown_domains(candidates, shown, scores)
@@ -339,26 +357,36 @@ class Hmmer3Search(Struct, frozen=True):
     def _shown_domains(
         self, candidates: Candidates, shown: Sequence[tuple[int, int, int]], scores: TargetScores
     ) -> Iterator[Domain]:
-        """Yield envelopes as domains, given the places of their candidates, theirs among these' and their numbers."""
+        """Yield a `Domain` for each triple: place of the candidate, place of the envelope in it, number from 1."""
         if not shown:
             return iter(())
         owners, places, numbers = zip(*shown, strict=True)
-        envelopes = [candidates.found[owner].envelopes[place] for owner, place in zip(owners, places, strict=True)]
+        envelopes = [
+            candidates.domains_found[owner].envelopes[place] for owner, place in zip(owners, places, strict=True)
+        ]
         paths, ends = [envelope.path for envelope in envelopes], [(each.first, each.last) for each in envelopes]
         chosen = scores.begins[np.array(owners)] + np.array(places)
         bits, biases = scores.domain_score[chosen], scores.domain_bias[chosen]
         log_pvalues = hmmer3_log_tail(bits, self.thresholds.calibration).tolist()
-        return map(
-            Domain, numbers, bits.tolist(), biases.tolist(),
-            hmmer3_evalues(log_pvalues, self.thresholds.n_targets),
-            [path.query_range for path in paths], [path.target_range for path in paths], ends,
-            np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(), [path.states for path in paths],
-            hmmer3_alignment_texts(
-                paths, [envelope.posterior for envelope in envelopes], self.profile,
-                self.database.residues_of(candidates.rows[np.array(owners)]),
-            ),
-            log_pvalues, [envelope.accuracy for envelope in envelopes],
+        texts = hmmer3_alignment_texts(
+            paths, [envelope.posterior for envelope in envelopes], self.profile,
+            self.database.residues_of(candidates.rows[np.array(owners)]),
         )  # fmt: skip
+        return from_columns(
+            Domain,
+            number=numbers,
+            score=bits.tolist(),
+            bias=biases.tolist(),
+            evalue=hmmer3_evalues(log_pvalues, self.thresholds.n_targets),
+            query_range=[path.query_range for path in paths],
+            target_range=[path.target_range for path in paths],
+            envelope=ends,
+            raw=np.rint(1000.0 * (bits + biases)).astype(np.int64).tolist(),
+            states=[path.states for path in paths],
+            text=texts,
+            log_pvalue=log_pvalues,
+            accuracy=[envelope.accuracy for envelope in envelopes],
+        )
 
     def described(self, raw: int, row: int) -> TargetFacts:
         """Return name, MSV score and its E-value of a target that need not be a hit."""
@@ -379,7 +407,7 @@ def described_by_msv(
     }
 
 
-Unit = tuple[Hmmer3Search, Found]
+SearchedBatch = tuple[Hmmer3Search, ScoredBatch]
 """A search, and what a device found with it in a batch."""
 
 
@@ -394,7 +422,9 @@ class Portion(Struct, frozen=True):
 
     pieces: list[tuple[int, npt.NDArray[np.int64]]]
 
-    def start(self, session: Session, units: Sequence[Unit]) -> tuple[Steps[list[TargetDomains]], Callable[[], bool]]:
+    def start(
+        self, session: Session, units: Sequence[SearchedBatch]
+    ) -> tuple[Steps[list[TargetDomains]], Callable[[], bool]]:
         """Start defining their domains; return the other steps, and whether the first can be taken without waiting."""
         searches = [units[number][0] for number, _ in self.pieces]
         profiles = list({id(search.profile): search.profile for search in searches}.values())
@@ -411,7 +441,7 @@ class Portion(Struct, frozen=True):
         return steps, next(steps)
 
 
-def _portions(units: Sequence[Unit]) -> Iterator[Portion]:
+def _portions(units: Sequence[SearchedBatch]) -> Iterator[Portion]:
     """Yield survivors in portions that a device has room for, and that take it no longer than a user may wait."""
     pieces: list[tuple[int, npt.NDArray[np.int64]]] = []
     left, alphabet = float(DOMAIN_CELLS), ""
@@ -436,7 +466,7 @@ def _portions(units: Sequence[Unit]) -> Iterator[Portion]:
 
 def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domains: list[TargetDomains]) -> None:
     """Raise `DeviceError` if targets have other Forward scores where their domains are defined than in the filter."""
-    again = np.array([found.forward for found in domains], np.float32)
+    again = np.array([of_target.forward for of_target in domains], np.float32)
     with np.errstate(invalid="ignore"):
         slack = FORWARD_SLACK + FORWARD_SHARE * np.abs(forward)
         differ = np.isfinite(forward) & np.isfinite(again) & ~(np.abs(forward - again) <= slack)
