@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +35,7 @@ from clalign.runs.alignments import (
 from clalign.runs.batches import (
     BIN,
     BatchResult,
-    PackedScores,
     Unfinished,
-    pack_scores,
     rows_of,
     summed_bins,
     unpack_scores,
@@ -47,19 +45,37 @@ from clalign.runs.facts import RunFacts, RunState, best_of, card_of, parsed
 from clalign.runs.hit_rows import HitRows
 from clalign.runs.opening import PATIENCE, open_sound
 from clalign.runs.side_files import check_free
-from clalign.runs.tables import APPLICATION_ID, ORDER, SCHEMA_VERSION, EngineTable, SqlRow, declaration_of, make_tables
+from clalign.runs.tables import APPLICATION_ID, ORDER, EngineTable, SqlRow, declaration_of, make_tables
 from clalign.values.checked import plain
 from clalign.values.devices import without_cluster
 from clalign.values.documents import Card, SpecFields, TargetFacts
 from clalign.values.hits import Hit
 from clalign.values.specs import Spec
 
-__all__ = [
-    "APPLICATION_ID", "BIN", "SCHEMA_VERSION", "BatchResult", "PackedScores", "RunFile", "RunState", "create_run",
-    "open_run", "pack_scores", "write_note",
-]  # fmt: skip
-
 SpecKind = TypeVar("SpecKind", bound=Spec)
+
+
+class Message(NamedTuple):
+    """A warning or an error that is kept with a run, and its time (seconds since 1970)."""
+
+    seconds: float
+    kind: str
+    text: str
+
+
+class Verification(NamedTuple):
+    """What was computed again on a device, and when (seconds since 1970); a sentence for each difference."""
+
+    seconds: float
+    device: str
+    n_checked: int
+    n_differing: int
+    details: list[str]
+
+
+def _of_query(query: int | None) -> tuple[str, tuple[int, ...]]:
+    """Return a WHERE clause for the rows of a query, or of all, and its parameters."""
+    return ("WHERE query = ?", (query,)) if query is not None else ("", ())
 
 
 def _row_of_card(number: int, card: Card) -> SqlRow:
@@ -155,9 +171,9 @@ class RunFile:
         """Return the cards of the queries."""
         return list(self._cards("SELECT id, card FROM queries ORDER BY id"))
 
-    def _cards(self, question: str) -> Iterator[Card]:
+    def _cards(self, sql: str) -> Iterator[Card]:
         """Yield cards, whose numbers must have no gap."""
-        for place, (number, card) in enumerate(self.connection.execute(question)):
+        for place, (number, card) in enumerate(self.connection.execute(sql)):
             if place != number:
                 raise DamagedRun(self.path, f"its query {place} is missing")
             yield card_of(self.path, card, self.connection.declared.cards)
@@ -171,7 +187,7 @@ class RunFile:
         return self._hits.card(query)
 
     def set_card(self, query: int, card: Card) -> None:
-        """Store the card of one query anew."""
+        """Replace the card of one query."""
         self._hits.forget_cards()
         with self.transaction():
             self.connection.execute("UPDATE queries SET card = ? WHERE id = ?", (json.dumps(card), query))
@@ -198,12 +214,12 @@ class RunFile:
 
     def n_finished_in_a_row(self, first: int, last: int) -> int:
         """Return the number of finished queries from a number on, up to the first unfinished one or to `last`."""
-        statement = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
-        found = self.connection.execute(statement, (first, last))
-        return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(found, first)))
+        sql = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
+        rows = self.connection.execute(sql, (first, last))
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[1][0] == pair[0], enumerate(rows, first)))
 
     def begun(self) -> set[int]:
-        """Return the numbers of the queries with finished batches; that of given pairs is less than 0."""
+        """Return the numbers of the queries with finished batches; `ALL` (-1) stands for given pairs."""
         return {number for (number,) in self.connection.execute("SELECT DISTINCT query AS begun FROM batches")}
 
     def finished(self, query: int) -> list[tuple[int, int]]:
@@ -220,9 +236,9 @@ class RunFile:
 
     def work_done(self, query: int | None = None) -> tuple[float, float]:
         """Return the cells computed, of one query or of all, and the device seconds they took."""
-        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
-        sums = f"SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches {where}"
-        cells, seconds = self.connection.execute(sums, values).fetchone()
+        where, values = _of_query(query)
+        sql = f"SELECT total(cells) AS cells, total(seconds) AS seconds FROM batches {where}"
+        cells, seconds = self.connection.execute(sql, values).fetchone()
         return cells, seconds
 
     def add_batch(self, result: BatchResult, more_hits: Iterable[tuple[int, Hit]] = ()) -> None:
@@ -251,19 +267,21 @@ class RunFile:
         with self.transaction():
             self._hits.keep_best(query, n)
 
-    def _own(self, name: str) -> EngineTable:
+    def _engine_table(self, name: str) -> EngineTable:
         return {table.name: table for table in self.connection.declared.needed().tables}[name]
 
-    def own_batches(self, table: str, query: int | None = None) -> Iterator[SqlRow]:
+    def engine_rows_of_batches(self, table: str, query: int | None = None) -> Iterator[SqlRow]:
         """Yield what a table of the engine says of the batches of a query, or of all: first and last row, its values.
 
         Batches of which it says nothing are left out.
         """
-        names = ", ".join(f"own.{name}" for name in self._own(table).names)
-        return iter(self.connection.execute(
+        names = ", ".join(f"own.{name}" for name in self._engine_table(table).names)
+        where, values = _of_query(query)
+        sql = (
             f"SELECT first, last, {names} FROM batches JOIN {table} AS own USING (query, first)"
-            f" WHERE {'1' if query is None else f'query = {int(query)}'} ORDER BY query, first"
-        ))  # fmt: skip
+            f" {where} ORDER BY query, first"
+        )
+        return iter(self.connection.execute(sql, values))
 
     def sums_of_batches(self, table: str, columns: Sequence[str], first: int, last: int) -> Iterator[SqlRow]:
         """Yield the number, rows, cells and seconds of each query from a number on, to before another, and sums of
@@ -272,37 +290,38 @@ class RunFile:
         Queries without batches are left out.
         """
         sums = ", ".join(f"coalesce(sum({name}), 0)" for name in columns)
-        statement = (
+        sql = (
             f"SELECT query, sum(last - first) AS count, total(cells) AS cells, total(seconds) AS seconds, {sums}"
-            f" FROM batches LEFT JOIN {self._own(table).name} USING (query, first) WHERE query >= ? AND query < ?"
-            " GROUP BY query"
+            f" FROM batches LEFT JOIN {self._engine_table(table).name} USING (query, first)"
+            " WHERE query >= ? AND query < ? GROUP BY query"
         )
-        return iter(self.connection.execute(statement, (first, last)))
+        return iter(self.connection.execute(sql, (first, last)))
 
-    def own_pieces(self, table: str, query: int, columns: Sequence[str], piece: int | None = None) -> Iterator[SqlRow]:
+    def engine_rows_of_pieces(
+        self, table: str, query: int, columns: Sequence[str], piece: int | None = None
+    ) -> Iterator[SqlRow]:
         """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.
 
         They come in the order of their numbers.
         """
-        return iter(self.connection.execute(
-            f"SELECT number, {', '.join(columns)} FROM {self._own(table).name} WHERE query = {int(query)}"
-            f" AND {'1' if piece is None else f'number = {int(piece)}'} ORDER BY number"
-        ))  # fmt: skip
+        sql = f"SELECT number, {', '.join(columns)} FROM {self._engine_table(table).name} WHERE query = ?"
+        which, values = (" AND number = ?", (query, piece)) if piece is not None else ("", (query,))
+        return iter(self.connection.execute(f"{sql}{which} ORDER BY number", values))
 
     @property
     def unfinished(self) -> Unfinished:
         """What is kept of batches that are not finished."""
         return Unfinished(self.connection)
 
-    def add_own(self, table: str, rows: Iterable[SqlRow]) -> None:
+    def add_engine_rows(self, table: str, rows: Iterable[SqlRow]) -> None:
         """Write rows, after those that are there, into a table of the engine whose rows are only numbered."""
         with self.transaction():
-            self.connection.insert(self._own(table).name, ((None, *row) for row in rows))
+            self.connection.insert(self._engine_table(table).name, ((None, *row) for row in rows))
 
-    def own(self, table: str) -> list[SqlRow]:
-        """Return the rows of such a table."""
+    def engine_rows(self, table: str) -> list[SqlRow]:
+        """Return the rows of a numbered table of the engine."""
         return self.connection.execute(
-            f"SELECT {', '.join(self._own(table).names)} FROM {table} ORDER BY number"
+            f"SELECT {', '.join(self._engine_table(table).names)} FROM {table} ORDER BY number"
         ).fetchall()
 
     def add_alignment(self, name: str, facts: StoredAlignmentFacts, rows: Iterable[StoredRow]) -> int:
@@ -319,12 +338,12 @@ class RunFile:
         return read_rows(self.connection, alignment)
 
     def make_temporary(self) -> None:
-        """Do without the care that outlives a power cut; a crash of the worker still costs no finished batch."""
+        """Turn fsync off: a power cut may lose the run; a crash of the worker still costs no finished batch."""
         self.connection.execute("PRAGMA synchronous = OFF")
         self.is_temporary = True
 
     def seal(self) -> None:
-        """Bring everything into the one file, so that it may be copied; readers may hinder the last step.
+        """Checkpoint and leave WAL mode, so that the run is one file to copy; skipped while readers hold it.
 
         A temporary run stays as it is.
         """
@@ -364,7 +383,7 @@ class RunFile:
 
     def n_hits(self, query: int | None = None) -> int:
         """Return the number of reported hits, of one query or of all."""
-        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
+        where, values = _of_query(query)
         return int(self.connection.execute(f"SELECT count(*) FROM hits {where}", values).fetchone()[0])
 
     def n_final_hits(self) -> int:
@@ -376,8 +395,8 @@ class RunFile:
 
     def rows_named(self, query: int, name: str) -> list[int]:
         """Return the rows of the hits of a query that have a name."""
-        question = "SELECT hits.row FROM hits JOIN targets USING (row) WHERE query = ? AND name = ? ORDER BY hits.row"
-        return [row for (row,) in self.connection.execute(question, (query, name))]
+        sql = "SELECT hits.row FROM hits JOIN targets USING (row) WHERE query = ? AND name = ? ORDER BY hits.row"
+        return [row for (row,) in self.connection.execute(sql, (query, name))]
 
     def hits(self, query: int | None = None, limit: int = -1, offset: int = 0) -> Iterator[Hit]:
         """Yield hits by query and rank.
@@ -386,7 +405,7 @@ class RunFile:
         P-value (falling score if scores decide what is significant), name, begin of the first domain and
         place in the input.
         """
-        where, values = ("WHERE query = ?", (query,)) if query is not None else ("", ())
+        where, values = _of_query(query)
         ids = self.connection.execute(
             f"SELECT id FROM hits {where} ORDER BY query, {ORDER} LIMIT ? OFFSET ?", (*values, limit, offset)
         ).fetchall()
@@ -416,9 +435,10 @@ class RunFile:
                 "INSERT INTO messages (seconds, kind, text) VALUES (?, ?, ?)", (time.time(), kind, text)
             )
 
-    def messages(self) -> list[tuple[float, str, str]]:
-        """Return time (seconds since 1970), kind and text of each message."""
-        return self.connection.execute("SELECT seconds, kind, text FROM messages ORDER BY id").fetchall()
+    def messages(self) -> list[Message]:
+        """Return the messages that are kept with the run."""
+        rows = self.connection.execute("SELECT seconds, kind, text FROM messages ORDER BY id")
+        return list(itertools.starmap(Message, rows))
 
     def add_verification(self, device: str, verdicts: dict[int, bool], details: list[str], n_others: int = 0) -> None:
         """Store what was computed again on `device`.
@@ -444,12 +464,15 @@ class RunFile:
                 [("equal" if equal else "differs", number) for number, equal in verdicts.items()],
             )
 
-    def verifications(self) -> list[tuple[float, str, int, int, list[str]]]:
-        """Return time, device, number checked, number differing and details of each verification."""
+    def verifications(self) -> list[Verification]:
+        """Return the verifications of the run."""
         rows = self.connection.execute(
             "SELECT seconds, device, checked, differing, details FROM verifications ORDER BY id"
         )
-        return [(*row[:4], parsed(list[str], row[4], "a verification", self.path)) for row in rows]
+        return [
+            Verification(seconds, device, n_checked, n_differing, parsed(list[str], text, "a verification", self.path))
+            for seconds, device, n_checked, n_differing, text in rows
+        ]
 
 
 def create_run(path: Path, *, engine: str, is_shared: bool = False, **facts: object) -> RunFile:
@@ -495,7 +518,7 @@ def _unmade(path: Path, error: Exception) -> OutputError:
 
 
 def open_run(path: Path, writable: bool = False, is_shared: bool = False, patience: float = PATIENCE) -> RunFile:
-    """Open a run file; any thread may use one that is shared, and others that write it are waited for so long (s).
+    """Open a run file; any thread may use one that is shared, and others that write it are waited for `patience` (s).
 
     Raises
     ------

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.runs.batches import BatchResult
+from clalign.runs.run_file import RunFile, create_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, Hit, Scores
 from tests.run_facts import DEVICE, report_of

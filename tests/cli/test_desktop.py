@@ -13,7 +13,7 @@ import pytest
 
 from clalign.cli import desktop, main
 from clalign.cli.desktop import EXTENSIONS, desktop_entry, install, quote, registry_values, remove, window_command
-from clalign.runs.run_file import APPLICATION_ID
+from clalign.runs.tables import APPLICATION_ID
 
 COMMAND = ["/opt/my tools/50% $new/clalign-gui"]
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"

@@ -79,7 +79,7 @@ import sys, clalign
 from pathlib import Path
 from clalign.runs.run_file import open_run
 with open_run(Path(sys.argv[1])) as run:
-    for times, sequences in run.own("motif_times"):
+    for times, sequences in run.engine_rows("motif_times"):
         print(times, sequences)
 """
 
@@ -91,7 +91,7 @@ def test_a_run_has_a_table_of_its_own(counted: Path) -> None:
     found = Counter(expected().values())
     assert {int(n): int(m) for n, m in (line.split() for line in shown.splitlines()) if n != "0"} == found
     with open_run(counted) as run, pytest.raises(OptionError, match="engine motif"):
-        run.own("motif_times")
+        run.engine_rows("motif_times")
 
 
 @pytest.mark.parametrize(

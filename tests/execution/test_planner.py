@@ -23,7 +23,7 @@ from clalign.execution.planner import Planner
 from clalign.execution.units import Finished, Phase, Plan, Unit
 from clalign.execution.writer import Writer
 from clalign.jobs import QuietContext
-from clalign.runs.run_file import BatchResult
+from clalign.runs.batches import BatchResult
 from clalign.values.devices import REFERENCE
 from clalign.values.hits import Scores
 

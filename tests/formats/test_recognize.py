@@ -13,7 +13,7 @@ from clalign.databases.loading import load_database
 from clalign.errors import ClalignError, InputError
 from clalign.formats.profiles import load_profiles
 from clalign.formats.recognize import RUN_APPLICATION, recognize
-from clalign.runs.run_file import APPLICATION_ID
+from clalign.runs.tables import APPLICATION_ID
 from tests.formats.damaged_files import FOREIGN
 
 KINDS = [

@@ -19,19 +19,12 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors, unpack_survivors
 from clalign.errors import ClalignError, DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
+from clalign.runs.batches import BatchResult, pack_scores
 from clalign.runs.connection import owned
 from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.pages import HitPages, HitQuery
-from clalign.runs.run_file import (
-    SCHEMA_VERSION,
-    BatchResult,
-    RunFile,
-    create_run,
-    open_connection,
-    open_run,
-    pack_scores,
-    write_note,
-)
+from clalign.runs.run_file import RunFile, create_run, open_connection, open_run, write_note
+from clalign.runs.tables import SCHEMA_VERSION
 from clalign.values.alignments import AlignmentText
 from clalign.values.checked import plain
 from clalign.values.hits import Domain, DomainEstimates, Hit, PairFacts, Scores

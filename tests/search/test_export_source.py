@@ -14,7 +14,8 @@ from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.exports.source import Source, hits, profile_queries
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
-from clalign.runs.run_file import BatchResult, RunFile, create_run
+from clalign.runs.batches import BatchResult
+from clalign.runs.run_file import RunFile, create_run
 from clalign.values.documents import Card
 from clalign.values.hits import Hit, Scores
 

@@ -91,7 +91,7 @@ def add_batch(run: RunFile, number: int, n_hits: int, profile: int = 0) -> None:
     """Store one made-up batch; the same numbers give the same batch."""
     import numpy as np
 
-    from clalign.runs.run_file import BatchResult
+    from clalign.runs.batches import BatchResult
     from clalign.values.hits import Scores
 
     rng = np.random.default_rng((number, profile))

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors
-from clalign.runs.run_file import BatchResult, RunFile, create_run, open_run
+from clalign.runs.batches import BatchResult
+from clalign.runs.run_file import RunFile, create_run, open_run
 from clalign.values.alignments import AlignmentText
 from clalign.values.hits import Domain, DomainEstimates, FilterScores, Hit, Scores
 from tests.run_facts import DEVICE, report_of

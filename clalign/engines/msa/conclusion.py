@@ -61,8 +61,8 @@ def align_run(
             run.add_message("warning", text)
         if n_left_out:
             task.warn(f"Pairs that were too large for the memory of the device were not compared: {n_left_out:,}.")
-        if not run.own(ANNEALING.name):
-            run.add_own(ANNEALING.name, [row])
+        if not run.engine_rows(ANNEALING.name):
+            run.add_engine_rows(ANNEALING.name, [row])
         if not run.alignments():
             run.add_alignment("alignment", facts, _rows(given, alignment))
 
@@ -103,7 +103,7 @@ def _left_out(run: RunFile, given: AlignmentInput, blocks: Blocks) -> int:
     if run.spec(AlignmentSpec).load_posteriors is not None:
         return 0
     filled, found = np.asarray((given.lengths[blocks.pairs] > 0).all(axis=1)), 0
-    for number, blob in run.own_pieces(POSTERIORS.name, pairs_phase(run), ["likelihoods"]):
+    for number, blob in run.engine_rows_of_pieces(POSTERIORS.name, pairs_phase(run), ["likelihoods"]):
         first, last = blocks.span(number)
         likelihoods = unpack_some(blob, "<f8", MAX_PAIRS, run.path)
         found += int((filled[first:last] & ~np.isfinite(likelihoods)).sum())

@@ -52,7 +52,7 @@ def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: B
     again = {**card, "name": "Pairs" if is_pairs else f"Round {number + 1}", "length": len(blocks.pairs)}
     best, place = best_score(run, number)
     table, column = (POSTERIORS, "n_entries") if is_pairs else (COUNTS, "sums")
-    numbers = [piece for piece, *_ in run.own_pieces(table.name, number, [column])]
+    numbers = [piece for piece, *_ in run.engine_rows_of_pieces(table.name, number, [column])]
     if numbers != list(range(len(numbers))):
         yield f"{card['name']}: what is kept of its blocks is not numbered one after the other."
     described: TargetFacts | None = None

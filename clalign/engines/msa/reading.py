@@ -69,7 +69,7 @@ class Blocks(Struct, frozen=True, eq=False):
 
 def is_begun(run: RunFile) -> bool:
     """Return whether a run knows its sequences."""
-    return bool(run.own(PAIRS.name))
+    return bool(run.engine_rows(PAIRS.name))
 
 
 def given_of(run: RunFile) -> AlignmentInput:
@@ -83,7 +83,7 @@ def given_of(run: RunFile) -> AlignmentInput:
     spec, facts = run.spec(AlignmentSpec), run.facts
     if not is_begun(run):
         raise InputError(run.path, "this run has no results; its input could not be read.", "Align again.")
-    stored = run.own(SEQUENCES.name)
+    stored = run.engine_rows(SEQUENCES.name)
     rows = [SequenceRow(name, words, text.encode("latin-1", "replace")) for name, words, text in stored]
     try:
         return checked_input(
@@ -95,7 +95,7 @@ def given_of(run: RunFile) -> AlignmentInput:
 
 def blocks_of_run(run: RunFile, n_sequences: int) -> Blocks:
     """Return the pairs of a run."""
-    (pairs, ends), path = run.own(PAIRS.name)[0], run.path
+    (pairs, ends), path = run.engine_rows(PAIRS.name)[0], run.path
     numbers = unpack_some(pairs, "<i4", 2 * MAX_PAIRS, path)
     found = Blocks(numbers[: len(numbers) // 2 * 2].reshape(-1, 2), unpack_some(ends, "<i8", MAX_PAIRS, path))
     keys = found.pairs.astype(np.int64) @ [n_sequences, 1]
@@ -139,7 +139,7 @@ def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
 def sums_of_round(run: RunFile, number: int, model: PairHmm) -> list[ExpectedCounts]:
     """Return the sums of the expected counts of each block in a round, counted from 0."""
     n_sets, n_letters = model.gaps.n_sets, len(model.emissions.letters)
-    pieces = run.own_pieces(COUNTS.name, number, ["sums"])
+    pieces = run.engine_rows_of_pieces(COUNTS.name, number, ["sums"])
     return [unpack_counts(blob, n_sets, n_letters, run.path) for _, blob in pieces]
 
 
@@ -157,7 +157,7 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     blocks, lengths, phase = blocks_of_run(run, len(given)), given.lengths, pairs_phase(run)
     filled = (lengths[blocks.pairs] > 0).all(axis=1)
     pairs = blocks.pairs[filled]
-    sizes: dict[int, int] = dict(run.own_pieces(POSTERIORS.name, phase, ["n_entries"]))
+    sizes: dict[int, int] = dict(run.engine_rows_of_pieces(POSTERIORS.name, phase, ["n_entries"]))
     if sorted(sizes) != list(range(len(blocks.ends))):
         raise InputError(
             run.path, "not all pairs have been compared.", f"Continue with: {command_for('resume', run.path)}"
@@ -197,7 +197,7 @@ def _parts(
     run: RunFile, blocks: Blocks, lengths: npt.NDArray[np.int64], phase: int, block: int | None = None
 ) -> Iterator[tuple[int, SparsePosteriors]]:
     """Yield number and posteriors of each block, or of one, of those pairs that have any residues."""
-    for number, n_entries, blob in run.own_pieces(POSTERIORS.name, phase, ["n_entries", "entries"], block):
+    for number, n_entries, blob in run.engine_rows_of_pieces(POSTERIORS.name, phase, ["n_entries", "entries"], block):
         if number >= len(blocks.ends):
             raise DamagedRun(run.path, "posteriors of pairs that there are none of")
         first, last = blocks.span(number)
@@ -275,7 +275,7 @@ def each_pair_facts(run: RunFile, given: AlignmentInput) -> Iterator[tuple[int, 
 def _facts_of_pairs(run: RunFile, blocks: Blocks, block: int | None = None) -> Iterator[tuple[int, int, PairFacts]]:
     """Yield what is known of the pairs of each block, or of one."""
     n_sets, columns = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, ["likelihoods", "gaps"]
-    for number, packed, gaps in run.own_pieces(POSTERIORS.name, pairs_phase(run), columns, block):
+    for number, packed, gaps in run.engine_rows_of_pieces(POSTERIORS.name, pairs_phase(run), columns, block):
         if number >= len(blocks.ends):
             raise DamagedRun(run.path, "posteriors of pairs that there are none of")
         first, last = blocks.span(number)
@@ -314,7 +314,7 @@ def annealing_of(run: RunFile, given: AlignmentInput) -> AlignedSequences:
 
 
 def _annealing(run: RunFile) -> SqlRow:
-    rows = run.own(ANNEALING.name)
+    rows = run.engine_rows(ANNEALING.name)
     if not rows:
         raise InputError(run.path, "there is no alignment yet.", f"Continue with: {command_for('resume', run.path)}")
     return rows[0]

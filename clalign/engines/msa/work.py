@@ -164,12 +164,12 @@ class AlignmentWork:
         if not is_begun(run):
             facts["sequence_digests"] = self.digests
             run.set_cards(self._cards())
-            if not run.own(SEQUENCES.name):
+            if not run.engine_rows(SEQUENCES.name):
                 texts = (text.decode("latin-1") for text in given.letters)
-                run.add_own(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
+                run.add_engine_rows(SEQUENCES.name, zip(given.names, given.descriptions, texts, strict=True))
             check = self.task.context.check
             packed = pack_array(self.blocks.pairs, "<i4", check), pack_array(self.blocks.ends, "<i8", check)
-            run.add_own(PAIRS.name, [packed])
+            run.add_engine_rows(PAIRS.name, [packed])
         return facts
 
     def _cards(self) -> Iterator[Card]:

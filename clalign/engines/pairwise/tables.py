@@ -55,7 +55,7 @@ def unsound(card: Card, hit: Hit) -> str | None:
 
 def n_wider(run: RunFile) -> tuple[int, int]:
     """Return how many scores were computed again with 16 and with 32 bits, because narrower numbers overflowed."""
-    found = [counts for _, _, *counts in run.own_batches(BATCHES.name)]
+    found = [counts for _, _, *counts in run.engine_rows_of_batches(BATCHES.name)]
     return sum(n for n, _ in found), sum(n for _, n in found)
 
 

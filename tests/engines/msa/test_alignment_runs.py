@@ -194,7 +194,7 @@ def test_what_was_changed_is_noticed(kin: Path, tmp_path: Path, capsys: pytest.C
     path = tmp_path / "run.clalign"
     compute(path, AlignmentSpec((str(kin),), device="cpu"))
     with open_run(path) as run:
-        (_, blob), *_ = run.own_pieces("msa_posteriors", run.n_queries() - 1, ["likelihoods"])
+        (_, blob), *_ = run.engine_rows_of_pieces("msa_posteriors", run.n_queries() - 1, ["likelihoods"])
     likelihoods = np.frombuffer(zlib.decompress(blob)) - 1
     changed(path, "UPDATE msa_posteriors SET likelihoods = ? WHERE number = 0", zlib.compress(likelihoods.tobytes()))
     changed(path, "UPDATE alignment_rows SET text = substr(text, 2) || '-' WHERE number = 0 AND text LIKE '-%'")
@@ -294,7 +294,7 @@ def test_what_an_alignment_takes_is_estimated_and_kept(
 ) -> None:
     with open_run(kin_run) as run:
         given = given_of(run)
-        n_entries = sum(n for _, n in run.own_pieces("msa_posteriors", run.n_queries() - 1, ["n_entries"]))
+        n_entries = sum(n for _, n in run.engine_rows_of_pieces("msa_posteriors", run.n_queries() - 1, ["n_entries"]))
     few = estimate(given.lengths, AlignmentSpec((str(kin),)))
     assert few.n_pairs == 28
     most = estimate(given.lengths, AlignmentSpec((str(kin),)), is_most=True)

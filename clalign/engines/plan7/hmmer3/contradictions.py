@@ -24,7 +24,7 @@ def of_filters(run: RunFile, number: int) -> Judgment:
     card = run.card(number)
     if card.get("origin") != "hmmer3":
         return nothing_more
-    stored = {first: found for first, _, *found in run.own_batches(BATCHES.name, number)}
+    stored = {first: found for first, _, *found in run.engine_rows_of_batches(BATCHES.name, number)}
 
     def judge(first: int, last: int, values: npt.NDArray[np.int32], hits: set[int]) -> Iterator[str]:
         if first not in stored:

@@ -72,7 +72,7 @@ def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[Stag
     """
     card = run.card(profile) if card is None else card
     n_passed = np.zeros(len(FILTERS), np.int64)
-    for _, _, _, *counts in run.own_batches(BATCHES.name, profile):
+    for _, _, _, *counts in run.engine_rows_of_batches(BATCHES.name, profile):
         n_passed += counts
     n_all = run.n_finished(profile) - n_left_out(run, profile, card)
     passed = dict(zip(STAGES, (n_all, *n_passed.tolist(), run.n_hits(profile)), strict=True))
@@ -140,7 +140,7 @@ def n_left_out(run: RunFile, profile: int, card: Card) -> int:
 
 def survivors_of(run: RunFile, profile: int) -> Survivors:
     """Return what passed the first filter in all finished batches."""
-    blobs = run.own_batches(BATCHES.name, profile)
+    blobs = run.engine_rows_of_batches(BATCHES.name, profile)
     parts = [unpack_survivors(blob, first, last, run.path) for first, last, blob, *_ in blobs]
     kinds = (np.int64, np.float32, np.float32, np.float32, np.float32, np.uint8)
     names = ("rows", *FILTERS, "reached")

@@ -189,9 +189,9 @@ class MotifWork:
     def summary(self) -> dict[str, Any]:
         """Count how often each count is, in a table of the engine; nothing more is told."""
         run = self.task.run
-        if not run.own(TIMES.name):
+        if not run.engine_rows(TIMES.name):
             times, sequences = run.histogram(0)
-            run.add_own(TIMES.name, zip(times.astype(int).tolist(), sequences.tolist(), strict=True))
+            run.add_engine_rows(TIMES.name, zip(times.astype(int).tolist(), sequences.tolist(), strict=True))
         return {}
 
 
