@@ -55,7 +55,10 @@ def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
 
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:
-    """Have a worker compute, and write the outputs; return the exit code."""
+    """Have a worker compute, and write the outputs; return the exit code.
+
+    The worker was started before by `main` (`WorkerAhead` in `cli/starting.py`), which goes to `watch` in `arguments`.
+    """
     from clalign.cli.run_places import run_place
     from clalign.cli.watch import watch
 

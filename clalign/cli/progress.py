@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar, Protocol
 
 from clalign.cli.options import ProgressMode
@@ -34,18 +36,22 @@ class Progress(Protocol):
 
 def progress_display(mode: ProgressMode) -> Progress:
     """Return a display of progress for a mode."""
-    displays: dict[str, type[Progress]] = {
-        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": WarningsAlone, "quiet": Silence,
+    displays: dict[str, Callable[[], Progress]] = {
+        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Sentences,
+        "quiet": partial(Sentences, shows_warnings=False),
     }  # fmt: skip
     return displays[mode]()
 
 
-class _Sentences:
-    """Shows warnings, and sentences about the job."""
+class Sentences:
+    """Shows sentences about the job, and by default warnings, but no progress."""
+
+    def __init__(self, shows_warnings: bool = True) -> None:
+        self._shows_warnings = shows_warnings
 
     def show(self, event: Event) -> None:
         """Print a warning."""
-        if event.kind == "warning":
+        if event.kind == "warning" and self._shows_warnings:
             self.message(event.value["text"])
 
     def message(self, text: str) -> None:
@@ -54,17 +60,6 @@ class _Sentences:
 
     def close(self) -> None:
         """Do nothing."""
-
-
-class WarningsAlone(_Sentences):
-    """Shows no progress."""
-
-
-class Silence(WarningsAlone):
-    """Shows no events."""
-
-    def show(self, event: Event) -> None:
-        """Show nothing."""
 
 
 class JsonLines:
@@ -82,12 +77,13 @@ class JsonLines:
         """Do nothing."""
 
 
-class PlainLines(_Sentences):
+class PlainLines(Sentences):
     """Shows a line every ten seconds, for log files."""
 
     interval_seconds: ClassVar[float] = PLAIN_SECONDS
 
     def __init__(self) -> None:
+        super().__init__()
         self._course = Course()
         self._shown_at = time.monotonic()
 
@@ -141,8 +137,8 @@ def sentence(course: Course) -> str:
         parts.append(f"{int(100 * course.fraction)} %")
     elif course.is_working and not course.total:
         parts.append(f"{course.done:,.0f} {course.unit}")
-    if course.now:
-        parts.append(course.now)
+    if course.detail:
+        parts.append(course.detail)
     if course.rate:
         parts.append(rate_text(course.rate / 1e9))
     if course.seconds_left is not None:

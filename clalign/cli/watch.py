@@ -8,6 +8,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from clalign import tracing
 from clalign.cli.early_outputs import EarlyOutputs
 from clalign.cli.environment import end_loading
@@ -17,7 +19,7 @@ from clalign.cli.outputs import Outputs
 from clalign.cli.parser import ShownError
 from clalign.cli.processes import LAST_KINDS, ReportedError, WorkerProcess
 from clalign.cli.profiling import NO_PROFILE, ProfileOptions, profiled
-from clalign.cli.progress import PlainLines, Progress, Silence, duration, progress_display
+from clalign.cli.progress import PlainLines, Progress, duration, progress_display
 from clalign.cli.run_places import RunPlace, add_advice, continuation, has_results, is_complete
 from clalign.cli.streams import enough_read
 from clalign.common.amounts import rate_text
@@ -29,6 +31,17 @@ from clalign.values.documents import JobRequest, JobResult
 if TYPE_CHECKING:
     from clalign.cli.starting import WorkerAhead
     from clalign.engines.engine import Engine
+
+
+class _Watched(Struct, frozen=True):
+    job: JobRequest
+    place: RunPlace
+    outputs: Outputs
+    mode: ProgressMode
+    display: Progress
+    interruptions: Interruptions
+    early_outputs: EarlyOutputs
+    worker_ahead: WorkerAhead | None
 
 
 def watch(
@@ -51,30 +64,25 @@ def watch(
             profiled(job, profile, progress_display(mode).message),
             closing(EarlyOutputs(place.path, outputs)) as early_outputs,
         ):
-            return _watched(job, place, outputs, mode, early_outputs, worker_ahead)
+            display, interruptions = progress_display(mode), Interruptions()
+            return _watch_and_finish(
+                _Watched(job, place, outputs, mode, display, interruptions, early_outputs, worker_ahead)
+            )
     finally:
         place.leave()
 
 
-def _watched(
-    job: JobRequest,
-    place: RunPlace,
-    outputs: Outputs,
-    mode: ProgressMode,
-    early_outputs: EarlyOutputs,
-    worker_ahead: WorkerAhead | None,
-) -> int:
-    display = progress_display(mode)
-    interruptions = Interruptions()
-    with interruptions.counted():
+def _watch_and_finish(watched: _Watched) -> int:
+    place, outputs, display = watched.place, watched.outputs, watched.display
+    with watched.interruptions.counted():
         try:
-            last = _follow(job, outputs, display, interruptions, early_outputs, worker_ahead)
+            last = _follow(watched)
         except ClalignError as error:
             if isinstance(error, ReportedError) and error.run_exists:
                 place.remove_copies()
             else:
                 add_advice(error, place, outputs)
-            if mode != "json":
+            if watched.mode != "json":
                 raise
             value = {"message": error.message, "hint": error.hint, "exit_code": int(error.exit_code)}
             display.show(Event("failed", {**value, "traceback": getattr(error, "traceback", None)}))
@@ -92,14 +100,14 @@ def _watched(
             display.message(f"Stopped at once. {advice}".strip())
             if not advice:
                 place.discard()
-            return interruptions.exit_code
-    return _finish(last, place, outputs, display, interruptions.exit_code, early_outputs)
+            return watched.interruptions.exit_code
+    return _finish(last, watched)
 
 
-def _finish(
-    last: Event, place: RunPlace, outputs: Outputs, display: Progress, stopped: ExitCode, early_outputs: EarlyOutputs
-) -> ExitCode:
+def _finish(last: Event, watched: _Watched) -> ExitCode:
     """Write the outputs of a search that has ended well, or was stopped."""
+    place, outputs, display, early_outputs = watched.place, watched.outputs, watched.display, watched.early_outputs
+    stopped = watched.interruptions.exit_code
     is_partial = last.kind == "cancelled"
     if is_partial and not has_results(place.path):
         display.message("Stopped before anything was searched.")
@@ -121,7 +129,7 @@ def _finish(
     if is_partial:
         display.message(f"Stopped. The results so far are marked as partial. {continuation(place, outputs)}")
         return stopped
-    if not isinstance(display, Silence):
+    if watched.mode != "quiet":
         show_remarks(place.path, display)
     if isinstance(display, PlainLines):
         display.message(summary(last.value, engine.past_verb))
@@ -129,14 +137,7 @@ def _finish(
     return ExitCode.DONE
 
 
-def _follow(
-    job: JobRequest,
-    outputs: Outputs,
-    display: Progress,
-    interruptions: Interruptions,
-    early_outputs: EarlyOutputs,
-    worker_ahead: WorkerAhead | None,
-) -> Event | None:
+def _follow(watched: _Watched) -> Event | None:
     """Show a worker's events and pass on the user's wish to stop; one that has finished is left to its end.
 
     Returns
@@ -144,11 +145,12 @@ def _follow(
     Event or None
         The last event; None if the user wanted to stop at once.
     """
-    last, worker, has_queries = None, WorkerProcess(job, worker_ahead), False
+    job, display, early_outputs = watched.job, watched.display, watched.early_outputs
+    last, worker, has_queries = None, WorkerProcess(job, watched.worker_ahead), False
     try:
         with tracing.span("the worker"):
-            _load_ahead(job, outputs)
-            for found in interruptions.events_of(
+            _load_ahead(job, watched.outputs)
+            for found in watched.interruptions.events_of(
                 worker, lambda more: display.message(f"Stopping after this batch. {more}")
             ):
                 if found is not None:

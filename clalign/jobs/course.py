@@ -73,7 +73,7 @@ class Course:
     ----------
     stage : str
         The present one; empty before the first event.
-    now : str
+    detail : str
         What is done of it just now, in words.
     done, total : float
         Of the stage, in its unit; a total of 0 is not known.
@@ -82,10 +82,10 @@ class Course:
     """
 
     def __init__(self) -> None:
-        self.stage, self.unit, self.now = "", "", ""
+        self.stage, self.unit, self.detail = "", "", ""
         self.done = self.total = 0.0
         self.kernels: tuple[int, int] | None = None
-        self._now: float | None = None
+        self._latest: float | None = None  # time of the last event
         self._silent = 0.0
         self._elapsed, self._spent = 0.0, 0.0  # the latter with what earlier jobs have done
         self._done_before: float | None = None
@@ -104,8 +104,8 @@ class Course:
 
     def take(self, value: Json, now: float) -> None:
         """Take an event of progress that came at a time (s)."""
-        passed = 0.0 if self._now is None else max(0.0, now - self._now)
-        self._now, self._silent = now, 0.0
+        passed = 0.0 if self._latest is None else max(0.0, now - self._latest)
+        self._latest, self._silent = now, 0.0
         self._elapsed += passed
         if value["stage"] == BUILD:
             self._take_build(value, passed)
@@ -115,15 +115,15 @@ class Course:
 
     def wait(self, now: float) -> None:
         """Let time pass without an event (s): bar and time left go on as expected, but not far beyond what is known."""
-        self._silent = 0.0 if self._now is None else max(0.0, now - self._now)
-        if self._now is None or self._expected_total is None or not self._work_seconds:
+        self._silent = 0.0 if self._latest is None else max(0.0, now - self._latest)
+        if self._latest is None or self._expected_total is None or not self._work_seconds:
             return
         most = self._reported_share + AHEAD * (1.0 - self._reported_share)
         self._bar = max(self._bar, min((self._spent + self._silent) / max(self._expected_total, 1e-9), most))
 
     def hold(self) -> None:
         """Count no time until the next event: the job was paused."""
-        self._now = None
+        self._latest = None
 
     def _take_build(self, value: Json, passed: float) -> None:
         done, total, is_now = int(value["done"]), int(value["total"]), bool(value.get("waits", True))
@@ -140,7 +140,7 @@ class Course:
     def _take_work(self, value: Json, passed: float) -> None:
         done, total = float(value["done"]), float(value["total"] or 0)
         self._forecast = value.get("forecast") or self._forecast
-        self.now = str(value.get("now") or "")
+        self.detail = str(value.get("now") or "")
         if value.get("seconds"):
             self._forecast = {**self._forecast, "seconds": {value["stage"]: value["seconds"]}}
         if value["stage"] != self.stage:

@@ -173,8 +173,8 @@ def _running(item: JobItem) -> str:
     parts = [course.words or "Starting"]
     if course.fraction and not course.kernels:
         parts.append(formatting.percent(course.fraction))
-    if course.now:
-        parts.append(course.now)
+    if course.detail:
+        parts.append(course.detail)
     if course.rate:
         parts.append(formatting.rate(course.rate / 1e9))
     if course.seconds_left is not None:
