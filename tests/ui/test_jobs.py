@@ -83,14 +83,14 @@ def test_pause_waits_and_continues(qtbot: Any, queue: JobQueue, tmp_path: Path, 
     manners(pause=0.05)
     item = queue.submit("Search", search_job(tmp_path))
     qtbot.waitUntil(lambda: item.course.done > 0)
-    queue.pause(item)
+    queue.toggle_pause(item)
     assert item.state == item.state_words == "paused"
     assert queue.current.state == "paused"
     qtbot.wait(300)
     done = item.course.done
     qtbot.wait(300)
     assert item.course.done == done < item.course.total
-    queue.pause(item)
+    queue.toggle_pause(item)
     qtbot.waitUntil(lambda: item.state == "done")
 
 

@@ -342,7 +342,7 @@ class AppController(AppContext):
     def pause_job(self) -> None:
         """Pause or continue the running job."""
         if self.queue.current is not None:
-            self.queue.pause(self.queue.current)
+            self.queue.toggle_pause(self.queue.current)
 
     def resume_run(self) -> None:
         """Continue the run in view."""

@@ -283,7 +283,7 @@ class JobQueue(QObject):
             self.worker.cancel()
             self.job_changed.emit(item)
 
-    def pause(self, item: JobItem) -> None:
+    def toggle_pause(self, item: JobItem) -> None:
         """Pause or continue the running job."""
         if self.worker is None or item is not self._current:
             return

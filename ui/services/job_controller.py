@@ -33,7 +33,7 @@ TRACE = ".trace.json"
 
 
 def run_name(spec: Spec, now: float) -> str:
-    """Return the file name of a new run: its two files, and the time."""
+    """Return the file name of a new run: the names of its inputs, and the time."""
     stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
 
@@ -82,9 +82,9 @@ class JobController(Controller):
         self._stalls_shown = self._records_next = False
         self._watch = QTimer(self, interval=2000)
         self._watch.timeout.connect(self._check_stall)
-        queue.job_added.connect(self._watch_over)
-        queue.results_added.connect(self._follow)
-        queue.job_changed.connect(self._log_partial)
+        queue.job_added.connect(self._start_stall_watch)
+        queue.results_added.connect(self._refresh_page)
+        queue.job_changed.connect(self._show_progress)
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
         queue.partial_received.connect(self._show_trace)
@@ -134,7 +134,7 @@ class JobController(Controller):
         """
         job: JobRequest = {"job": "resume", "run": run, **more}
         if not self._app.workspace.devices_sought:
-            device = REFERENCE.id
+            device = REFERENCE.id  # safe mode: drivers are not touched
         page, space = self._app.pages.get(run), self._app.workspace
         before = str(((page.run.facts.get("spec") if page else None) or {}).get("device", ""))
         if device := device or (space.device_id if space.cluster and cluster_of(before) else ""):
@@ -179,16 +179,19 @@ class JobController(Controller):
 
     def act(self, item: JobItem, name: str) -> None:
         """Do the action of a button of the job strip."""
-        calls: dict[str, Callable[[], object]] = {
-            "pause": lambda: self.queue.pause(item),
-            "proceed": lambda: self.queue.pause(item),
-            "stop": lambda: self.queue.stop(item),
-            "dismiss": lambda: self.queue.dismiss(item),
-            "show": lambda: self.run_chosen.emit(item.run),
-            "resume": lambda: self.resume(item.run),
-            "resume_elsewhere": lambda: self.resume_elsewhere(item.run),
-        }
-        calls[name]()
+        match name:
+            case "pause" | "proceed":
+                self.queue.toggle_pause(item)
+            case "stop":
+                self.queue.stop(item)
+            case "dismiss":
+                self.queue.dismiss(item)
+            case "show":
+                self.run_chosen.emit(item.run)
+            case "resume":
+                self.resume(item.run)
+            case "resume_elsewhere":
+                self.resume_elsewhere(item.run)
 
     def record_next_run(self) -> None:
         """Turn the recording of a trace of the next run on or off."""
@@ -209,7 +212,7 @@ class JobController(Controller):
             # In a turn of its own: starting a process and making a page together would stall the window.
             defer(self, lambda: self.run_begun.emit(item.run))
 
-    def _watch_over(self, item: JobItem) -> None:
+    def _start_stall_watch(self, item: JobItem) -> None:
         self._last_event = time.monotonic()
         self._watch.start()
 
@@ -232,12 +235,12 @@ class JobController(Controller):
         for item in [entry for entry in self.queue.items if entry.state == "done" and entry.run != but]:
             self.queue.dismiss(item)
 
-    def _follow(self, item: JobItem) -> None:
+    def _refresh_page(self, item: JobItem) -> None:
         page = self._app.pages.get(item.run)
         if page is not None:
             page.run.note_change()
 
-    def _log_partial(self, item: JobItem) -> None:
+    def _show_progress(self, item: JobItem) -> None:
         self._last_event = time.monotonic()
         self._clear_stall()
         page = self._app.pages.get(item.run)
@@ -245,7 +248,7 @@ class JobController(Controller):
             page.show_progress(item.line())
 
     def _warn(self, item: JobItem, text: str) -> None:
-        self._app.notify("caution", text, *(way for adviser in self.advisers for way in adviser(item, text)))
+        self._app.notify("caution", text, *(action for adviser in self.advisers for action in adviser(item, text)))
 
     def _check_stall(self) -> None:
         item = self.queue.current
@@ -276,7 +279,8 @@ class JobController(Controller):
             item.message = f"The run file {item.run} was moved or deleted during the search."
         page = self._app.pages.get(item.run)
         if page is not None:
-            page.run.is_live = page.run.is_live and not item.is_search
+            if item.is_search:
+                page.run.is_live = False
             page.run.note_change()
         if item.state == "done" and not item.is_lab:
             self._end_well(item)
@@ -294,18 +298,7 @@ class JobController(Controller):
     def _end_well(self, item: JobItem) -> None:
         value = item.result
         if item.is_search:
-            found = (
-                f"{formatting.plural(value['n_hits'], 'hit')} in {formatting.plural(value['n_sequences'], 'sequence')}"
-            )
-            if value.get("n_in_32_bits"):
-                found += f", {formatting.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
-            where = f"{formatting.duration(value['seconds'])} on {value['device']}"
-            page = self._app.pages.get(item.run)
-            engine = engine_for(item.kind) or (page.run.engine if page is not None else None)
-            head = f"Search finished: {found}"
-            if engine is not None and not engine.writes_partial_results:  # it has no hits
-                head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
-            item.message = f"{head} in {where}"
+            item.message = self._search_words(item, value)
             return
         if item.kind == "export":
             count = formatting.plural(value["written"], value["counts"])
@@ -319,9 +312,20 @@ class JobController(Controller):
             self._app.notify("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
 
+    def _search_words(self, item: JobItem, value: JobResult) -> str:
+        found = f"{formatting.plural(value['n_hits'], 'hit')} in {formatting.plural(value['n_sequences'], 'sequence')}"
+        if value.get("n_in_32_bits"):
+            found += f", {formatting.plural(value['n_in_32_bits'], 'sequence')} recomputed in 32 bits"
+        page = self._app.pages.get(item.run)
+        engine = engine_for(item.kind) or (page.run.engine if page is not None else None)
+        head = f"Search finished: {found}"
+        if engine is not None and not engine.writes_partial_results:  # it has no hits
+            head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
+        return f"{head} in {formatting.duration(value['seconds'])} on {value['device']}"
+
     def _end_badly(self, item: JobItem) -> None:
-        ways = [
+        actions = [
             (text, lambda name=name: self.act(item, name)) for name, text in item.offers() if name.startswith("resume")
         ]
-        self._locating.notify_failure(item.run, item.line(), *ways, details=item.traceback)
+        self._locating.notify_failure(item.run, item.line(), *actions, details=item.traceback)
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
