@@ -23,7 +23,7 @@ from clalign.ui.views.widgets.parts import IconButton
 def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("empty")
     page.show_tab("overview")
-    view: Any = page.places["overview"].content
+    view: Any = page.part_widgets["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert not any(part.isEnabled() for part in view.map_tools)
     page.show_tab("hits")
@@ -33,7 +33,7 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 5
     assert set(page.hit._of_hit) <= set(tools)
     page.show_tab("domains")
-    domains: Any = page.places["domains"].content
+    domains: Any = page.part_widgets["domains"].content
     qtbot.waitUntil(lambda: domains.empty.heading.text() == "No alignments")
     assert domains.significant.isHidden()
 
@@ -42,7 +42,7 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
 def test_alignments_of_a_comparison_are_no_domains_of_families(qtbot: Any, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     page.show_tab("domains")
-    view: Any = page.places["domains"].content
+    view: Any = page.part_widgets["domains"].content
     qtbot.waitUntil(lambda: bool(view.canvas.shown))
     line = [view.words.text(), view.filter_box.placeholderText(), *map(view.rules.itemText, range(view.rules.count()))]
     QTest.mouseClick(view.canvas.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(20, 60))
@@ -57,7 +57,7 @@ def test_the_query_is_distinguished_from_its_hits_where_all_are_aligned(
 ) -> None:
     page = opened("proteins")
     page.show_tab("aligned")
-    view: Any = page.places["aligned"].content
+    view: Any = page.part_widgets["aligned"].content
     qtbot.waitUntil(lambda: view.panel is not None)
     rows = view.panel.view
     assert shown_name(rows, 0) == "query one/1-60"

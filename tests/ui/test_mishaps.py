@@ -263,7 +263,7 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
     window = page.window()
     for tab in ("query", "hits"):  # the highest of the tabs has been looked at
         page.show_tab(tab)
-        qtbot.waitUntil(page.places[tab].isVisible)
+        qtbot.waitUntil(page.part_widgets[tab].isVisible)
         qtbot.waitUntil(lambda: window.controller.files.is_idle)
     window.resize(1280, 800)
     window.controller.show_fault("Something happened.", "Report it.", "\n".join(map(str, range(100))))

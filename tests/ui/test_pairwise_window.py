@@ -397,7 +397,7 @@ def test_a_hit_and_a_named_target_are_explained(
 
 def test_the_report_says_how_it_was_scored(opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
-    page.about.click()
+    page.report_button.click()
     sheet = page.window().sheets.sheet
     texts = [label.text() for label in sheet.findChildren(type(page.waiting.heading))]
     assert any("12 for the first residue" in text for text in texts)

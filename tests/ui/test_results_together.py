@@ -146,7 +146,7 @@ def test_a_heat_map_shows_every_hit_at_every_zoom(families: Path) -> None:
 
 def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("overview")
-    view: Any = together.places["overview"].content
+    view: Any = together.part_widgets["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text().startswith("2 of 3 profiles have hits")
     assert together.queries.isHidden(), "the map is of all queries"
@@ -174,7 +174,7 @@ def test_many_sequences_are_looked_through_beside_the_window(
 ) -> None:
     monkeypatch.setattr(architectures, "MAX_QUICK", 0)
     together.show_tab("domains")
-    view: Any = together.places["domains"].content
+    view: Any = together.part_widgets["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     everything = list(view.canvas.shown)
     view.filter_box.setText("seq_0014")
@@ -223,10 +223,10 @@ def test_what_takes_long_can_be_given_up_and_asked_for_again(
 @pytest.mark.thorough
 def test_what_takes_long_is_read_anew_only_for_other_hits(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
-    domains: Any = together.places["domains"].content
+    domains: Any = together.part_widgets["domains"].content
     qtbot.waitUntil(lambda: domains.content is not None)
     together.show_tab("aligned")
-    aligned: Any = together.places["aligned"].content
+    aligned: Any = together.part_widgets["aligned"].content
     qtbot.waitUntil(lambda: aligned.panel is not None)
     asked: list[Any] = []
     domains.requested.connect(lambda _: asked.append(domains))
@@ -264,8 +264,8 @@ def test_a_long_list_empties_itself_beside_the_window() -> None:
 
 def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) -> None:
     together.show_tab("domains")
-    assert together.places["query"].content is None, "other parts are made when they are looked at"
-    view: Any = together.places["domains"].content
+    assert together.part_widgets["query"].content is None, "other parts are made when they are looked at"
+    view: Any = together.part_widgets["domains"].content
     qtbot.waitUntil(lambda: view.content is not None and bool(view.canvas.shown))
     place = next(place for place, one in enumerate(view.canvas.shown) if one.name == "SEQ_0014")
     domain = next(domain for domain in view.canvas.shown[place].domains if domain.family == "Other")
@@ -290,7 +290,7 @@ def test_a_click_on_a_domain_shows_its_hit(qtbot: Any, together: ResultsPage) ->
 
 def test_hits_of_a_query_are_shown_as_one_alignment(qtbot: Any, together: ResultsPage, press: Any) -> None:
     together.show_tab("aligned")
-    view: Any = together.places["aligned"].content
+    view: Any = together.part_widgets["aligned"].content
     qtbot.waitUntil(lambda: view.panel is not None)
     assert together.rows_panel is view.panel
     rows = view.panel.view.alignment
@@ -573,7 +573,7 @@ def test_rows_have_room_in_a_usual_window(qtbot: Any, window: MainWindow, togeth
     assert together.hit.mapTo(together, QPoint()).x() > table.mapTo(together, QPoint()).x() + table.width(), "beside it"
     assert table.viewport().height() // table.rowHeight(0) >= 12, "with the histogram"
     together.show_tab("aligned")
-    view: Any = together.places["aligned"].content
+    view: Any = together.part_widgets["aligned"].content
     qtbot.waitUntil(lambda: view.panel is not None)
     canvas = view.panel.canvas
     assert (canvas.viewport().height() - canvas.head - canvas.foot) / canvas.height_ >= 20

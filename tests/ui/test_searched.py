@@ -57,7 +57,7 @@ def test_the_share_that_each_query_was_compared_with_is_known(stopped: Path) -> 
 
 def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -> None:
     page.show_tab("overview")
-    view: Any = page.places["overview"].content
+    view: Any = page.part_widgets["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
     assert view.words.text().startswith("2 of 3 profiles have hits · 1 not searched yet · 1 only in part")
     qtbot.waitUntil(lambda: len(page.run.found) == 3)
@@ -73,7 +73,7 @@ def test_a_profile_that_was_not_searched_is_marked(qtbot: Any, page: SearchPage)
     page.run.set_profile(2)
     for tab in ("hits", "pictures", "aligned", "funnel"):
         page.show_tab(tab)
-        place: Any = page.places[tab]
+        place: Any = page.part_widgets[tab]
         view = {"hits": page, "funnel": page.funnel}.get(tab) or place.content
         qtbot.waitUntil(lambda view=view: view.empty.heading.text() == "Not searched yet")
         assert "Continue it" in view.empty.words.text()
@@ -100,7 +100,7 @@ def test_of_a_search_that_runs_the_next_query_is_not_called_a_later_one(
 @pytest.mark.thorough
 def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: SearchPage) -> None:
     page.run.set_profile(2)
-    words: Any = page._small._nothing
+    words: Any = page._strip_lazy._nothing
     qtbot.waitUntil(lambda: not words.isHidden())
     assert words.text().strip() == "", "the list of hits says why"
     assert page.run.unsearched_words() is not None

@@ -44,7 +44,7 @@ def test_no_page_makes_the_window_larger(
         qtbot.waitUntil(lambda page=page: bool(page.run.cards))
         for name in page.shown_parts:
             page.show_tab(name)
-            qtbot.waitUntil(page.places[name].isVisible)
+            qtbot.waitUntil(page.part_widgets[name].isVisible)
             assert (window.width(), window.height()) == (900, 600), name
             assert window.minimumSizeHint().width() <= 900
 

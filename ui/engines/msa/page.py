@@ -83,7 +83,7 @@ class AlignedPage(ResultsPage):
         """Bring a part into view."""
         self.tabs.setCurrentIndex(list(self.TABS).index(name))
         panel = self._panel
-        (panel if name == "aligned" and panel is not None else self.places[name]).setFocus()
+        (panel if name == "aligned" and panel is not None else self.part_widgets[name]).setFocus()
 
     def _show_rows(self) -> None:
         if self._panel is None and self.run.rows is not None:

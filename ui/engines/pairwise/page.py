@@ -31,7 +31,7 @@ class PairPage(ResultsPage):
     def show_facts(self) -> None:
         """Show the facts about the run, and the columns that are not empty."""
         super().show_facts()
-        if self._hits.content is not None:
+        if self._hits_lazy.content is not None:
             self._fit_columns()
 
     def _make_hits(self) -> None:

@@ -63,8 +63,8 @@ class SearchPage(ResultsPage):
         self._dress_hit(made)
         return made
 
-    def _look(self) -> None:
-        super()._look()
+    def _update_tab(self) -> None:
+        super()._update_tab()
         if self.tab == "query":
             self.profile_requested.emit()
         elif self.tab == "funnel":

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QTabBar, 
 from ... import formatting
 from ...event_loop import defer
 from ...models.charts.histogram import bar_words
+from ...models.results import result_tabs
 from ...models.results.hit_changes import HitChanges
 from ...models.results.hit_pages import HitRow
-from ...models.results.result_tabs import FOR_SEVERAL_QUERIES, PARTS, TABS
 from ...models.results.run_view import RunView
 from ..charts.histogram_view import HistogramView
 from ..widgets.parts import (
@@ -65,8 +65,8 @@ class ResultsPage(QWidget):
     families.
     """
 
-    TABS: ClassVar[dict[str, str]] = {name: text for name, text in TABS.items() if name != "query"}
-    PARTS: ClassVar[dict[str, dict[str, str]]] = PARTS
+    TABS: ClassVar[dict[str, str]] = {name: text for name, text in result_tabs.TABS.items() if name != "query"}
+    PARTS: ClassVar[dict[str, dict[str, str]]] = result_tabs.PARTS
     explain_sheet = ExplainSheet
 
     action_requested = Signal(str)
@@ -90,8 +90,8 @@ class ResultsPage(QWidget):
         super().__init__()
         self.run = run
         run.setParent(self)  # its signals hold the page, so it must go with it
-        self._small: HistogramView | None = None
-        self._large: HistogramView | None = None
+        self._strip_lazy: HistogramView | None = None
+        self._histogram_lazy: HistogramView | None = None
         self.strip_holder, self._large_holder = QWidget(), QWidget()
         self._no_histogram = EmptyPanel("chart-histogram", "", "")
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
@@ -102,7 +102,7 @@ class ResultsPage(QWidget):
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
         self._retry.hide()
         self.waiting = EmptyPanel("timer-sand", "Preparing the search", "Results appear here.", self._retry)
-        self._hits, self._hit = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
+        self._hits_lazy, self._hit_lazy = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
         self._overview = _later("charts.overview_view", "OverviewView", self.overview_made)
         self._domains = _later("charts.architecture_view", "ArchitectureView", self.domains_made)
         self._aligned = _later("alignment.aligned_hits", "AlignedHits", self.aligned_made)
@@ -120,26 +120,26 @@ class ResultsPage(QWidget):
         self.tabs = QTabBar()
         self.tabs.setExpanding(False)
         self.tabs.setDrawBase(False)
-        self.places = self._parts()
+        self.part_widgets = self._parts()
         self.inner: dict[str, QTabWidget] = {}
         shown = QStackedWidget()
         for name, text in self.TABS.items():
             self.tabs.addTab(text)
-            shown.addWidget(self._inner_tabs(name) if name in self.PARTS else self.places[name])
+            shown.addWidget(self._inner_tabs(name) if name in self.PARTS else self.part_widgets[name])
         self.tabs.currentChanged.connect(shown.setCurrentIndex)
         self.queries = QueryList(self.run)
         body = split(self.queries, shown, shares=(1, 5), sizes=(LIST_WIDTH, 900), orientation=Qt.Orientation.Horizontal)
-        made = QWidget()
-        made.setLayout(stacked(self.tabs, line(), (body, 1), spacing=0))
-        return made
+        results = QWidget()
+        results.setLayout(stacked(self.tabs, line(), (body, 1), spacing=0))
+        return results
 
     def _inner_tabs(self, name: str) -> QTabWidget:
-        made = self.inner[name] = QTabWidget()
-        made.setDocumentMode(True)
+        tabs = self.inner[name] = QTabWidget()
+        tabs.setDocumentMode(True)
         for part, text in self.PARTS[name].items():
-            made.addTab(self.places[part], text)
-        made.currentChanged.connect(lambda _: self._look())
-        return made
+            tabs.addTab(self.part_widgets[part], text)
+        tabs.currentChanged.connect(lambda _: self._update_tab())
+        return tabs
 
     def _parts(self) -> dict[str, QWidget]:
         """Return the widgets of all tabs and parts."""
@@ -151,14 +151,14 @@ class ResultsPage(QWidget):
     @property
     def rows_panel(self) -> RowsPanel | None:
         """Its alignment of many rows, if there is one."""
-        made = cast("AlignedHits | None", self._aligned.content)
-        return made.panel if made is not None and self.tab == "aligned" else None
+        aligned = cast("AlignedHits | None", self._aligned.content)
+        return aligned.panel if aligned is not None and self.tab == "aligned" else None
 
     def close_parts(self) -> None:
         """Release the parts before the page is deleted."""
-        made = cast("AlignedHits | None", self._aligned.content)
-        if made is not None:
-            made.close_view()
+        aligned = cast("AlignedHits | None", self._aligned.content)
+        if aligned is not None:
+            aligned.close_view()
 
     @property
     def rows_run(self) -> str:
@@ -198,48 +198,48 @@ class ResultsPage(QWidget):
         tab = self._tab_of(name)
         self.tabs.setCurrentIndex(list(self.TABS).index(tab))
         if name != tab:
-            self.inner[tab].setCurrentWidget(self.places[name])
+            self.inner[tab].setCurrentWidget(self.part_widgets[name])
         # Only what is in view is asked for: other parts would be made, too.
         if self.tab == "histogram":
             self.histogram.plot.setFocus()
         elif self.tab == "hits":
             self.hits.table.setFocus()
         else:
-            self.places[self.tab].setFocus()
+            self.part_widgets[self.tab].setFocus()
 
     @property
     def hits(self) -> HitsPanel:
         """The table, created after the page."""
-        made = self._hits.load()
-        assert isinstance(made, HitsPanel)
-        return made
+        panel = self._hits_lazy.load()
+        assert isinstance(panel, HitsPanel)
+        return panel
 
     @property
     def hit(self) -> HitCard:
         """The chosen hit with its alignment, created on first use."""
-        made = self._hit.load()
-        assert isinstance(made, HitCard)
-        return made
+        card = self._hit_lazy.load()
+        assert isinstance(card, HitCard)
+        return card
 
     def _make_hits_panel(self) -> HitsPanel:
-        made = HitsPanel(self.run.hits)
-        made.hit_chosen.connect(self.run.choose)
-        made.clear_requested.connect(lambda: self.action_requested.emit("hits.clear_filter"))
+        panel = HitsPanel(self.run.hits)
+        panel.hit_chosen.connect(self.run.choose)
+        panel.clear_requested.connect(lambda: self.action_requested.emit("hits.clear_filter"))
         self.run.hits.shown_changed.connect(self._choose_first)  # after the table itself has followed
-        made.table.show_profiles(self._shows_together)
-        is_edited = Qt.ItemFlag.ItemIsEditable
-        made.table.doubleClicked.connect(lambda cell: None if cell.flags() & is_edited else self.show_alignment())
-        made.table.menu_requested.connect(self.hit_menu_requested)
-        made.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
-        made.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
-        self._fold = made.fold
+        panel.table.show_profiles(self._shows_together)
+        editable = Qt.ItemFlag.ItemIsEditable
+        panel.table.doubleClicked.connect(lambda cell: None if cell.flags() & editable else self.show_alignment())
+        panel.table.menu_requested.connect(self.hit_menu_requested)
+        panel.table.fasta_of = lambda hit: self.run.layout.fasta(hit, self.run.cards[hit.profile])
+        panel.table.query_of = lambda hit: str(self.run.cards[hit.profile]["name"])
+        self._fold = panel.fold
         self._fit_fold()
-        made.fold.clicked.connect(lambda: self._keep_fold())
-        made.fold.toggled.connect(lambda _: self._show_together())
-        made.table.copy_refused.connect(self.run.problem_found)
-        return made
+        panel.fold.clicked.connect(lambda: self._stop_auto_fold())
+        panel.fold.toggled.connect(lambda _: self._update_histogram_visibility())
+        panel.table.copy_refused.connect(self.run.problem_found)
+        return panel
 
-    def _keep_fold(self) -> None:
+    def _stop_auto_fold(self) -> None:
         self._fold = None
 
     def _fit_fold(self) -> None:
@@ -252,20 +252,20 @@ class ResultsPage(QWidget):
         self._fit_fold()
 
     def _make_hit(self) -> HitCard:
-        made = HitCard()
-        self._dress_hit(made)
-        return made
+        card = HitCard()
+        self._dress_hit(card)
+        return card
 
-    def _dress_hit(self, made: HitCard) -> None:
-        made.show_run(self.run)
-        made.set_scheme(self._scheme)
-        made.set_posterior(self._posterior)
-        made.verify_requested.connect(lambda number: self.verify_requested.emit([number]))
-        made.scheme_chosen.connect(self.scheme_chosen)
-        made.posterior_chosen.connect(self.posterior_chosen)
-        made.node_chosen.connect(self.node_chosen)
-        made.explain_requested.connect(self.explain_requested)
-        made.link_requested.connect(self.link_requested)
+    def _dress_hit(self, card: HitCard) -> None:
+        card.show_run(self.run)
+        card.set_scheme(self._scheme)
+        card.set_posterior(self._posterior)
+        card.verify_requested.connect(lambda number: self.verify_requested.emit([number]))
+        card.scheme_chosen.connect(self.scheme_chosen)
+        card.posterior_chosen.connect(self.posterior_chosen)
+        card.node_chosen.connect(self.node_chosen)
+        card.explain_requested.connect(self.explain_requested)
+        card.link_requested.connect(self.link_requested)
 
     def _hits_tab(self) -> QSplitter:
         ask, tip = self.action_requested.emit, "Why it is not reported"
@@ -273,16 +273,16 @@ class ResultsPage(QWidget):
         self.wider = button("Search with a higher limit…", lambda: ask("search_wider"), "primary")
         self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
         self._hits_stack = QStackedWidget()
-        self._hits_stack.addWidget(self._hits)
+        self._hits_stack.addWidget(self._hits_lazy)
         self._hits_stack.addWidget(self.empty)
-        self.setFocusProxy(self._hits)
+        self.setFocusProxy(self._hits_lazy)
         self.scope = FactsLabel("", "muted")
         left = QWidget()
         sizes = STRIP_HEIGHT, 600
         table = split(self.strip_holder, self._hits_stack, shares=(0, 1), sizes=sizes)
         left.setLayout(stacked(row(self.scope, margins=(12, 4, 12, 0)), (table, 1), spacing=0))
-        self._hit.hide()  # it is made in a turn of its own
-        self._beside = TurningSplitter(left, self._hit, first_height=400, page=self, wide=WIDE)
+        self._hit_lazy.hide()  # it is made in a turn of its own
+        self._beside = TurningSplitter(left, self._hit_lazy, first_height=400, page=self, wide=WIDE)
         return self._beside
 
     def _head(self) -> QVBoxLayout:
@@ -291,14 +291,16 @@ class ResultsPage(QWidget):
         ask, tip = self.action_requested.emit, "Restore both thresholds of the search"
         self.reset_button = IconButton("restore", tip, self.run.reset_thresholds, "Reset thresholds")
         tip = "Report: inputs, messages, device, versions, command (Ctrl+I)"
-        self.about = IconButton("information-outline", tip, lambda: ask("show_report"))
+        self.report_button = IconButton("information-outline", tip, lambda: ask("show_report"))
         tip = "Compute a sample of hits again on the reference"
         verify = IconButton("shield-check-outline", tip, lambda: ask("hits.verify_run"), "Verify")
         export = IconButton("export-variant", "Write hits to a file (Ctrl+E)", self.ask_export, "Export…")
         self._tools = verify, export
         self._tips = {tool: tool.toolTip() for tool in self._tools}
         self._make_unfinished()
-        self.title_row = row((self._title, 1), (self.unfinished_bar, 1), self.about, self.reset_button, *self._tools)
+        self.title_row = row(
+            (self._title, 1), (self.unfinished_bar, 1), self.report_button, self.reset_button, *self._tools
+        )
         return stacked(self.title_row, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 
     def ask_export(self) -> None:
@@ -330,7 +332,7 @@ class ResultsPage(QWidget):
         self.changes.query_changed.connect(lambda: renew_parts(*of_query))
         run.hits.species_changed.connect(lambda: renew_parts(self._aligned))
         defer(self, self._make_hits)
-        self.tabs.currentChanged.connect(lambda _: self._look())
+        self.tabs.currentChanged.connect(lambda _: self._update_tab())
 
     def _make_hits(self) -> None:
         """Create the table, then the strip above it, then the card of a hit, each in its own turn."""
@@ -343,13 +345,13 @@ class ResultsPage(QWidget):
         defer(self, self._show_card)
 
     def _show_card(self) -> None:
-        self._hit.show()
+        self._hit_lazy.show()
         self._beside.share()
 
     def _choose_first(self) -> None:
         """Choose the first hit, and while a search adds better ones the first again, until the user chooses one."""
         run = self.run
-        if not run.hits.n_shown or self._hits.content is None or run.hits.is_busy:
+        if not run.hits.n_shown or self._hits_lazy.content is None or run.hits.is_busy:
             return
         table = self.hits.table
         is_own = run.hit is not None and run.hit.id == self._first_hit and table.n_chosen() <= 1
@@ -358,9 +360,10 @@ class ResultsPage(QWidget):
             table.choose_row(0)
             self._first_hit = run.hit.id if run.hit is not None else None
 
-    def _look(self) -> None:
+    def _update_tab(self) -> None:
         """Create the content of the tab in view; the list of queries is beside all but that of all of them."""
-        has_list = len(self.run.cards) > 1 and list(self.TABS)[self.tabs.currentIndex()] not in FOR_SEVERAL_QUERIES
+        tab = list(self.TABS)[self.tabs.currentIndex()]
+        has_list = len(self.run.cards) > 1 and tab not in result_tabs.FOR_SEVERAL_QUERIES
         self.queries.setVisible(has_list)
         if self.tab == "histogram":
             self.histogram.update()
@@ -368,30 +371,30 @@ class ResultsPage(QWidget):
     @property
     def strip(self) -> HistogramView:
         """The small histogram above the table, created after the page."""
-        if self._small is None:
-            self._small = self._make_plot(self.strip_holder, compact=True)
+        if self._strip_lazy is None:
+            self._strip_lazy = self._make_plot(self.strip_holder, compact=True)
             self.show_histogram()
-        return self._small
+        return self._strip_lazy
 
     @property
     def histogram(self) -> HistogramView:
         """The large histogram, created on first use: two plots at once would stall the window."""
-        if self._large is None:
-            self._large = self._make_plot(self._large_holder, compact=False)
+        if self._histogram_lazy is None:
+            self._histogram_lazy = self._make_plot(self._large_holder, compact=False)
             self.show_histogram()
-        return self._large
+        return self._histogram_lazy
 
     def _make_plot(self, holder: QWidget, compact: bool) -> HistogramView:
-        made = HistogramView(compact)
-        made.threshold_moved.connect(self.run.set_threshold)
-        made.kind_chosen.connect(self.run.set_score_kind)
-        made.bar_clicked.connect(lambda low, high: self._choose_bar(made, low, high))
-        made.plot.set_log(self._log_counts)
+        view = HistogramView(compact)
+        view.threshold_moved.connect(self.run.set_threshold)
+        view.kind_chosen.connect(self.run.set_score_kind)
+        view.bar_clicked.connect(lambda low, high: self._choose_bar(view, low, high))
+        view.plot.set_log(self._log_counts)
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(made)
-        made.setVisible(self.run.no_histogram_words() is None)
-        return made
+        box.addWidget(view)
+        view.setVisible(self.run.no_histogram_words() is None)
+        return view
 
     def _choose_bar(self, view: HistogramView, low: float, high: float) -> None:
         """Select the hits of a bar of the histogram."""
@@ -403,12 +406,12 @@ class ResultsPage(QWidget):
             places = self.hits.model.places_of(answer[:MAX_CHOSEN]).tolist()
             if places:
                 self.hits.table.choose_rows(ranges_of(places))
-            view.show_bar_words(bar_words(data.bar_at(low), len(answer), len(places), view is self._large))
+            view.show_bar_words(bar_words(data.bar_at(low), len(answer), len(places), view is self._histogram_lazy))
 
         self.run.read_bar(low, high, take)
 
     def _plots(self) -> list[HistogramView]:
-        return [view for view in (self._small, self._large) if view is not None]
+        return [view for view in (self._strip_lazy, self._histogram_lazy) if view is not None]
 
     def show_facts(self) -> None:
         """Show the facts about the run."""
@@ -421,13 +424,13 @@ class ResultsPage(QWidget):
             self.setFocus()  # else it goes to the first field
         for tool in self._tools:
             tool.setVisible(is_readable)
-        self.about.setVisible(is_readable)
-        self._show_together()
+        self.report_button.setVisible(is_readable)
+        self._update_histogram_visibility()
         if len(run.cards) > 1:
             self.queries.show_queries()
         for place, name in enumerate(self.TABS):
             # Qt forgets to lay out a tab of a hidden bar that is made visible twice.
-            if name in FOR_SEVERAL_QUERIES and self.tabs.isTabVisible(place) != (len(run.cards) > 1):
+            if name in result_tabs.FOR_SEVERAL_QUERIES and self.tabs.isTabVisible(place) != (len(run.cards) > 1):
                 self.tabs.setTabVisible(place, len(run.cards) > 1)
         partial = run.state in ("stopped", "failed")
         self.unfinished_bar.setVisible(partial and not run.is_live and not run.refusal)
@@ -446,7 +449,7 @@ class ResultsPage(QWidget):
         elif not run.cards and not run.is_live:
             self.waiting.show_icon("magnify-close", "muted")
             self.waiting.show_text("No results", "The search ended before its first results.")
-        self._look()
+        self._update_tab()
         self.show_counts()
 
     def show_progress(self, words: str) -> None:
@@ -458,17 +461,17 @@ class ResultsPage(QWidget):
         self.queries.show_found()
         self.show_counts()
 
-    def _show_together(self) -> None:
-        """Show whether the hits of all queries are in view, and a histogram if there is one."""
+    def _update_histogram_visibility(self) -> None:
+        """Show a histogram if there is one and it is not folded, and whether the hits of all queries are in view."""
         none = self.run.no_histogram_words()
-        folded = self._hits.content is not None and not self.hits.fold.isChecked()
+        folded = self._hits_lazy.content is not None and not self.hits.fold.isChecked()
         self.strip_holder.setVisible(none is None and not folded)
         self._no_histogram.setVisible(none is not None)
         if none is not None:
             self._no_histogram.show_text(*none)
-        if self._large is not None:
-            self._large.setVisible(none is None)
-        if self._hits.content is not None:
+        if self._histogram_lazy is not None:
+            self._histogram_lazy.setVisible(none is None)
+        if self._hits_lazy.content is not None:
             self.hits.table.show_profiles(self._shows_together)
 
     @property
@@ -489,6 +492,12 @@ class ResultsPage(QWidget):
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
         self.statistics.setVisible(bool(self.statistics.text()))
+        self._show_emptiness()
+        self.show_thresholds()
+
+    def _show_emptiness(self) -> None:
+        """Show why there are no hits in place of an empty table, and disable the tools that need some."""
+        run = self.run
         self.empty.show_icon("timer-sand" if run.is_live and run.unsearched_words() else "magnify-close", "muted")
         self.empty.show_text(*run.empty_words())
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
@@ -499,7 +508,6 @@ class ResultsPage(QWidget):
             tool.setEnabled(not has_none)
             tool.setToolTip("There are no hits." if has_none else self._tips[tool])
         self._explain_best.setVisible(is_empty and run.is_complete and bool(run.best_name()))
-        self.show_thresholds()
 
     def show_thresholds(self) -> None:
         """Show both thresholds."""
@@ -507,7 +515,7 @@ class ResultsPage(QWidget):
         self.reset_button.setVisible(bool(run.cards) and run.thresholds_moved)
         for view in self._plots():
             for name, score in run.thresholds.items():
-                view.plot.set_line(name, score, run.tag(name, short=view is self._small))
+                view.plot.set_line(name, score, run.tag(name, short=view is self._strip_lazy))
 
     def show_histogram(self) -> None:
         """Draw the histogram with its description."""
@@ -517,7 +525,9 @@ class ResultsPage(QWidget):
         left = None if len(run.histogram.counts) else run.unsearched_words()
         for view in self._plots():
             # Beside an empty table it is enough to be told once.
-            view.show_histogram(run.histogram, run.sentence(), " " if view is self._small else ". ".join(left or ()))
+            view.show_histogram(
+                run.histogram, run.sentence(), " " if view is self._strip_lazy else ". ".join(left or ())
+            )
         self.show_counts()
 
     def show_hit(self, hit: HitRow) -> None:
@@ -543,13 +553,13 @@ class ResultsPage(QWidget):
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""
         self._scheme = scheme
-        if self._hit.content is not None:
+        if self._hit_lazy.content is not None:
             self.hit.set_scheme(scheme)
 
     def set_posterior(self, shown: bool) -> None:
         """Show or hide the confidence of each column of the alignment."""
         self._posterior = shown
-        if self._hit.content is not None:
+        if self._hit_lazy.content is not None:
             self.hit.set_posterior(shown)
 
     def step_hit(self, step: int) -> None:
