@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -143,7 +144,7 @@ def _parts(hits: HitQueries, number: int | None, check: Callable[[], None]) -> F
     """
     connection = hits.connection
     declared, judges = connection.declared, HitRows(connection)
-    place = 2 if hits.only_significant else 1  # of the judgment that counts
+    counting = attrgetter("is_significant" if hits.only_significant else "is_reported")
     blocks = [np.empty((9, 0))]
     for some in connection.blocks(
         "SELECT parts.hit, parts.number, query_start, query_end, target_start, target_end, length(states) AS n_columns,"
@@ -152,7 +153,7 @@ def _parts(hits: HitQueries, number: int | None, check: Callable[[], None]) -> F
         f" FROM parts JOIN hits ON hits.id = parts.hit {joined(declared.of('parts'))} WHERE {hits.condition(number)}"
         " ORDER BY parts.hit, parts.number"
     ):
-        counts = np.array([judgment[place] for judgment in judges.judgments(some)], np.bool_)
+        counts = np.array(list(map(counting, judges.verdicts(some))), np.bool_)
         blocks.append(np.array(list(some.values())[:9], np.float64)[:, counts])
         check()
     return np.concatenate(blocks, axis=1)

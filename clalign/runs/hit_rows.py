@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from clalign.errors import DamagedRun, RunBusy
 from clalign.runs.connection import Columns, RunConnection
 from clalign.runs.facts import card_of
-from clalign.runs.tables import KEYS, ORDER, TABLES, EngineTable, Fields, Judge, SqlRow
+from clalign.runs.tables import KEYS, ORDER, TABLES, UNJUDGED, EngineTable, Fields, Judge, PartVerdict, SqlRow
 from clalign.values.alignments import AlignmentText
 from clalign.values.documents import Card, SpecFields
 from clalign.values.hits import Domain, Hit, covered
@@ -55,13 +55,6 @@ class _Covered:
     def finalize(self) -> int:
         """Return how many places they cover."""
         return covered(self._spans)
-
-
-Judgment = tuple[float | None, bool, bool]
-"""What is said of a part: conditional E-value, whether it is reported, and whether it is significant."""
-
-UNJUDGED: Judgment = (None, True, True)
-"""What is said of the parts of hits of which all are significant."""
 
 
 class HitRows:
@@ -235,8 +228,8 @@ class HitRows:
             question = f"SELECT query, count(*) AS count FROM hits {where} GROUP BY query"
             self._counts |= dict(self._connection.execute(question).fetchall())
 
-    def judgments(self, found: Columns) -> list[Judgment]:
-        """Return what is said of parts, given columns: query, row and included of their hits; score, evalue and
+    def verdicts(self, found: Columns) -> list[PartVerdict]:
+        """Return the verdicts on parts, given columns: query, row and included of their hits; score, evalue and
         log_pvalue.
         """
         self._check_file()
@@ -254,7 +247,7 @@ class HitRows:
         def is_reported(query: int, row: int, score: float, evalue: float | None, log_pvalue: float | None) -> bool:
             judge = judges.get(query)
             n_reported = counts.get(row if column == "row" else query, 0)
-            return judge is None or judge.judgment(score, known(evalue), log_pvalue, n_reported, True)[1]
+            return judge is None or judge.judge(score, known(evalue), log_pvalue, n_reported, True).is_reported
 
         self._connection.create_function("is_reported", 5, is_reported)
         self._connection.create_aggregate("covered", 2, _Covered)  # type: ignore[arg-type]
@@ -295,10 +288,10 @@ def _more(tables: Sequence[EngineTable]) -> str:
     return "".join(f", {table.name}.{name}" for table in tables for name in table.names)
 
 
-def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) -> list[Judgment]:
-    """Return what is said of parts, given what each is judged by."""
+def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) -> list[PartVerdict]:
+    """Return the verdicts on parts, given what each is judged by."""
     return [
-        judge.judgment(score, evalue, log_pvalue, n_reported, included) if judge is not None else UNJUDGED
+        judge.judge(score, evalue, log_pvalue, n_reported, included) if judge is not None else UNJUDGED
         for (judge, n_reported, included), score, evalue, log_pvalue in zip(
             judges, found["score"], all_known(found["evalue"]), found["log_pvalue"], strict=True
         )

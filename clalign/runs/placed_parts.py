@@ -112,15 +112,15 @@ def _parts(
         f" FROM hits JOIN parts ON parts.hit = hits.id {joined(declared.of('parts'))}"
         f" WHERE hits.id {_in(ids)}{' AND length(states) > 0' * needs_path} ORDER BY hits.id, parts.number"
     )
-    judged, included = judges.judgments(columns), columns["included"]
+    judged, included = judges.verdicts(columns), columns["included"]
     made = map(
         PlacedPart, columns["hit"], columns["query"], columns["number"], columns["score"], all_known(columns["evalue"]),
         _spans(columns, "query"), _spans(columns, "target"), _spans(columns, "env"), columns["strand"],
-        (is_significant and bool(own) for (_, _, is_significant), own in zip(judged, included, strict=True)),
+        (verdict.is_significant and bool(own) for verdict, own in zip(judged, included, strict=True)),
     )  # fmt: skip
     found: dict[int, list[PlacedPart]] = {}
-    for part, (_, is_reported, _) in zip(made, judged, strict=True):
-        if is_reported or not reported:
+    for part, verdict in zip(made, judged, strict=True):
+        if verdict.is_reported or not reported:
             found.setdefault(part.hit, []).append(part)
     return found
 

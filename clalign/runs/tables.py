@@ -12,7 +12,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, Protocol, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct, ValidationError, defstruct, field
@@ -159,6 +159,18 @@ class EngineTable(Struct, frozen=True, kw_only=True):
         return sql_of(self.name, self.all_columns, ", ".join(KEYS[self.of]))
 
 
+class PartVerdict(NamedTuple):
+    """What is said of a part of a hit, such as a domain."""
+
+    conditional_evalue: float | None
+    is_reported: bool
+    is_significant: bool
+
+
+UNJUDGED = PartVerdict(None, is_reported=True, is_significant=True)
+"""The verdict on the parts of hits of which all are significant."""
+
+
 class Judge(Protocol):
     """What lets a part of a hit be reported, and be called significant."""
 
@@ -166,10 +178,10 @@ class Judge(Protocol):
     def n_targets(self) -> float | None:
         """What conditional E-values count; None for the targets that are reported."""
 
-    def judgment(
+    def judge(
         self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
-    ) -> tuple[float | None, bool, bool]:
-        """Return conditional E-value, whether a part is reported, and whether it is significant.
+    ) -> PartVerdict:
+        """Return the verdict on a part.
 
         The last arguments are how many targets are reported, and whether the hit is significant.
         """

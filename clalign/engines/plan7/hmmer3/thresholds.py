@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import OptionError
+from clalign.runs.tables import PartVerdict
 from clalign.values.checked import check_as, plain
 from clalign.values.documents import Card
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
@@ -44,16 +45,16 @@ class DomainLimits(Struct, frozen=True):
         data = card.get("domain_limits")
         return check_as(cls, data) if data else None
 
-    def judgment(
+    def judge(
         self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
-    ) -> tuple[float, bool, bool]:
-        """Return conditional E-value of a domain, whether it is reported, and whether it is significant."""
+    ) -> PartVerdict:
+        """Return the verdict on a domain."""
         evalue = hmmer3_evalue(log_pvalue or 0.0, n_reported if self.n_targets is None else self.n_targets)
         is_reported = evalue <= self.evalue if self.score is None else score >= self.score
         is_significant = (
             evalue <= self.inclusion_evalue if self.inclusion_score is None else score >= self.inclusion_score
         )
-        return evalue, is_reported, is_significant and is_hit_significant
+        return PartVerdict(evalue, is_reported, is_significant and is_hit_significant)
 
 
 class Hmmer2DomainLimits(Struct, frozen=True):
@@ -63,11 +64,11 @@ class Hmmer2DomainLimits(Struct, frozen=True):
     evalue: float
     n_targets: float = 0.0
 
-    def judgment(
+    def judge(
         self, score: float, evalue: float, log_pvalue: float | None, n_reported: int, is_hit_significant: bool
-    ) -> tuple[None, bool, bool]:
-        """Return that it has no conditional E-value and is reported, and whether it is significant."""
-        return None, True, self.calls_significant(score, evalue)
+    ) -> PartVerdict:
+        """Return the verdict on a domain, which is reported and has no conditional E-value."""
+        return PartVerdict(None, True, self.calls_significant(score, evalue))
 
     def calls_significant(self, score: float, evalue: float) -> bool:
         """Return whether a domain is significant."""
@@ -111,7 +112,10 @@ class Hmmer3Thresholds(Struct, frozen=True):
         return score >= self.score if self.score is not None else evalue <= self.evalue
 
     def calls_significant(self, score: float, evalue: float) -> bool:
-        """Return whether a reported target is significant."""
+        """Return whether a reported target is significant.
+
+        Must be monotone in the key that hits are sorted by: `significant_sql` and `least_significant_score` rely on it.
+        """
         return score >= self.inclusion_score if self.inclusion_score is not None else evalue <= self.inclusion_evalue
 
     @property
