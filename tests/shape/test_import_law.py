@@ -1,4 +1,4 @@
-"""The import law: a room imports only lower rooms, drivers have one room, and the engine knows no window."""
+"""The import law: a package imports only lower packages, drivers have one package, and the engine knows no window."""
 
 import ast
 import re
@@ -37,23 +37,23 @@ LEVELS = (
 )
 """Lowest first."""
 
-LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
+LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 
 WINDOW = ("", "models", "views", "services", "engines", "controllers", "shell")
-"""The rooms of the window, lowest first; the modules beside them stand below all. An engine knows no other."""
+"""The packages of the window, lowest first; the modules beside them stand below all. An engine knows no other."""
 
-WITHIN_A_ROOM = {
+WITHIN_A_PACKAGE = {
     "models": ("", "widgets", "alignment", "charts", "laboratory", "results"),
     "views": ("widgets", "charts", "alignment", "laboratory", "results", ""),
 }
-"""The rooms within rooms of the window, lowest first; "" are the modules beside them."""
+"""The packages within packages of the window, lowest first; "" are the modules beside them."""
 
 DATA = {"kernels_cl", "resources"}
 WITHIN_A_FUNCTION = {("cli", "ui")}
 """Steps upwards that are taken only when the thing is asked for: opening the window."""
 
 DRIVERS, OPENS_DEVICES = "compute.opencl", "compute.opening"
-"""The one folder that imports pyopencl; of the rest of its room one file reaches it, when a device is opened."""
+"""The one folder that imports pyopencl; of the rest of its package one file reaches it, when a device is opened."""
 
 QT = ("PySide6", "shiboken6", "pyqtgraph", "qtawesome")
 
@@ -80,8 +80,8 @@ def imports(node: ast.AST, within_function: bool = False) -> Iterator[tuple[str,
 
 def may_compare(place: str, within_function: bool) -> bool:
     """Return whether a file may import the oracle: to judge what a device computes, or to stand in for one."""
-    room, *_, name = place.split(".")
-    return room in ("reference", "labs") or name == "verify" or (room == "stages" and within_function)
+    package, *_, name = place.split(".")
+    return package in ("reference", "labs") or name == "verify" or (package == "stages" and within_function)
 
 
 def place_of(path: Path, package: Path) -> str:
@@ -93,8 +93,8 @@ def is_driver(place: str) -> bool:
 
 
 def is_allowed(place: str, module: str, within_function: bool) -> bool:
-    """Return whether a file of the engine, whose place is ``room.file``, may import a module."""
-    room = place.split(".")[0]
+    """Return whether a file of the engine, whose place is ``package.file``, may import a module."""
+    package = place.split(".")[0]
     top, _, rest = module.partition(".")
     if top == "pyopencl":
         return is_driver(place)
@@ -105,15 +105,15 @@ def is_allowed(place: str, module: str, within_function: bool) -> bool:
     other = rest.split(".")[0]
     if other == "reference" and not may_compare(place, within_function):
         return False
-    if other == room:
+    if other == package:
         return is_driver(place) or not is_driver(rest) or (within_function and place == OPENS_DEVICES)
     if other in DATA or other.startswith("__version"):
         return True
-    if (room, other) in WITHIN_A_FUNCTION:
+    if (package, other) in WITHIN_A_FUNCTION:
         return within_function
-    if room not in LEVEL or other not in LEVEL:
+    if package not in LEVEL or other not in LEVEL:
         return False
-    return LEVEL[other] < LEVEL[room]
+    return LEVEL[other] < LEVEL[package]
 
 
 def engine_violations(root: Path) -> list[str]:
@@ -145,11 +145,11 @@ def window_graph(ui: Path) -> dict[str, set[str]]:
 def is_allowed_in_window(place: str, other: str) -> bool:
     """Return whether a module of the window may import another."""
     here, there = (("", *name.split(".")) if "." in name else ("", "", name) for name in (place, other))
-    rooms = WINDOW.index(here[1]), WINDOW.index(there[1])
-    if rooms[0] != rooms[1]:
-        return rooms[1] < rooms[0]
-    if here[1] in WITHIN_A_ROOM:
-        inner = [WITHIN_A_ROOM[here[1]].index(name[2] if len(name) > 3 else "") for name in (here, there)]
+    packages = WINDOW.index(here[1]), WINDOW.index(there[1])
+    if packages[0] != packages[1]:
+        return packages[1] < packages[0]
+    if here[1] in WITHIN_A_PACKAGE:
+        inner = [WITHIN_A_PACKAGE[here[1]].index(name[2] if len(name) > 3 else "") for name in (here, there)]
         return inner[1] <= inner[0]
     return here[1] != "engines" or len(there) < 4 or here[2] == there[2]
 
