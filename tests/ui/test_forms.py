@@ -234,8 +234,8 @@ def test_both_limits_count_for_hmmer2_profiles(qtbot: Any) -> None:
 
 def test_a_trial_of_a_tuning_in_a_line() -> None:
     row = {"choice": "ssv.nodes", "value": 24, "shape": "item", "gcups": 0.0, "problem": "its scores differ"}
-    assert device_words.trial(row) == "SSV: nodes a strip: 24 (item) · its scores differ"
-    assert device_words.trial({**row, "choice": "strip_nodes"}).startswith("Nodes a strip: 24")
+    assert device_words.trial(row) == "SSV: nodes per strip: 24 (item) · its scores differ"
+    assert device_words.trial({**row, "choice": "strip_nodes"}).startswith("Nodes per strip: 24")
     row = {"choice": "pair.vector_bits", "value": 512, "shape": "vector", "gcups": 50.0, "problem": ""}
     assert device_words.trial(row).startswith("Smith-Waterman: bits of all lanes: 512 (vector) · 50")
 

@@ -505,8 +505,8 @@ def test_a_device_is_tuned(qtbot: Any, window: MainWindow, press: Press) -> None
     press(sheet, "Tune")
     assert window.controller.queue.current.spec == {"job": "tune", "device": "0:0", "reset": False}
     wait_for_end(qtbot, window)
-    assert any("Nodes a strip: 8 (item)" in words for words in reports)
-    assert window.messages.messages[0].text == "Made-up GPU is tuned after 3 trials: nodes a strip: 16 (before: 12)."
+    assert any("Nodes per strip: 8 (item)" in words for words in reports)
+    assert window.messages.messages[0].text == "Made-up GPU is tuned after 3 trials: nodes per strip: 16 (before: 12)."
     assert "its scores differ" in texts(sheet)
     press(window.messages, "Forget it")
     assert window.controller.queue.current.spec["reset"]

@@ -31,11 +31,11 @@ class SsvTuning(Tuning):
 
     prefix: ClassVar[str] = "ssv."
 
-    nodes: int = choice(24, "SSV: nodes a strip", 16, 24, 32, 40, 48, shape="item", nvidia=40)
-    group: int = choice(64, "SSV: work-items a group", 32, 64, 128, 256, shape="item", nvidia=128)
-    groups: int = choice(4, "SSV: groups a compute unit", 2, 4, 8, shape="item")
+    nodes: int = choice(24, "SSV: nodes per strip", 16, 24, 32, 40, 48, shape="item", nvidia=40)
+    group: int = choice(64, "SSV: work-items per group", 32, 64, 128, 256, shape="item", nvidia=128)
+    groups: int = choice(4, "SSV: groups per compute unit", 2, 4, 8, shape="item")
     least_overlap: int = choice(256, "SSV: residues that pieces overlap at least")
-    piece_share: int = choice(3, "SSV: overlaps a piece")
+    piece_share: int = choice(3, "SSV: overlaps per piece")
     narrow_nodes: int = choice(48, "SSV: nodes up to which vectors are narrow")
     wide_nodes: int = choice(513, "SSV: nodes from which on vectors are wide", avx512=257)
     few_vectors: int = choice(4, "SSV: vectors of a short row")

@@ -37,12 +37,12 @@ class PairTuning(Tuning):
 
     prefix: ClassVar[str] = "pair."
 
-    rows: int = choice(24, "Smith-Waterman: query residues a strip", 16, 24, 32, 40, 48, shape="item", nvidia=32)
-    group: int = choice(64, "Smith-Waterman: work-items a group", 32, 64, 128, 256, shape="item", nvidia=128)
-    groups: int = choice(4, "Smith-Waterman: groups a compute unit", 2, 4, 8, shape="item")
-    lane_rows: int = choice(16, "Smith-Waterman: query residues a lane", 8, 16, 24, 32, shape="lanes", nvidia=32)
-    wide_rows: int = choice(8, "Smith-Waterman: query residues a lane in 32 bits")
-    lane_groups: int = choice(8, "Smith-Waterman: groups of lanes a compute unit", 2, 4, 8, shape="lanes", nvidia=4)
+    rows: int = choice(24, "Smith-Waterman: query residues per strip", 16, 24, 32, 40, 48, shape="item", nvidia=32)
+    group: int = choice(64, "Smith-Waterman: work-items per group", 32, 64, 128, 256, shape="item", nvidia=128)
+    groups: int = choice(4, "Smith-Waterman: groups per compute unit", 2, 4, 8, shape="item")
+    lane_rows: int = choice(16, "Smith-Waterman: query residues per lane", 8, 16, 24, 32, shape="lanes", nvidia=32)
+    wide_rows: int = choice(8, "Smith-Waterman: query residues per lane in 32 bits")
+    lane_groups: int = choice(8, "Smith-Waterman: groups of lanes per compute unit", 2, 4, 8, shape="lanes", nvidia=4)
     long_percent: int = choice(60, "Smith-Waterman: percent of the time for a target", 40, 60, 75, 100, shape="item")
     longest_percent: int = choice(
         25, "Smith-Waterman: percent of the time for few lanes", 25, 50, 75, 150, shape="item"
@@ -50,5 +50,5 @@ class PairTuning(Tuning):
     least_long: int = choice(16, "Smith-Waterman: residues of targets for lanes")
     most_scratch: int = choice(2**28, "Smith-Waterman: bytes for the edges of strips", nvidia=2**31)
     vector_bits: int = choice(512, "Smith-Waterman: bits of all lanes", 256, 512, 1024, shape="vector")
-    columns: int = choice(2, "Smith-Waterman: residues a pass", 1, 2, 4, shape="vector", avx512=4)
+    columns: int = choice(2, "Smith-Waterman: residues per pass", 1, 2, 4, shape="vector", avx512=4)
     masks: int = choice(0, "Smith-Waterman: best scores by masks", 0, 1, shape="vector", avx512=1)

@@ -26,11 +26,11 @@ class ViterbiTuning(Tuning):
 
     prefix: ClassVar[str] = "viterbi."
 
-    strip_nodes: int = choice(12, "nodes a strip", 8, 12, 16, 20, 24, shape="item", nvidia=24, amd=16, intel=8)
-    strip_group: int = choice(64, "work-items a group of strips", 32, 64, 128, 256, shape="item", nvidia=128)
-    strip_groups: int = choice(4, "groups of strips a compute unit", 2, 4, 8, shape="item")
-    strip_least: int = choice(32, "sequences a compute unit from which strips are used")
-    lanes_group: int = choice(128, "work-items a group of lanes", 32, 64, 128, 256, shape="lanes", amd=64, intel=64)
+    strip_nodes: int = choice(12, "nodes per strip", 8, 12, 16, 20, 24, shape="item", nvidia=24, amd=16, intel=8)
+    strip_group: int = choice(64, "work-items per group of strips", 32, 64, 128, 256, shape="item", nvidia=128)
+    strip_groups: int = choice(4, "groups of strips per compute unit", 2, 4, 8, shape="item")
+    strip_least: int = choice(32, "sequences per compute unit from which strips are used")
+    lanes_group: int = choice(128, "work-items per group of lanes", 32, 64, 128, 256, shape="lanes", amd=64, intel=64)
     lanes_sequences: int = choice(2, "sequences that lanes share")
-    vector_lanes: int = choice(8, "lanes a vector", 8, 16, shape="vector", avx512=16)
+    vector_lanes: int = choice(8, "lanes per vector", 8, 16, shape="vector", avx512=16)
     vector_sequences: int = choice(2, "sequences at once", 1, 2, 3, 4, shape="vector", avx512=3)
