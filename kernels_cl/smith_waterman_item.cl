@@ -42,7 +42,7 @@
 #define ONE_STRIP 0
 #endif
 
-#define STRIP_ROWS ROWS
+#define STRIP_WIDTH ROWS
 #define PAIR_LETTERS (CLASSES + 1)
 #define N_PAIRS (CLASSES * (CLASSES + 1) + 1) /* the shorter of two ends first, or with the other */
 

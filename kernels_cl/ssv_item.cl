@@ -7,11 +7,13 @@
    Sequences are cut into pieces that overlap by the length of the model, since no ungapped alignment is
    longer. `lay_out` writes the pieces down pair by pair, `pair_tables` makes the tables of the models.
 
+   Tile: NODES columns by two sequences per work-item; set in `stages/hmmer3/ssv_tuning.py`.
+
    Buffers
      codes     uchar[n_residues]              letter codes, sequence after sequence
      classes   uchar[N_CODES]                 class of each letter; UNSCORED: sequences with it are not scored here
      starts    int[n_pieces]                  where each piece begins in `codes`
-     lengths   int[n_pieces]                  falling
+     lengths   int[n_pieces]                  in descending order
      targets   int[n_pieces]                  the sequence each is a piece of
      bases     uint[ceil(n_pieces / 64)]      where each 32 pairs begin in `words`
      words     ushort4[n_words]               pairs of classes, four residues a word; 32 pairs are interleaved
@@ -21,7 +23,7 @@
      edges     uint[n_groups][depth][GROUP]   scratch: the cells at the right edge of the last strip
      next      int[1]                         in: 0; the next pairs to be taken, by the group: all of one model after
                                               those of another
-     extremes  int[][n]                       in: 0; out: by model, the best cell and 256; 0 for sequences not scored
+     extremes  int[][n]                       in: 0; out: by model, best cell + 256; 0 for sequences not scored
      unscored  int[n]                         in: 0; out: 1 where a letter is UNSCORED
 
    Macros
@@ -49,7 +51,7 @@
 #define SABOTAGE 0
 #endif
 
-#define STRIP_ROWS NODES
+#define STRIP_WIDTH NODES
 #define PAIR_LETTERS CLASSES
 
 #include "common/models.h"
@@ -80,8 +82,8 @@ __kernel void pair_tables(__global const model_t *models, const uint n_models, _
         pairs[model.offset + k] = table_word(biased_scores, k);
 }
 
-/* Take two residues' pair of letters through the strip; `left` is the edge of the row before. */
-pair_t next_row(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *scores)
+/* Take two residues' pair of letters through the strip; `left` is the edge of the residues before. */
+pair_t next_residue_pair(pair_t *cells, pair_t *best, pair_t left, __local const uint4 *scores)
 {
     uint words[HALF_FOURS * 4];
     read_words(words, scores);
@@ -111,7 +113,7 @@ void take_pair(pair_t *cells, pair_t *best, __local const uint4 *table, __global
         for (int r = 0; r < 4; r++) ahead[r] = ONE_STRIP || is_first ? PAIR(BEGIN_CELL) : edge[r * GROUP];
 #pragma unroll
         for (int r = 0; r < 4; r++) {
-            const pair_t right = next_row(cells, best, top, table + (uint)pairs[r] * STRIDE);
+            const pair_t right = next_residue_pair(cells, best, top, table + (uint)pairs[r] * STRIDE);
             top = ahead[r];
             if (!ONE_STRIP) edge[r * GROUP] = right;
         }
@@ -127,10 +129,11 @@ void ssv_score(__global const ushort4 *words, __global const uint *bases, __glob
     __local uint4 local_table[N_PAIRS * STRIDE];
     __local uint taken;
     const uint item = get_local_id(0);
-    const uint of_model = (n_pieces + 2 * GROUP - 1) / (2 * GROUP) * GROUP; /* pairs, with those of the last group */
+    const uint pairs_per_model = (n_pieces + 2 * GROUP - 1) / (2 * GROUP) * GROUP; /* padded to whole groups */
     __global pair_t *edge = edges + (size_t)get_group_id(0) * depth * GROUP + item;
     for (;;) {
-        const uint first = next_pairs(next, &taken, item), m = first / of_model, pair = first % of_model + item;
+        const uint first = next_pairs(next, &taken, item), m = first / pairs_per_model,
+                   pair = first % pairs_per_model + item;
         if (m >= n_models) break;
         const uint n_strips = (uint)models[m].parts;
         __global const uint *table = pairs + models[m].offset;

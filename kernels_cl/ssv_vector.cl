@@ -15,7 +15,7 @@
      models    model_t[n_models]               see common/models.h; parts: VECTORS for all
      tables    of each model char[N_CODES][VECTORS][LANES]   bias less cost of each letter; -127 at nodes beyond it
      next      uint[n_models]                  in: 0; the next sequence to be taken
-     extremes  int[][n]                        out: by model, the best cell and 256, at most 255
+     extremes  int[][n]                        out: by model, best cell + 256, at most 255
 
    Macros
      LANES     16, 32 or 64: bytes in a vector
@@ -73,10 +73,11 @@ typedef struct {
     chars cells[VECTORS], best;
     __global const uchar *code; /* the next residue */
     uint row;
-    int left;                   /* residues */
+    int remaining;              /* residues */
 } row_place_t;
 
-/* Take the next sequence; return 0 if there is none. A place without one reads other residues for nothing. */
+/* Take the next sequence; return 0 if there is none. A slot without a sequence rescores residues of row 0; its result
+   is dropped. */
 int take_sequence(row_place_t *place, __global const uchar *codes, __global const int *offsets, uint n,
                   __global uint *next)
 {
@@ -84,7 +85,7 @@ int take_sequence(row_place_t *place, __global const uchar *codes, __global cons
     const int is_taken = row < n;
     place->row = row;
     place->code = codes + (is_taken ? offsets[row] : 0);
-    place->left = is_taken ? offsets[row + 1] - offsets[row] : INT_MAX;
+    place->remaining = is_taken ? offsets[row + 1] - offsets[row] : INT_MAX;
     place->best = BEGIN_CELLS;
 #pragma unroll
     for (int q = 0; q < VECTORS; q++) place->cells[q] = BEGIN_CELLS;
@@ -92,7 +93,7 @@ int take_sequence(row_place_t *place, __global const uchar *codes, __global cons
 }
 
 /* One residue of a sequence. */
-void next_row(row_place_t *place, __global const chars *biased_score)
+void next_residue(row_place_t *place, __global const chars *biased_score)
 {
     chars *cells = place->cells, best = place->best;
     const chars first = SABOTAGE ? cells[VECTORS - 1] : CELLS_UP(cells[VECTORS - 1]);
@@ -133,19 +134,20 @@ void score_all(__global const uchar *codes, __global const int *offsets, uint n,
 #pragma unroll
     for (int s = 0; s < SEQUENCES; s++) n_taken += take_sequence(place + s, codes, offsets, n, next);
     while (n_taken > 0) {
-        int rows = INT_MAX; /* until the first ends */
+        int n_steps = INT_MAX; /* residues until the first ends */
 #pragma unroll
-        for (int s = 0; s < SEQUENCES; s++) rows = min(rows, place[s].left);
-        for (int i = 0; i < rows; i++) {
+        for (int s = 0; s < SEQUENCES; s++) n_steps = min(n_steps, place[s].remaining);
+        for (int i = 0; i < n_steps; i++) {
 #pragma unroll
-            for (int s = 0; s < SEQUENCES; s++) next_row(place + s, biased_scores + (uint)place[s].code[i] * VECTORS);
+            for (int s = 0; s < SEQUENCES; s++)
+                next_residue(place + s, biased_scores + (uint)place[s].code[i] * VECTORS);
         }
 #pragma unroll
         for (int s = 0; s < SEQUENCES; s++) {
-            place[s].left -= rows;
+            place[s].remaining -= n_steps;
             if (place[s].row >= n) continue;
-            place[s].code += rows;
-            if (place[s].left > 0) continue;
+            place[s].code += n_steps;
+            if (place[s].remaining > 0) continue;
             const int extreme = highest_cell(place[s].best);
             extremes[place[s].row] = extreme < 0 ? extreme + 256 : 255;
             n_taken -= !take_sequence(place + s, codes, offsets, n, next);

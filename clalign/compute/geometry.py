@@ -44,12 +44,16 @@ class Tuning:
 
     @classmethod
     def of(cls, device: Device) -> Self:
-        """Return the choices for a device: those found on it, else those of its family."""
-        return cls._of(device.family, tuple(device.tuning.items()))
+        """Return the choices for a device: those that `clalign tune` found on it and stored, else those of its family.
+
+        Stored ones hide an edit of what is written here; `clalign tune --reset` drops them.
+        """
+        return cls.of_family(device.family, tuple(device.tuning.items()))
 
     @classmethod
     @cache
-    def _of(cls, family: str, found: tuple[tuple[str, int], ...]) -> Self:
+    def of_family(cls, family: str, found: tuple[tuple[str, int], ...] = ()) -> Self:
+        """Return the choices for a family of devices, or others that were `found`, given by their names."""
         usual = {cls.prefix + f.name: f.metadata["by_family"].get(family, f.default) for f in fields(cls)}
         chosen = usual | {name: int(value) for name, value in found if name in usual}
         return cls(*chosen.values())

@@ -2,7 +2,7 @@
    scores in local memory: what ssv_item.cl and smith_waterman_item.cl share.
 
    Macros, all given by the host or the kernel; the defaults only let the file compile alone
-     STRIP_ROWS    columns of the model, or residues of the query, a strip; even
+     STRIP_WIDTH   columns of the model, or residues of the query, a strip; even
      PAIR_LETTERS  letters with scores of their own, the last one for what is after the end of a sequence
      N_PAIRS       pairs of letters; the last one is that of two ends
      GROUP         work-items a work-group, a multiple of 32
@@ -10,8 +10,8 @@
 
 #include "common/pairs.h"
 
-#ifndef STRIP_ROWS
-#define STRIP_ROWS 24
+#ifndef STRIP_WIDTH
+#define STRIP_WIDTH 24
 #endif
 #ifndef PAIR_LETTERS
 #define PAIR_LETTERS 22
@@ -23,10 +23,10 @@
 #define GROUP 64
 #endif
 #ifndef STRIDE
-#define STRIDE (((STRIP_ROWS / 2 + 3) / 4) | 1)
+#define STRIDE (((STRIP_WIDTH / 2 + 3) / 4) | 1)
 #endif
 
-#define HALF (STRIP_ROWS / 2)
+#define HALF (STRIP_WIDTH / 2)
 #define HALF_FOURS ((HALF + 3) / 4)
 #define END_LETTER (PAIR_LETTERS - 1)
 #define UNSCORED 255
@@ -53,15 +53,15 @@ int lay_out_pair(__global const uchar *a, int length, __global const uchar *b, i
     return unscored;
 }
 
-/* Word k of uint[n_strips][N_PAIRS][HALF]: the biased scores, char[n_strips * STRIP_ROWS][PAIR_LETTERS], of both
-   sequences at one row, then at the next. */
+/* Word k of uint[n_strips][N_PAIRS][HALF]: the biased scores, char[n_strips * STRIP_WIDTH][PAIR_LETTERS], of both
+   sequences at one node, then at the next. */
 uint table_word(__global const char *biased_scores, uint k)
 {
-    const uint row = k / (N_PAIRS * HALF) * STRIP_ROWS + k % HALF * 2, pair = k / HALF % N_PAIRS;
+    const uint node = k / (N_PAIRS * HALF) * STRIP_WIDTH + k % HALF * 2, pair = k / HALF % N_PAIRS;
     const uint x = pair / PAIR_LETTERS, y = pair == N_PAIRS - 1 ? END_LETTER : pair % PAIR_LETTERS;
     uint word = 0;
     for (uint r = 0; r < 2; r++) {
-        __global const char *scores = biased_scores + (row + r) * PAIR_LETTERS;
+        __global const char *scores = biased_scores + (node + r) * PAIR_LETTERS;
         word |= ((uint)(uchar)scores[x] | (uint)(uchar)SECOND_BIASED(scores[y]) << 8) << (16 * r);
     }
     return word;
@@ -84,7 +84,7 @@ void load_strip(__local uint4 *local_table, __global const uint *table, uint str
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* The biased scores of a pair of letters at all rows of the strip. */
+/* The biased scores of a pair of letters at all nodes of the strip. */
 void read_words(uint words[HALF_FOURS * 4], __local const uint4 *scores)
 {
 #pragma unroll

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHAPES = ("item", "lanes", "vector", "simd4")
 HEADERS = sorted(path.stem for path in (ROOT / "kernels_cl/common").glob("*.h"))
 
-PARAMETERS = {"STRIP_ROWS", "PAIR_LETTERS", "N_PAIRS", "NODES_OF_BLOCK"}
+PARAMETERS = {"STRIP_WIDTH", "PAIR_LETTERS", "N_PAIRS", "NODES_OF_BLOCK"}
 """What a kernel gives a header, under the names that the header has for it."""
 
 _MACRO = re.compile(r"^#define (\w+)((?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)

@@ -21,8 +21,14 @@ from clalign.values.sequences import SequenceBatch, longest_first
 Extremes = npt.NDArray[np.int32]
 Choices = Mapping[str, int]
 
+_NVIDIA, _USUAL = SsvTuning.of_family("nvidia"), SsvTuning.of_family("")
+
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "ssv_item": ({"NODES": 40}, {"NODES": 24, "GROUP": 64}, {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1}),
+    "ssv_item": (
+        {"NODES": _NVIDIA.nodes, "GROUP": _NVIDIA.group},
+        {"NODES": _USUAL.nodes, "GROUP": _USUAL.group},
+        {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1},
+    ),
     "ssv_vector": (
         {"LANES": 32, "VECTORS": 4, "SEQUENCES": 2},
         {"LANES": 16, "VECTORS": 20},
@@ -48,7 +54,7 @@ class SsvCells(Struct, frozen=True):
     Attributes
     ----------
     extremes : buffer of int32[n_models, n]
-        The best cell of each sequence and 256; from 255 on they need not be exact.
+        Best cell + 256 of each sequence; from 255 on they need not be exact.
     unscored : buffer of int32[n]
         1 for sequences that were not scored, since they hold rare letters.
     """
@@ -74,7 +80,7 @@ def _biased_scores(shelf: ProfileShelf) -> tuple[npt.NDArray[np.int8]]:
 
 
 class SsvStage(Stage[SequenceBatch, LocalProfile, Extremes]):
-    """The best cell of SSV of every sequence of a batch, 256 added, `MAX_EXTREME` at most; exact."""
+    """Best cell + 256 of SSV of every sequence of a batch, `MAX_EXTREME` at most; exact."""
 
     name = "ssv"
     gpu_shape = "item"
@@ -207,7 +213,7 @@ def pieces_of(
 def _pair_layout(
     session: KernelSession, batch: SequenceBatch, profiles: Sequence[LocalProfile], classes: npt.NDArray[np.uint8]
 ) -> PairLayout:
-    """Return the layout of a batch for models up to so long, made once a batch."""
+    """Return the layout of a batch for models of at most the length of these, made once per batch."""
     tuning = SsvTuning.of(session.device)
     overlap = max(tuning.least_overlap, 1 << (max(profile.length for profile in profiles) - 1).bit_length())
     alphabet = profiles[0].hmm.alphabet
