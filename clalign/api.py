@@ -500,7 +500,7 @@ class Begun(Struct, frozen=True):
 def begin(
     name: str, inputs: tuple[object, ...], run: PathLike | None, context: JobContext | None, options: SpecFields
 ) -> Begun:
-    """Return what a sub-command does, in a run of its own or in one that is kept; nothing is computed yet."""
+    """Return the job of a sub-command, in a run of its own or in one that is kept; nothing is computed yet."""
     from clalign.compute.opencl.choice import pick_device, pick_devices
 
     engine = engine_of_command(name)

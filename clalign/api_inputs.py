@@ -127,7 +127,7 @@ class Taken(Struct, frozen=True):
     starts: list[int] = []
 
     def place(self, line: int | None) -> tuple[str, int | None]:
-        """Return what an error calls a place of it: by the sequence, or by the line of what was read."""
+        """Return the words by which an error names a place of it: by the sequence, or by the line of what was read."""
         if not self.starts or line is None:
             return self.name, line
         return f"sequence {bisect_right(self.starts, line):,} of {self.name}", None

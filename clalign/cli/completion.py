@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def device_words() -> list[str]:
-    """Return what ``--device`` takes: the ids of devices that were tested before, which are found fast, and kinds."""
+    """Return the values that ``--device`` takes: ids of devices that were tested before, found fast, and kinds."""
     try:
         from clalign.compute.opencl.discover import familiar_devices
 

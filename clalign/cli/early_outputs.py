@@ -97,7 +97,7 @@ class EarlyOutputs:
                 return
 
     def begun(self, name: str) -> Begun | None:
-        """Return what is written of an export; None if nothing is."""
+        """Return the part of an export that is written; None if nothing is."""
         from clalign.engines.export_source import Begun
 
         if self._source is None or name not in self._files or not self._n_queries:

@@ -162,7 +162,7 @@ def check_places(outputs: Iterable[str], inputs: Iterable[str], run: str | None 
 
 
 def _identity(path: str) -> tuple[int, int] | str:
-    """Return what all names of a file have in common: device and inode, or the resolved path if it does not exist."""
+    """Return a key that all names of a file share: device and inode, or the resolved path if it does not exist."""
     try:
         status = os.stat(path)
     except OSError:

@@ -161,7 +161,7 @@ def _run_command(words: list[str], worker_ahead: starting.WorkerAhead, command: 
 
 
 def all_commands() -> dict[str, str]:
-    """Return what each command does, those of the engines first."""
+    """Return a sentence on each command, those of the engines first."""
     return {name: text for engine in engines() for name, text in engine.commands.items()} | TOOLS
 
 

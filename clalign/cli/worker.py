@@ -171,7 +171,7 @@ def perform(request: JobRequest, job: Job, began: int | None = None, devices: De
 
 
 def _job_named(name: str, devices: Devices) -> Callable[[JobRequest, Job], JobResult]:
-    """Return what does a job: one of `JOBS` or `JOBS_OF_RUNS`, or the computing of an engine."""
+    """Return the function that does a job: one of `JOBS` or `JOBS_OF_RUNS`, or the computing of an engine."""
     from clalign.engines.engine import engine_for
 
     if name in JOBS:
@@ -194,7 +194,7 @@ def _task(file: RunFile, spec: Spec, job: JobContext, devices: Devices, is_dry_r
 
 
 def _picker(job: Job) -> Callable[[str], Device]:
-    """Return what picks the device for the user's words, and notifies the job if that takes long."""
+    """Return a callable that picks the device for the user's words, and notifies the job if that takes long."""
     return partial(pick_device, notify=partial(_report_test, job))
 
 
@@ -235,7 +235,7 @@ def _engine(request: JobRequest) -> Engine:
 
 
 def _dry_run(request: JobRequest, job: Job, devices: Devices) -> JobResult:
-    """Return what a run would take, of which nothing is kept."""
+    """Return the time and memory that a run would take, of which nothing is kept."""
     from clalign.formats.scratch import Scratch, remove_orphans
 
     remove_orphans()  # of those that the window has ended, since another spec was filled in

@@ -218,7 +218,7 @@ def _placed_on(source: Source) -> tuple[Iterator[Architecture], Clans]:
 
 
 def _comments(source: Source) -> list[str]:
-    """Return what GFF3 and BED say of where they come from."""
+    """Return the lines by which GFF3 and BED say where they come from."""
     rule = source.origin.overlaps
     return [f"# {line}" for line in (*source.origin.lines(), *([f"overlaps: {rule}"] if rule else []))]
 
@@ -355,7 +355,7 @@ class LeftOut:
         return found
 
     def lines(self, source: Source) -> list[str]:
-        """Return what is said of them, and warn."""
+        """Return the sentences about them, and warn."""
         texts = []
         if self.n_sequences:
             whose = "whose names and descriptions give no place on a genome"

@@ -156,7 +156,7 @@ def table_lines(table: Iterable[Column], rows: Iterable[object]) -> Iterable[str
 
 
 def written_cell(column: Column, row: object) -> str:
-    """Return what a file says of a row in a column."""
+    """Return the text of a row in a column of a file."""
     found = column.value(row)
     return "" if found is None else _WRITTEN[column.kind](found)
 

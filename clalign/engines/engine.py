@@ -243,7 +243,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         return dry_run(task, self.parts.load.get())
 
     def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
-        """Return what the writers of exports take."""
+        """Return the source that the writers of exports take."""
         return self.parts.source.get()(self, run, choice, context)
 
     def verify(
@@ -304,7 +304,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         self._present(self.parts.one_more, "continued by a round").get()(run, taken, dropped)
 
     def remarks(self, run: RunFile) -> str:
-        """Return what is to be added to the tables of a finished run; empty for nothing."""
+        """Return the remarks on the tables of a finished run; empty for none."""
         return "" if self.parts.remarks is None else self.parts.remarks.get()(run)
 
 
@@ -370,7 +370,7 @@ def engine_for_spec(spec: Spec) -> Engine:
 
 
 def declaration_of(name: str) -> Declaration:
-    """Return what an engine declares of its runs.
+    """Return the declaration of an engine's runs.
 
     Raises
     ------
@@ -401,7 +401,7 @@ def engine_of(run: RunFile) -> Engine:
 
 
 def spec_of(run: RunFile) -> Spec:
-    """Return what was asked of a run.
+    """Return the spec of a run.
 
     Raises
     ------
@@ -412,7 +412,7 @@ def spec_of(run: RunFile) -> Spec:
 
 
 def spec_to_continue(run: RunFile, device: str | None) -> Spec:
-    """Return what was asked of a run, for the device that it goes on with.
+    """Return the spec of a run, for the device that it goes on with.
 
     Parameters
     ----------
@@ -440,7 +440,7 @@ def spec_to_continue(run: RunFile, device: str | None) -> Spec:
 def one_more_round(
     run: RunFile, taken: Iterable[str], dropped: Iterable[str], device: str | None, context: JobContext
 ) -> Spec:
-    """Have a search in rounds go on with one more; return what is asked of it then.
+    """Have a search in rounds go on with one more; return its spec then.
 
     A run that cannot go on stays as it is.
 

@@ -203,7 +203,7 @@ def _differs(part: Part, first: Part, why: str) -> InputError:
 
 
 def _described(run: RunFile) -> MergedPart:
-    """Return what a merged run keeps of one of its parts."""
+    """Return the facts that a merged run keeps of one of its parts."""
     facts = run.facts
     return {
         "path": str(run.path.absolute()),

@@ -124,7 +124,7 @@ class _Process:
             self.answers.send(piece)
 
     def answer(self) -> Findings:
-        """Return what it found of the oldest piece that was not answered."""
+        """Return its result of the oldest piece that was not answered."""
         try:
             found: Findings | Failure = self.answers.recv()
         except (EOFError, OSError):
@@ -141,7 +141,7 @@ class _Process:
 
 
 def _in_order(processes: list[_Process], pieces: Sequence[object], context: JobContext) -> Iterator[Findings]:
-    """Yield what is found of each piece, in their order, while each process computes the next that nobody has."""
+    """Yield the result of each piece, in their order, while each process computes the next that nobody has."""
     waiting, done, given = deque(enumerate(pieces)), dict[int, Findings](), dict[Any, tuple[int, _Process]]()
 
     def give(process: _Process) -> None:

@@ -82,7 +82,7 @@ def _name(path: str) -> str:
 
 
 def methods(source: Source) -> str:
-    """Return what was done, as it may stand in a paper."""
+    """Return the description of a run as it may stand in a paper."""
     run, origin, engine = source.run, source.origin, engine_of(source.run)
     database = run.facts.database
     n_sequences, n_residues = (database.n_sequences, database.n_residues) if database else (0, 0)

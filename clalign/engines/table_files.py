@@ -57,7 +57,7 @@ def check_arrow() -> None:
 
 
 def arrow_modules() -> tuple[ModuleType, ModuleType]:
-    """Return what writes Parquet.
+    """Return the modules that write Parquet.
 
     Raises
     ------

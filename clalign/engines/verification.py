@@ -182,7 +182,7 @@ class Item(NamedTuple):
 
 
 def spread(hits: Sequence[Item], others: Sequence[Item], most: float | None) -> list[Item]:
-    """Return what is computed again, in an order in which each part is like the whole.
+    """Return the items that are computed again, in an order in which each part is like the whole.
 
     Hits and others take turns, each drawn in turn from all queries; so neither what is left out, because there would
     be more than `most` cells, nor what is not reached, because somebody stops it, is all of one kind, and what the

@@ -62,5 +62,5 @@ class Access(ABC):
         """Keep what is needed to continue a unit after this number of its cells."""
 
     def kept(self, unit: Unit, table: str) -> list[SqlRow]:
-        """Return what an earlier job kept of a unit."""
+        """Return the rows that an earlier job kept of a unit."""
         return []

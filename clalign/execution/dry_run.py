@@ -158,7 +158,7 @@ def _opened(openings: list[Opening[Session]], task: Task[Spec]) -> Iterator[Sess
 
 
 def _unit(device: Device, plan: Plan, run: RunFile, rehearsals: list[Rehearse]) -> Rehearsal:
-    """Return what a device is asked for: memory, and programs."""
+    """Return the memory and the programs that a device is asked for."""
     if device.kind == "reference" or not plan.n_rows or not plan.n_cells:
         return Rehearsal(device)
     unit = _first_unit(device, plan, run)
@@ -171,7 +171,7 @@ def _unit(device: Device, plan: Plan, run: RunFile, rehearsals: list[Rehearse]) 
 
 
 def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Work) -> list[DeviceFields]:
-    """Return what devices need; those of workers are asked at the same time what they have compiled."""
+    """Return the needs of devices; those of workers are asked at the same time which programs they have."""
     targets = RESIDUE_BYTES * work.targets.n_residues + SEQUENCE_BYTES * len(work.targets)
     found = []
     with ThreadPoolExecutor(MAX_ASKED_AT_ONCE, "asks devices") as pool:
@@ -187,7 +187,7 @@ def _needs(known: list[tuple[Device, Unbuilt]], units: list[Rehearsal], work: Wo
 
 
 def _first_unit(device: Device, plan: Plan, run: RunFile) -> Rehearsal:
-    """Return what the first units start on a device: of the first, the last and the longest of some queries.
+    """Return the work that the first units start on a device: of the first, the last and the longest of some queries.
 
     And of the first ones together, where they are started so.
     """

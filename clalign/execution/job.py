@@ -140,16 +140,16 @@ class Work(Protocol):
         """Store the cards of the queries, if they are not there, and return the facts of the input."""
 
     def cautions(self) -> Iterable[str]:
-        """Return what the user should know before it begins."""
+        """Return the sentences that the user should read before it begins."""
 
     def plan(self) -> Plan:
-        """Return what is to be computed."""
+        """Return the plan of the work."""
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
         """Return the time and memory of the cells of the plan on devices together."""
 
     def summary(self) -> JobResult:
-        """Return what the summary has besides."""
+        """Return the further fields of the summary."""
 
 
 def compute_run(task: Task[SpecOf], load: Callable[[Task[SpecOf]], Work], in_processes: bool = False) -> JobResult:
@@ -506,7 +506,7 @@ def store_facts(task: Task[Spec], work: Work, part: ShardRows | None) -> None:
 
 
 def forecast_of(run: RunFile, work: Work, plan: Plan, devices: Sequence[Device]) -> Forecast:
-    """Return what is to be expected of a run before anything is measured."""
+    """Return the forecast of a run before anything is measured."""
     left = max(0.0, plan.n_cells - run.work_done()[0])
     found = work.estimate(left, devices)
     forecast: Forecast = {"seconds": dict(found.later)}
@@ -534,7 +534,7 @@ def plan_of_part(work: Work, part: ShardRows | None) -> Plan:
 
 
 def cautions_of(run: RunFile, work: Work, device: Device | None) -> Iterator[str]:
-    """Yield what the user should know before a run begins."""
+    """Yield the sentences that the user should read before a run begins."""
     if run.facts.seen_digest not in (None, work.report.digest):
         yield CHANGED_TEXT
     yield from work.cautions()

@@ -444,7 +444,7 @@ class Planner:
         return self._is_full
 
     def _share(self, stats: ExecutorStats, n_rows: int) -> float:
-        """Return what share of a unit of so many rows an executor gets: near the end half of what is due to it."""
+        """Return the share of a unit of `n_rows` that an executor gets: near the end half of what is due to it."""
         if self._n_at_work == 1 or not self._all_opened:
             return 1.0
         return min(1.0, max(MIN_SHARE, self._n_open_rows * self._assignments.share(stats) / 2 / n_rows))

@@ -179,7 +179,7 @@ class UnitProgress(Protocol):
         """Keep what is needed to continue, in place of what is kept, in a table of unfinished units."""
 
     def kept(self, table: str) -> list[SqlRow]:
-        """Return what an earlier job kept."""
+        """Return the rows that an earlier job kept."""
 
 
 def trace_alone(

@@ -161,7 +161,7 @@ class Writer:
         return {**likely, **dict.fromkeys(self._forecast.get("seconds", ()), 0.0)}
 
     def share_of(self, device: Device) -> Share:
-        """Return what a device has done; it is added if it is new."""
+        """Return the share of a device, which is added if it is new."""
         return self.shares.setdefault(device.id, Share(device))
 
     def parts(self) -> list[DevicePart]:
@@ -385,5 +385,5 @@ class RunAccess(Access):
         self._post(partial(self._writer.keep, unit, cells, table, rows))
 
     def kept(self, unit: Unit, table: str) -> list[SqlRow]:
-        """Return what an earlier job kept of a unit."""
+        """Return the rows that an earlier job kept of a unit."""
         return self._run.unfinished.kept(table, unit.query.number, unit.first)

@@ -106,7 +106,7 @@ def repeated_names(profiles: list[Hmm]) -> list[str]:
 
 
 def profile_card(hmm: Hmm) -> Card:
-    """Return what is shown of a model, as plain data for JSON."""
+    """Return the facts about a model that are shown, as plain data for JSON."""
     cutoffs = {"ga": hmm.cutoffs.gathering, "tc": hmm.cutoffs.trusted, "nc": hmm.cutoffs.noise}
     calibration = hmm.calibration
     statistics = _statistics(hmm)

@@ -44,7 +44,7 @@ def read_small_file(path: Path, limit: int = MAX_BYTES, follows_links: bool = Fa
 
 
 def read_small_json(path: Path, limit: int = MAX_BYTES) -> Any:
-    """Return what a small file of JSON says; symbolic links are followed.
+    """Return the content of a small file of JSON; symbolic links are followed.
 
     Raises
     ------

@@ -85,8 +85,10 @@ class BuildReports:
         self._context, self._counts = context, dict[int, tuple[int, int, bool]]()
 
     def of_device(self) -> Callable[[int, int, bool], None]:
-        """Return what reports the programs of one more device: how many are built, of how many, and whether one is
-        waited for now."""
+        """Return a callable that reports the programs of one more device.
+
+        It takes how many are built, of how many, and whether one is waited for now.
+        """
         number = len(self._counts)
         self._counts[number] = 0, 0, False
 

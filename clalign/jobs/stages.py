@@ -31,5 +31,5 @@ _WORDS = {
 
 
 def stage_words(stage: str) -> str:
-    """Return what a stage of a job does, in words; a name that is not listed is made of words already."""
+    """Return the words for a stage of a job; a name that is not listed is made of words already."""
     return _WORDS.get(stage) or f"{stage[:1].upper()}{stage[1:]}"

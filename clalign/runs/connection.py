@@ -49,7 +49,7 @@ from clalign.values.species import FROM_DESCRIPTIONS, SpeciesRule
 
 
 def taken(path: Path) -> RunBusy:
-    """Return what is said of a run that another worker has."""
+    """Return the error about a run that another worker has."""
     return RunBusy(f"Another worker is writing the run file {path}.", "Wait until it is done, or stop it.")
 
 

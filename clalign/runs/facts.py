@@ -165,7 +165,7 @@ class Best(TypedDict):
 
 
 def parsed(kind: type[Kind], text: object, what: str, path: Path) -> Kind:
-    """Return what a JSON text of a run file says, as an instance of a type.
+    """Return the value of a JSON text of a run file, as an instance of a type.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def best_of(text: str, kind: type[Best], path: Path) -> TargetFacts | None:
 def facts_of(
     path: Path, stored: Mapping[str, str], begun: type[BegunRun] = BegunRun, asked: type[SpecFacts] = SpecFacts
 ) -> RunFacts:
-    """Return what a run says of itself, given the JSON texts of its facts.
+    """Return the facts of a run, given their JSON texts.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ class HitRows:
         return (of_hit.get(number, ()) for number in hits["id"])
 
     def _judge(self, query: int, row: int, included: int) -> tuple[Judge | None, int, bool]:
-        """Return what the parts of a hit are judged by, and how many hits and whether this one count for it."""
+        """Return the judge of the parts of a hit, the number of hits that count for it, and whether this one does."""
         judge = self._query(query).judge
         n_reported = self._counted(query, row) if judge is not None and judge.n_targets is None else 0
         return judge, n_reported, bool(included)
@@ -253,7 +253,7 @@ class HitRows:
         self._connection.create_aggregate("covered", 2, _Covered)  # type: ignore[arg-type]
 
     def n_reported(self, query: int, row: int) -> int:
-        """Return what HMMER3's conditional E-values count; see `RunFile.n_reported`."""
+        """Return the number of targets that HMMER3's conditional E-values count; see `RunFile.n_reported`."""
         self._check_file()
         return self._counted(query, row)
 
@@ -274,7 +274,7 @@ class HitRows:
 
 
 def joined(tables: Sequence[EngineTable]) -> str:
-    """Return what joins tables of an engine to the hits or parts that their rows are of."""
+    """Return the SQL that joins tables of an engine to the hits or parts that their rows are of."""
     return " ".join(
         f"LEFT JOIN {table.name} ON "
         + " AND ".join(
@@ -299,7 +299,7 @@ def _judged(judges: Iterable[tuple[Judge | None, int, bool]], found: Columns) ->
 
 
 def _written(table: EngineTable, things: Iterable[tuple[tuple[int, ...], object]]) -> Iterator[SqlRow]:
-    """Yield what is written in a table of an engine of some hits or parts, whose keys come with them."""
+    """Yield the rows of a table of an engine for some hits or parts, whose keys come with them."""
     for key, thing in things:
         values = table.row(thing)
         if values is not None:
@@ -353,7 +353,7 @@ def row_of(number: int, query: int, hit: Hit, order: tuple[float, str | None]) -
 
 
 def known(value: float | None) -> float:
-    """Return what SQLite keeps as NULL: not a number."""
+    """Return a number; not a number where SQLite keeps NULL."""
     return math.nan if value is None else value
 
 

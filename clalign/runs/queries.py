@@ -436,7 +436,7 @@ class HitQueries:
         return int(number), int(row), int(length), int(n)
 
     def origins(self) -> set[str]:
-        """Return what programs the queries are of; see their cards."""
+        """Return the programs whose formats the queries have; see their cards."""
         statement = "SELECT DISTINCT json_extract(card, '$.origin') AS line FROM queries WHERE json_valid(card)"
         return {origin for (origin,) in self._all(statement)}
 

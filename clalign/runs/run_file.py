@@ -119,7 +119,7 @@ class RunFile:
         return self.connection.facts
 
     def spec(self, kind: type[SpecKind]) -> SpecKind:
-        """Return what was asked for, as the spec of an engine.
+        """Return the spec of the run, as that of an engine.
 
         Its device is one of this machine: a file never decides which cluster the program connects to.
 
@@ -271,7 +271,7 @@ class RunFile:
         return {table.name: table for table in self.connection.declared.needed().tables}[name]
 
     def engine_rows_of_batches(self, table: str, query: int | None = None) -> Iterator[SqlRow]:
-        """Yield what a table of the engine says of the batches of a query, or of all: first and last row, its values.
+        """Yield the rows of a table of the engine for the batches of a query, or of all: first, last row and values.
 
         Batches of which it says nothing are left out.
         """
@@ -300,7 +300,7 @@ class RunFile:
     def engine_rows_of_pieces(
         self, table: str, query: int, columns: Sequence[str], piece: int | None = None
     ) -> Iterator[SqlRow]:
-        """Yield what a table of the engine says in some columns of the pieces of a query, or of one: number and values.
+        """Yield some columns of a table of the engine for the pieces of a query, or for one: number and values.
 
         They come in the order of their numbers.
         """
@@ -420,11 +420,11 @@ class RunFile:
         return next(self.hits_at([number]))
 
     def n_reported(self, query: int, row: int) -> int:
-        """Return what HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
+        """Return the number that HMMER3's conditional E-values count: a profile's hits, or in a scan a sequence's."""
         return self._hits.n_reported(query, row)
 
     def notes(self) -> dict[tuple[int, int], str]:
-        """Return what users have written beside hits, by query and row of the target."""
+        """Return the notes of users on hits, by query and row of the target."""
         found = self.connection.execute("SELECT query, row, text FROM notes")
         return {(query, row): note for query, row, note in found}
 

@@ -267,7 +267,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
 
 
 def declaration_of(engine: str) -> Declaration:
-    """Return what the engine of a run declares."""
+    """Return the declaration of the engine of a run."""
     try:
         found: Declaration = runs.find_declaration(engine)
     except LookupError:

@@ -106,7 +106,7 @@ def ask(
 
 
 def _answer(process: subprocess.Popen[str], seconds: float, check: Callable[[], None] | None) -> tuple[str, str]:
-    """Return what a child wrote until its end, asking now and then whether to go on."""
+    """Return the output of a child until its end, asking now and then whether to go on."""
     ends = time.monotonic() + seconds
     while True:
         left = max(0.0, ends - time.monotonic())

@@ -118,7 +118,7 @@ def aligned_columns(
 def path_score(
     alignment: PairAlignment, query: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8], scoring: Scoring
 ) -> int:
-    """Return what the path of an alignment is worth, computed from it alone: a check of the dynamic programming."""
+    """Return the score of the path of an alignment, computed from it alone: a check of the dynamic programming."""
     columns = aligned_columns(alignment, query, target)
     score = int(scoring.matrix.scores[columns.query, columns.target][columns.pairs].sum(dtype=np.int64))
     gaps = (len(list(run)) for letter, run in groupby(alignment.path) if letter != "M")

@@ -264,7 +264,7 @@ MIN_GAP_POSTERIOR = np.float32(1e-4)
 
 
 def gap_posteriors(places: npt.NDArray[np.integer], values: npt.NDArray[np.float32], n: int) -> npt.NDArray[np.float32]:
-    """Return what is left of 1 for each of n residues, given the entries of the kept posteriors, in their order."""
+    """Return the rest up to 1 for each of n residues, given the entries of the kept posteriors, in their order."""
     left = np.ones(n, np.float32)
     np.subtract.at(left, places, values)
     return np.maximum(left, MIN_GAP_POSTERIOR)

@@ -54,7 +54,7 @@ class Spec(ABC):
         return False
 
     def usual(self, name: str, default: object) -> object:
-        """Return what a field is where it is not given: `default`, unless other fields have their own."""
+        """Return the value of a field that is not given: `default`, unless other fields have their own."""
         return default
 
     def settled(self) -> Self:
@@ -124,7 +124,7 @@ def paths_in(value: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def with_each(value: str | tuple[str, ...], place_of: Callable[[str], str]) -> str | tuple[str, ...]:
-    """Return what names the files of a field, with other ones in their place."""
+    """Return the value of a field that names files, with others in their place."""
     return place_of(value) if isinstance(value, str) else tuple(map(place_of, value))
 
 

@@ -50,12 +50,12 @@ class TextColumn:
     large_first: bool = False
 
     def plain(self, row: Row) -> str:
-        """Return what a cell says as programs read it."""
+        """Return the text of a cell as programs read it."""
         text = self.text(row).replace(THIN, "")
         return text.replace(",", "").replace("−", "-") if self.right else text
 
     def printed(self, row: Row) -> str:
-        """Return what a cell says with blanks that every font has."""
+        """Return the text of a cell with blanks that every font has."""
         return self.text(row).replace(f"{THIN}%", "%").replace(THIN, " ")
 
 

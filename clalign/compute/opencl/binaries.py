@@ -40,7 +40,7 @@ def _begun(source: str) -> hashlib._Hash:
 
 @cache
 def _facts_of(device: cl.Device) -> list[str]:
-    """Return what compiled programs of a device depend on; drivers are asked once."""
+    """Return the facts that compiled programs of a device depend on; drivers are asked once."""
     platform = device.platform
     version = named(device.int_ptr, device.version)  # PoCL warns of a processor that it does not know
     return [device.name, version, device.driver_version, platform.name, platform.version, cl.VERSION_TEXT]

@@ -339,7 +339,7 @@ def _is_kept(health: str, problem: str) -> bool:
 
 
 def device_key(device: Device) -> str:
-    """Return what a device is known by: itself, its driver and our kernels."""
+    """Return the key of a device: itself, its driver and our kernels."""
     driver = (device.platform, device.platform_version, device.driver, device.opencl_version)
     return " | ".join([*driver, device.id, device.name, device.bus, str(device.n_compute_units), sources_digest()])
 

@@ -28,7 +28,7 @@ from clalign.values.sparse_posteriors import SparsePosteriors
 def align_run(
     run: RunFile, given: AlignmentInput, blocks: Blocks, session: Session, task: Task[AlignmentSpec]
 ) -> Storing:
-    """Align the sequences by the posteriors of a run; return what stores the alignment.
+    """Align the sequences by the posteriors of a run; return a callable that stores the alignment.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def contradictions_of(run: RunFile, given: AlignmentInput, blocks: Blocks, conte
 
 
 def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: Blocks) -> Iterator[str]:
-    """Yield what is kept of a phase and does not follow from its pairs and scores."""
+    """Yield the values kept of a phase that do not follow from its pairs and scores."""
     card, is_pairs = run.card(number), number == pairs_phase(run)
     again = {**card, "name": "Pairs" if is_pairs else f"Round {number + 1}", "length": len(blocks.pairs)}
     best, place = best_score(run, number)
@@ -94,7 +94,7 @@ def _sequences_otherwise(run: RunFile, given: AlignmentInput, context: JobContex
 
 
 def _alignment_otherwise(run: RunFile, given: AlignmentInput, check: Callable[[], None]) -> Iterator[str]:
-    """Yield what is kept of the alignment and does not follow from its merges and the posteriors."""
+    """Yield the values kept of the alignment that do not follow from its merges and the posteriors."""
     (stored,) = run.alignments()[:1]
     found = annealing_of(run, given)
     alignment = found.alignment_after()

@@ -87,7 +87,7 @@ def estimate(
     lengths: npt.NDArray[np.int64], spec: AlignmentSpec, devices: Sequence[Device] = (), n_pairs: int | None = None,
     left: float = 1.0, is_most: bool = False,
 ) -> AlignmentEstimate:  # fmt: skip
-    """Return what an alignment will take.
+    """Return the estimate of an alignment.
 
     Parameters
     ----------
@@ -172,13 +172,13 @@ def check_size(lengths: npt.NDArray[np.int64], spec: AlignmentSpec) -> None:
 
 
 def caution_of(lengths: npt.NDArray[np.int64], pairs: npt.NDArray[np.int32], spec: AlignmentSpec) -> Iterator[str]:
-    """Yield what is to be said of an alignment that may take more memory than there is."""
+    """Yield the warning about an alignment that may take more memory than there is."""
     needed = estimate(lengths, spec, (), len(pairs), is_most=True).memory_bytes
     yield from _too_much(f"{len(lengths):,} sequences by {len(pairs):,} pairs may need", needed, spec)
 
 
 def caution_before_merging(known: SparsePosteriors, spec: AlignmentSpec) -> Iterator[str]:
-    """Yield what is to be said of posteriors, now known, that take more memory to be merged by than there is."""
+    """Yield the warning about posteriors, now known, that take more memory to be merged by than there is."""
     n, n_rows = len(known.columns), len(known.x_gaps)
     merging = min(n, MAX_CANDIDATES * n_rows / max(spec.used_gap_factor, MIN_FACTOR))
     needed = needed_bytes(n, n_rows, merging, float(known.lengths.sum()))

@@ -61,7 +61,7 @@ def pack_counts(sums: ExpectedCounts) -> bytes:
 
 
 def unpack_counts(blob: bytes, n_sets: int, n_letters: int, path: Path) -> ExpectedCounts:
-    """Return what `pack_counts` packed."""
+    """Return the counts that `pack_counts` packed."""
     shapes = ((1,), *[(1, n_sets)] * 3, (1, n_letters, n_letters), *[(1, n_letters)] * 2, (1,))
     sizes = [int(np.prod(shape)) for shape in shapes]
     numbers: Numbers = unpack_array(blob, "<f8", sum(sizes), path)

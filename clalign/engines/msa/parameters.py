@@ -35,7 +35,7 @@ def pairs_of(given: AlignmentInput, spec: AlignmentSpec, check: Check = no_check
 
 
 def training_of(spec: AlignmentSpec, alphabet: Alphabet) -> TrainingOptions:
-    """Return what is learned of sequences of an alphabet.
+    """Return the options of the training on sequences of an alphabet.
 
     As in FSA, substitutions that the user asks for are learned however little there is to learn them from.
     """

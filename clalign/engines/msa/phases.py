@@ -79,7 +79,7 @@ class BlockCutter(Struct):
 
     @classmethod
     def of(cls, device: Device, blocks: Blocks, cells: npt.NDArray[np.int64]) -> BlockCutter:
-        """Return what cuts blocks with so many cells before them for a device."""
+        """Return the cutter of blocks for a device, given the cells before each."""
         return cls(blocks, cells, CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS)
 
     def end(self, first: int, last: int, share: float = 1.0) -> int:
@@ -145,7 +145,7 @@ class PairSearch(Struct, frozen=True, eq=False):
     length: int = 1
 
     def start_scoring(self, session: Session, batch: Span) -> Callable[[], Scored[None]]:
-        """Return what computes some pairs."""
+        """Return a callable that computes some pairs."""
         return lambda: self._scored(session, batch)
 
     def _scored(self, session: Session, span: Span) -> Scored[None]:

@@ -116,7 +116,7 @@ def pairs_phase(run: RunFile) -> int:
 
 
 def rounds_of(run: RunFile, given: AlignmentInput) -> list[TrainingRound]:
-    """Return what the rounds of the training on all pairs came to, as far as they are done."""
+    """Return the outcomes of the rounds of the training on all pairs, as far as they are done."""
     letters = fixed_emissions(given.alphabet).letters
     n_sets, n = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, len(letters)
     rounds = []
@@ -273,7 +273,7 @@ def each_pair_facts(run: RunFile, given: AlignmentInput) -> Iterator[tuple[int, 
 
 
 def _facts_of_pairs(run: RunFile, blocks: Blocks, block: int | None = None) -> Iterator[tuple[int, int, PairFacts]]:
-    """Yield what is known of the pairs of each block, or of one."""
+    """Yield the facts about the pairs of each block, or of one."""
     n_sets, columns = 1 if run.spec(AlignmentSpec).has_one_gap_set else 2, ["likelihoods", "gaps"]
     for number, packed, gaps in run.engine_rows_of_pieces(POSTERIORS.name, pairs_phase(run), columns, block):
         if number >= len(blocks.ends):

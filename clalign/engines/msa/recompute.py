@@ -215,13 +215,13 @@ def verify_alignment(
 
 
 def checker(run: RunFile, context: JobContext) -> Check:
-    """Return what checks pairs of a run."""
+    """Return a callable that checks pairs of a run."""
     del context  # all is in the run
     return PairsAgain(run).check
 
 
 def _differences(again: PairsAgain, session: Session, i: int, j: int, log_likelihood: float) -> Iterator[str]:
-    """Yield what differs when a pair is computed again."""
+    """Yield the differences when a pair is computed again."""
     names = f"{again.given.names[i]} and {again.given.names[j]}"
     models, found = again.compared(session, [(i, j)])
     kept, facts = pair_posteriors(again.run, again.given, i, j), pair_facts(again.run, again.given, i, j)
@@ -246,7 +246,7 @@ def _differences(again: PairsAgain, session: Session, i: int, j: int, log_likeli
 
 
 def _contradictions(again: PairsAgain) -> Iterator[str]:
-    """Yield what a run says of its alignment and contradicts."""
+    """Yield the statements of a run about its alignment that contradict each other."""
     run, given = again.run, again.given
     learns_gaps = what_to_learn(given.lengths, again.options)[0]
     for number, one in enumerate(again.rounds):

@@ -76,7 +76,7 @@ def _shares(number: int, over: npt.ArrayLike, under: npt.ArrayLike) -> Floats:
 
 
 def reliability(posteriors: SparsePosteriors, alignment: MultipleAlignment) -> Reliability:
-    """Return what the measures of an alignment are made of."""
+    """Return the numbers that the measures of an alignment are made of."""
     positions = alignment.positions()
     over, under = np.zeros((2, len(MEASURES), *positions.shape))
     for i, j, pair in posteriors.each():

@@ -56,7 +56,7 @@ def _halved(
 
 
 def together(parts: list[Found]) -> Found:
-    """Return what was found of pairs in several batches as if it had been one."""
+    """Return the results of pairs in several batches as if it had been one."""
     values: Json = {}
     for name in parts[0].__struct_fields__:
         arrays = [getattr(part, name) for part in parts]

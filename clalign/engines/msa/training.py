@@ -237,7 +237,7 @@ def total_counts(sums: Iterable[ExpectedCounts]) -> ExpectedCounts | None:
 def next_round(
     sums: ExpectedCounts, last: TrainingRound | None, seed: PairHmm, n: int, options: TrainingOptions, learns_gaps: bool
 ) -> TrainingRound:
-    """Return what a round comes to, of the sums of the expected counts of n pairs under the model before it."""
+    """Return the outcome of a round, from the sums of the expected counts of n pairs under the model before it."""
     number, before = (last.number + 1, last.log_likelihood) if last else (1, -np.inf)
     gaps = (last.model if last else seed).gaps
     if learns_gaps:

@@ -184,7 +184,7 @@ class AlignmentWork:
             }  # fmt: skip
 
     def cautions(self) -> list[str]:
-        """Return what the user should know of it before it begins."""
+        """Return the sentences that the user should read before it begins."""
         given, lengths = self.given, self.given.lengths
         empty = [name for name, n in zip(given.names, lengths.tolist(), strict=True) if not n]
         texts = (
@@ -225,7 +225,7 @@ class AlignmentWork:
         return number >= self.n_rounds or not rounds or rounds[-1].goes_on
 
     def _search_of(self, run: RunFile, number: int) -> PairSearch:
-        """Return what a phase computes."""
+        """Return the search that computes the pairs of a phase."""
         rounds = rounds_of(run, self.given)[:number]
         common = rounds[-1].model if rounds else self.seed
         if number < self.n_rounds:
@@ -264,12 +264,12 @@ class AlignmentWork:
         return found if rate_of(devices) else msgspec.structs.replace(found, seconds=None)
 
     def summary(self) -> JobResult:
-        """Return what such a run counts besides."""
+        """Return the further counts of such a run."""
         return {"n_pairs": len(self.batch), **self.task.run.alignments()[0].facts}
 
 
 def outcome_of(found: TrainingRound) -> dict[str, object]:
-    """Return what a round came to as plain data, from which `rounds_of` makes it again."""
+    """Return the outcome of a round as plain data, from which `rounds_of` makes it again."""
     gaps, emissions = found.model.gaps, found.model.emissions
     return {
         "log_likelihood": found.log_likelihood, "goes_on": found.goes_on, "opens": gaps.opens.tolist(),
@@ -293,7 +293,7 @@ def _known(path: str, given: AlignmentInput) -> SparsePosteriors:
 
 
 def report_of(given: AlignmentInput, spec: AlignmentSpec, digests: list[str]) -> InputReport:
-    """Return what the files of some sequences, of which the SHA-256 are known, hold together."""
+    """Return the report on the files of some sequences together, of which the SHA-256 are known."""
     paths, facts = spec.sequences, LengthFacts()
     facts.add(given.lengths, np.arange(len(given)))
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()

@@ -17,7 +17,7 @@ QUERY_SECONDS = 5e-3
 
 
 def estimate(n_queries: int, n_residues: int, n_cells: float, devices: Sequence[Device]) -> Estimate:
-    """Return what a comparison will take devices together.
+    """Return the estimate of a comparison on devices together.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ def _aligned(session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint
 def _columns(
     alignment: PairAlignment, query: PairwiseQuery, target: npt.NDArray[np.uint8], strand: int
 ) -> dict[str, object]:
-    """Return what the columns score; on the minus strand letters are those of the reverse complement."""
+    """Return the scores of the columns; on the minus strand letters are those of the reverse complement."""
     codes, scoring = query.sequence.codes, query.scoring
     aligned = aligned_columns(alignment, codes, target)
     pairs = aligned.pairs

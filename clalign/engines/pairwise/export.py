@@ -77,7 +77,7 @@ class PairSource(Source):
             yield self.cards[key.query], hit
 
     def note(self, card: Card, hit: Hit) -> str:
-        """Return what the user has written beside a target of a query."""
+        """Return the note of the user on a target of a query."""
         return self.notes.get((card["number"], hit.row), "")
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:

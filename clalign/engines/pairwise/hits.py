@@ -144,7 +144,7 @@ def domain_of(
 
 
 def scores_by(raw: int, statistics: Statistics | None) -> tuple[float, float]:
-    """Return what a raw score is shown as, in bits where there are statistics, and its E-value."""
+    """Return the score that is shown for a raw one, in bits where there are statistics, and its E-value."""
     return (statistics.bits(raw), statistics.evalue(raw)) if statistics else (float(raw), NO_EVALUE)
 
 
@@ -196,7 +196,7 @@ def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Seque
 def _started(
     session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]
 ) -> tuple[Callable[[], list[PairAlignment]], Callable[[], bool]]:
-    """Start tracing some alignments; return what waits for them, and what returns whether they are there."""
+    """Start tracing some alignments; return a callable that waits for them, and one that says if they are there."""
     queries = list({id(one.query): one.query for one in wanted}.values())
     places = {id(query): place for place, query in enumerate(queries)}
     rows, target_rows = np.unique(np.array([one.row for one in wanted], np.int64), return_inverse=True)

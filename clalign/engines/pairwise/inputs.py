@@ -260,7 +260,7 @@ def _check_unchanged(run: RunFile, spec: PairwiseSpec, queries: InputReport, tar
 
 
 def cautions(inputs: PairwiseInputs) -> list[str]:
-    """Return what the user should know of the inputs and how they fit together."""
+    """Return the sentences on the inputs, and how they fit together, that the user should read."""
     queries, targets, matrix = inputs.queries, inputs.targets, inputs.chosen.scoring.matrix
     kinds = {True: "nucleic acids", False: "proteins"}
     # Queries and targets may be one file.
@@ -307,7 +307,7 @@ def scoring_of(run: RunFile) -> Scoring:
 
 
 def chosen_of(run: RunFile) -> ChosenScoring:
-    """Return what a run scores with, and where that comes from."""
+    """Return the scoring of a run, and where it comes from."""
     try:
         return ChosenScoring.from_dict(begun_facts(run).scoring)
     except (ValueError, IndexError, TypeError, OverflowError, OptionError) as error:

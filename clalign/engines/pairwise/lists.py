@@ -105,7 +105,7 @@ class PairSearch(Struct, frozen=True):
     length = 1  # the cells of a batch are counted already
 
     def start_scoring(self, session: Session, batch: PairRows) -> Callable[[], Scored[None]]:
-        """Return what aligns them: tracing takes memory, so only one strand of one batch at a time."""
+        """Return a callable that aligns them: tracing takes memory, so only one strand of one batch at a time."""
         return lambda: self._aligned(session, batch)
 
     def _aligned(self, session: Session, batch: PairRows) -> Scored[None]:

@@ -27,7 +27,7 @@ def methods(run: RunFile) -> str:
 
 
 def _reported(spec: PairwiseSpec, card: Card) -> str:
-    """Return what was reported."""
+    """Return the sentence on what was reported."""
     if spec.is_pairs:
         return "All pairs were reported."
     limits = limit_words(spec, card)

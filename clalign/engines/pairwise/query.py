@@ -113,7 +113,7 @@ class QuerySearch(Struct):
         return max(limits)
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], Scored[Likely]]:
-        """Start scoring a batch on every strand; return what waits for the scores and returns the better ones."""
+        """Start scoring a batch on every strand; return a callable that waits for the better scores."""
         waits = [session.start(SMITH_WATERMAN, batch, query) for query in self.queries]
 
         def collect() -> Scored[Likely]:
@@ -129,7 +129,7 @@ class QuerySearch(Struct):
         return collect
 
     def start_hits(self, session: Session, scored: Scored[Likely]) -> Callable[[], tuple[Hit, ...]]:
-        """Start aligning what may be a hit; return what waits for the hits in the order of rows."""
+        """Start aligning what may be a hit; return a callable that waits for the hits in the order of rows."""
         steps = hits_in_steps(session, [(self, scored)])
         next(steps)
         return lambda: at_once(steps)[0]
@@ -176,7 +176,7 @@ class QuerySearch(Struct):
         return self.spec.composition == "scale" and self.statistics is not None
 
     def factors(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return what lambda is multiplied by for each of some database rows (float64[n])."""
+        """Return the factor of lambda for each of some database rows (float64[n])."""
         if not self.is_adjusted:
             return np.ones(len(rows))
         return lambda_factors(self.scoring.matrix, self.queries[0].sequence.codes, self.database.select(rows))
@@ -189,7 +189,7 @@ class QuerySearch(Struct):
         return [known.scaled(factor) for factor in self.factors(rows).tolist()]
 
     def candidates(self, scored: Scored[Likely]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Return what of a batch may still be a hit, now that more is known.
+        """Return the rows of a batch that may still be hits, now that more is known.
 
         Returns
         -------

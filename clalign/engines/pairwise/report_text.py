@@ -55,7 +55,7 @@ def opening(origin: Provenance, scoring: StoredScoring, strands: Sequence[str]) 
 
 
 def query_lines(card: Card) -> Iterator[str]:
-    """Yield what is said of a query."""
+    """Yield the lines about a query."""
     yield f"Query: {card['name']} ({card['length']:,} residues) {plain(card['description'])}".rstrip()
     yield card["statistics_words"]
     fitted, shown = card.get("fitted"), card.get("statistics")
@@ -94,7 +94,7 @@ def evalue_words(evalue: float) -> str:
 
 
 def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: TargetFacts | None) -> Iterator[str]:
-    """Yield what to say where nothing was found; `best` is the target that came closest."""
+    """Yield the lines where nothing was found; `best` is the target that came closest."""
     limits = limit_words(spec, card)
     yield f"No hits{' at ' + limits if limits else ''}."
     total = f"{n_searched:,} sequence{'' if n_searched == 1 else 's'}"
@@ -110,14 +110,14 @@ def no_hits(spec: PairwiseSpec, card: Card, n_searched: int, best: TargetFacts |
 
 
 def limit_words(spec: PairwiseSpec, card: Card) -> str:
-    """Return what a target must reach to be reported, as in ``E <= 10 and score >= 50``; empty if nothing."""
+    """Return the condition for a target to be reported, as in ``E <= 10 and score >= 50``; empty if nothing."""
     limits = [f"E <= {spec.evalue:g}"] if card.get("statistics") else []
     limits += [f"score >= {spec.score:g}"] if spec.score is not None else []
     return " and ".join(limits)
 
 
 def cut_list(spec: PairwiseSpec, card: Card, n_kept: int, n_passing: int) -> Iterator[str]:
-    """Yield what to say below a list that ``--top`` has cut, and nothing below others."""
+    """Yield the line below a list that ``--top`` has cut, and nothing below others."""
     if spec.top <= n_kept < n_passing:
         yield f"The list was cut by --top: the best {_kept_words(spec, card, n_kept, n_passing)} were kept."
 
@@ -138,7 +138,7 @@ def _kept_words(spec: PairwiseSpec, card: Card, n_kept: int, n_passing: int) -> 
 
 
 def hit_heading(card: Card, hit: Hit, names_query: bool) -> Iterator[str]:
-    """Yield what stands above the alignments of a hit; for given pairs the query, too."""
+    """Yield the lines above the alignments of a hit; for given pairs the query, too."""
     query = f"{_title(card['name'], card['length'], card['description'])} and " if names_query else ""
     yield f"> {query}{_title(hit.name, hit.length, hit.description)}"
 
@@ -258,7 +258,7 @@ def _stretch_lines(value: Explanation) -> Iterator[str]:
 
 
 def _parts(value: Explanation) -> str:
-    """Return what the pairs of residues of an alignment score, and what its gaps cost."""
+    """Return the score of the pairs of residues of an alignment, and the cost of its gaps."""
     in_gaps = value["n_columns"] - value["n_pairs"]
     text = f"{value['pairs_score']} for {value['n_pairs']} pairs of residues"
     more = f" - {value['gaps_cost']} for {in_gaps} residue{'' if in_gaps == 1 else 's'} in gaps"

@@ -60,7 +60,7 @@ class Names:
         return self._names[key]
 
     def warning(self, what: str) -> str:
-        """Return what is said of sequences, called `what`, that have got a number; nothing if there are none."""
+        """Return the sentence about sequences, called `what`, that have got a number; nothing if there are none."""
         if not self.repeated:
             return ""
         n, example = len(self.repeated), self.repeated[0]

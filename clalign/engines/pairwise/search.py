@@ -158,6 +158,6 @@ class PairwiseWork(Struct):
         return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)
 
     def summary(self) -> JobResult:
-        """Return what such a run counts besides."""
+        """Return the further counts of such a run."""
         in_16_bits, in_32_bits = n_wider(self.task.run)
         return {"n_queries": len(self.inputs.query_rows), "n_in_16_bits": in_16_bits, "n_in_32_bits": in_32_bits}

@@ -192,7 +192,7 @@ def _hits_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -
 
 
 def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
-    """Yield what is kept of given pairs, of which each is a hit, and contradicts them."""
+    """Yield the values kept of given pairs that contradict them; each pair is a hit."""
     (pairs, _), is_done = pairs_of(run.spec(PairwiseSpec), inputs), run.state == "done"
     lengths = np.diff(inputs.queries.offsets)[inputs.query_rows], np.diff(inputs.targets.offsets)
     cells = lengths[0][pairs[:, 0]] * lengths[1][pairs[:, 1]] * len(inputs.strands)
@@ -214,7 +214,7 @@ def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) 
 
 
 def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Iterator[str]:
-    """Yield what is kept of a query and does not follow from the sequences, its statistics and its scores."""
+    """Yield the values kept of a query that do not follow from the sequences, its statistics and its scores."""
     search, card, spec = stored_search(run, inputs, number), run.card(number), run.spec(PairwiseSpec)
     begun = card_of_query(inputs, number, spec)
     statistics, fitted = (
@@ -307,7 +307,7 @@ def _drawn(run: RunFile, number: int, sample: int) -> Rows:
 
 
 def _scores_otherwise(run: RunFile, number: int, rows: Rows, inputs: PairwiseInputs, session: Session) -> list[str]:
-    """Compute the scores of some targets again; return what differs."""
+    """Compute the scores of some targets again; return the differences."""
     database, queries = inputs.targets, inputs.stranded(number)
     kept, name, batch = scores_of(run, number, len(database)), inputs.query(number).name, database.select(rows)
     again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)

@@ -64,7 +64,7 @@ def diamond(x: float, y: float) -> Line:
 
 
 def swatch(kind: str, left: float, middle: float) -> list[Shape]:
-    """Return what stands before a name in a legend: ``bars``, ``beside``, ``calibration``, ``fit``, ``cutoff``."""
+    """Return the mark before a name in a legend: ``bars``, ``beside``, ``calibration``, ``fit``, ``cutoff``."""
     if kind == "bars":
         return [framed(left + 4, middle - 5, left + 20, middle + 5)]
     if kind == "beside":

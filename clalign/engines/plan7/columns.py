@@ -124,7 +124,7 @@ class Row(Struct, frozen=True):
 
 
 def _of(part: str, name: str) -> CellOf:
-    """Return what gives a value of a part of a hit that not every hit has."""
+    """Return a callable that gives a value of a part of a hit that not every hit has."""
     return lambda row: getattr(getattr(row.hit, part), name, None)
 
 

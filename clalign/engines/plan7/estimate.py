@@ -42,7 +42,7 @@ MODEL_SECONDS = 6e-4
 def estimate(
     models: Iterable[tuple[str, int]], n_cells: float, spec: SearchSpec, devices: Sequence[Device]
 ) -> Estimate:
-    """Return what a search will take devices together.
+    """Return the estimate of a search on devices together.
 
     Parameters
     ----------

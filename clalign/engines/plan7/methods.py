@@ -46,7 +46,7 @@ def _filters(spec: SearchSpec) -> str:
 
 
 def _thresholds(spec: SearchSpec, is_hmmer2: bool, sizes: str) -> Iterator[str]:
-    """Yield what was reported, and what is called significant."""
+    """Yield the sentences on what was reported, and what is called significant."""
     kind, usual = ("an E-value", None) if is_hmmer2 else ("a conditional E-value", DOMAIN_EVALUE)
     domain_evalue = usual if spec.domain_evalue is None else spec.domain_evalue
     # Of what HMMER2 reports E-value and score both count, else a score takes the place of the E-value.

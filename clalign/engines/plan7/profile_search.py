@@ -124,7 +124,7 @@ class ProfileWork(Struct):
         return Rounds(self.task.spec, self.profiles, self._card_of, self.task.context.check)
 
     def cautions(self) -> Iterator[str]:
-        """Yield what the user should know of the input."""
+        """Yield the sentences that the user should read about the input."""
         if not self.report.n_residues:
             yield f"{self.report.path}: {NO_RESIDUES}"
         yield from self.report.oddities(without=REPORTED_BY_HMMER3_RULES)

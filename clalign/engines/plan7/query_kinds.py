@@ -13,7 +13,7 @@ from clalign.jobs import QuietContext
 
 
 def kind_of_queries(path: str, sequence_format: str) -> Literal["sequences", "alignments", "profiles"]:
-    """Return what a file holds; the rows of an alignment are sequences where the format is given, as HMMER reads them.
+    """Return the kind of a file; rows of an alignment are sequences where the format is given, as HMMER reads them.
 
     Raises
     ------

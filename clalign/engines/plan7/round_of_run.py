@@ -88,7 +88,7 @@ class RoundOfRun:
 
 
 def found_by_round(path: Path) -> dict[int, QueryFound]:
-    """Return what the rounds of all queries have found so far, by the numbers of their profiles.
+    """Return the findings of the rounds of all queries so far, by the numbers of their profiles.
 
     Raises
     ------

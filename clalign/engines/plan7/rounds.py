@@ -252,14 +252,14 @@ def all_profiles(
 
 
 def place_of(run: RunFile, number: int, spec: SearchSpec) -> Card:
-    """Return what the card of a profile says of its round, as it follows from the round before."""
+    """Return the fields of a profile's card about its round, as they follow from the round before."""
     before: int | None = card_of(run, number)["before"]
     place = first_place(number, spec) if before is None else _next_place(run, before, n_rows_of(run, before))
     return {**place, **{name: rows for name, rows in run.card(number).items() if name in ("taken", "dropped")}}
 
 
 def first_place(number: int, spec: SearchSpec) -> Card:
-    """Return what the card of a first profile says; of the rows it was made of that of a sequence alone is counted."""
+    """Return the fields of a first profile's card; of the rows it was made of that of a sequence alone is counted."""
     return {"round": 1, "first": number, "before": None, "n_rows": int(spec.has_sequences)}
 
 

@@ -51,7 +51,7 @@ class ProfileSearch(Search[SequenceBatch, Details], Protocol[Details]):
         """Return in words which targets passed other filters than in a run, for its query `number`."""
 
     def steps_of(self, session: Session, row: int) -> list[Step]:
-        """Return what becomes of a target in every step, also in those that it would not have come to."""
+        """Return the fate of a target in every step, also in those that it would not have come to."""
 
 
 AnyProfileSearch = ProfileSearch[Any]

@@ -282,7 +282,7 @@ class SearchSpec(Spec):
         return COMMANDS[self.direction]
 
     def usual(self, name: str, default: object) -> object:
-        """Return what a field is where it is not given."""
+        """Return the value of a field that is not given."""
         return USUAL_IN_ROUNDS.get(name, default) if self.has_rounds else default
 
     @property

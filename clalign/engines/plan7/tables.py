@@ -77,7 +77,7 @@ def order(card: Card, hit: Hit) -> tuple[float, str | None]:
 
 
 def _tie(hit: Hit) -> str:
-    """Return what HMMER3 puts equal hits in order by: the name, then where the first domain begins.
+    """Return the key by which HMMER3 orders equal hits: the name, then where the first domain begins.
 
     A domain of a single residue comes last, as HMMER takes it for one of the other strand. No name holds a tabulator.
     """
@@ -298,7 +298,7 @@ def pack_survivors(survivors: Survivors) -> SqlRow:
 
 
 def unpack_survivors(blob: bytes, first: int, last: int, path: Path) -> Survivors:
-    """Return what passed the first filter in a batch, as `clalign.runs.batches.unpack_scores`."""
+    """Return the survivors of the first filter in a batch, as `clalign.runs.batches.unpack_scores`."""
     data = unpacked(blob, SURVIVOR_BYTES * n_rows_of(first, last, path), path)
     n, rest = divmod(len(data), SURVIVOR_BYTES)
     rows = np.cumsum(np.frombuffer(data, "<i8", n))

@@ -171,7 +171,7 @@ def _item(keys: HitQueries, profiles: list[Hmm], key: int) -> Item:
 def _contradictions(
     run: RunFile, database: SequenceDatabase, reread: Reread, n_profiles: int, context: JobContext
 ) -> Iterator[str]:
-    """Yield what the run says and contradicts, and whether its sequences are those of the file."""
+    """Yield statements of the run that contradict each other, and whether its sequences are those of the file."""
     yield from other_copy(database, reread)
     for number in range(n_profiles):
         is_done = run.state == "done"
@@ -181,7 +181,7 @@ def _contradictions(
 
 
 def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iterator[str]:
-    """Yield what is kept of all hits and all profiles and does not follow from the rest."""
+    """Yield the values kept of all hits and profiles that do not follow from the rest."""
     spec, targets, database = run.spec(SearchSpec), again.targets, again.targets.database
 
     def expected(number: int, hit: Hit) -> str | None:
@@ -239,7 +239,7 @@ def _difference(hit: Hit, search: AnyProfileSearch, session: Session) -> str:
 
 
 def _others_otherwise(run: RunFile, number: int, search: AnyProfileSearch, rows: Rows, session: Session) -> list[str]:
-    """Compute targets that are no hits again, all the way; return what differs."""
+    """Compute targets that are no hits again, all the way; return the differences."""
     kept = dict(_kept_scores(run, number, rows))
     scored = search.start_scoring(session, search.database.select(rows))()
     names = [search.database.header(int(row))[0] for row in rows]

@@ -340,7 +340,7 @@ class Connection(ExitStack):
             raise DeviceNotFound(f"The worker {workers[worker]} ({worker}) cannot take part: {text}.", hint)
 
     def unlike(self, workers: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return what differs in the installed packages of workers, and what to do, by their addresses."""
+        """Return the differences in the installed packages of workers, and what to do, by their addresses."""
         packages, asked = ["clalign", *ALSO], list(workers)
         given = {"op": "versions", "packages": packages}
         versions: Mapping[str, Versions] | None = None
@@ -368,7 +368,7 @@ def _named(versions: Versions) -> dict[str, str | None]:
 
 
 def _difference(here: Mapping[str, str | None], there: Mapping[str, str | None]) -> tuple[str, str] | None:
-    """Return what differs in words, and what to do about it."""
+    """Return the differences in words, and what to do about them."""
     if not there:
         return "it does not say what it has", "Restart it."
     lacking = [name for name in ("clalign", *ALSO) if there.get(name) is None and here.get(name) is not None]

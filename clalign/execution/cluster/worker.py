@@ -186,7 +186,7 @@ class Jobs:
         return self.forget(name)
 
     def forget(self, name: str) -> tuple[list[str], dict[str, float]]:
-        """Stop a job, which begins anew if something comes for it; return what `end` does."""
+        """Stop a job, which begins again if something comes for it; return the result of `end`."""
         with self._changing:
             state = self.running.pop(name, None)
             is_last = not self.running

@@ -292,7 +292,7 @@ class Worker:
             raise ConnectionError(f"{self.address} has gone") from error
 
     def drop_old(self, searches: Iterable[Reference]) -> list[tuple[Reference, int]]:
-        """Record that searches are used; return what the worker may drop, with the serial numbers.
+        """Record that searches are used; return the names that the worker may drop, with the serial numbers.
 
         These are searches that were used long ago, and what only they referred to.
         """

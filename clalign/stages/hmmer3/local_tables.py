@@ -140,7 +140,7 @@ def part_table(parts: Parts) -> Whole:
 
 
 def each_part(batch: Parts, model: RowProfiles) -> Iterator[PlainPart]:
-    """Yield what the plain references take of each part."""
+    """Yield the arguments of the plain references for each part."""
     lengths, odds = batch.batch.lengths[batch.rows], [striped_odds(profile) for profile in model.profiles]
     for n, k in enumerate(model.of_row[batch.rows].tolist()):
         yield batch.codes(n), int(batch.first[n]), int(lengths[n]), model.profiles[k], odds[k]

@@ -189,7 +189,7 @@ class OnePairStage(PairHmmLadderBase):
     """One pair after the other, with whole tables."""
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
-        """Return what computes the pairs on an OpenCL session.
+        """Return a callable that computes the pairs on an OpenCL session.
 
         Raises
         ------
@@ -353,7 +353,7 @@ class PairHmmLadderStage(OnePairStage):
         return group_obstacle(device, c.group, local)
 
     def start(self, session: KernelSession, batch: PairBatch, model: PairHmms) -> Callable[[], BothWays]:
-        """Return what computes the pairs on an OpenCL session.
+        """Return a callable that computes the pairs on an OpenCL session.
 
         Raises
         ------

@@ -77,7 +77,7 @@ class PosteriorsStage(Stage[PairBatch, PairHmms, PosteriorBatch]):
         return collect
 
     def _start(self, session: KernelSession, pairs: Pairs, most: Rows) -> Callable[[], Found]:
-        """Start computing pairs with room for so many entries each; return what waits for those of each row.
+        """Start computing pairs with room for `most` entries each; return a callable that waits for those of each row.
 
         Pairs that floats do not hold are left out.
         """

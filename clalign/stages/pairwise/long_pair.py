@@ -79,7 +79,7 @@ class LongPairStage(Stage[PairBatch, LongPairChoice, PairAlignment]):
         return alignment_by_rows(PairwiseQuery(Sequence("", "", query), model.scoring), target, report)
 
     def start(self, session: KernelSession, batch: PairBatch, model: LongPairChoice) -> Callable[[], PairAlignment]:
-        """Return what aligns the pair.
+        """Return a callable that aligns the pair.
 
         Raises
         ------

@@ -424,7 +424,7 @@ def _filled(region: Region, watch: Watch, advance: ReportCells, method: str) -> 
 
 
 def filling(filled: Filled, follows: bool = False) -> BarrierKernel:
-    """Return what fills a region, an anti-diagonal each round, or all of them if a strip follows the one above it."""
+    """Return the kernel that fills a region, an anti-diagonal each round, or all of them if a strip follows another."""
     region, pair = filled.region, filled.region.pair
     of_lanes = {} if pair.is_vector else {"FOLLOWING": int(follows)}
     return BarrierKernel(

@@ -142,7 +142,7 @@ def _numbered(codes: Codes, present: npt.NDArray[np.intp], numbers: npt.NDArray[
 
 
 def _striped(scores: npt.NDArray[np.int8], query: Codes) -> npt.NDArray[np.int8]:
-    """Return what each row scores with every letter (int8[strips, letters, VECTORS, VECTOR_LANES])."""
+    """Return the score of each row with every letter (int8[strips, letters, VECTORS, VECTOR_LANES])."""
     rows = np.zeros(-(-len(query) // (VECTORS * VECTOR_LANES)) * VECTORS * VECTOR_LANES, np.uint8)
     rows[: len(query)] = query
     striped = rows.reshape(-1, VECTOR_LANES, VECTORS).transpose(0, 2, 1)

@@ -109,7 +109,7 @@ class _Layout(Struct, frozen=True):
 def start_gpu(
     session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, shape: str, choices: Choices
 ) -> Callable[[], PairScores]:
-    """Start scoring a batch; return what waits for the scores and returns them.
+    """Start scoring a batch; return a callable that waits for the scores and returns them.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _listed(session: KernelSession, batch: SequenceBatch, rows: Rows) -> _Listed
 
 
 def _collected(query: _Query, outcomes: list[_Outcome]) -> Callable[[], PairScores]:
-    """Return what waits for all queues and puts together what they found."""
+    """Return a callable that waits for all queues and puts their results together."""
     by_items, *others = outcomes
     batch, session, model = by_items.batch, by_items.session, query.model
     counts = [outcome.session.fetch(outcome.n_again, 1, np.uint32) for outcome in outcomes]

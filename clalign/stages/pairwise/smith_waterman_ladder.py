@@ -151,7 +151,7 @@ class _PairLadderStage(Stage[PairBatch, Scoring, list[PairAlignment]]):
         return SMITH_WATERMAN_TRACE.reference(batch, model, check)
 
     def start(self, session: KernelSession, batch: PairBatch, model: Scoring) -> Callable[[], list[PairAlignment]]:
-        """Return what aligns the pairs on an OpenCL session.
+        """Return a callable that aligns the pairs on an OpenCL session.
 
         Raises
         ------

@@ -54,7 +54,7 @@ Choices = Mapping[str, int]
 
 
 def start_lanes(session: KernelSession, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
-    """Start the shape for GPUs; return what waits for the alignments.
+    """Start the shape for GPUs; return a callable that waits for the alignments.
 
     Pairs are taken in portions whose edges and directions fit the memory; a portion is begun before the
     paths of the one before it are fetched.
@@ -97,7 +97,7 @@ class _Plan(Struct, frozen=True):
         return -(-m // self.strip), -(-n // self.defines["COLUMNS"])
 
     def sizes(self, pairs: Pairs) -> npt.NDArray[np.int64]:
-        """Return what each pair needs of each scratch buffer: edges above and left, ends, directions (int64[4, n])."""
+        """Return the room of each pair in scratch buffers: edges above and left, ends, directions (int64[4, n])."""
         (_, n), (rows, columns) = pairs.lengths, self.blocks(pairs)
         lanes = self.defines["LANES"]
         steps = np.minimum(n, self.defines["COLUMNS"]) + lanes - 1

@@ -165,12 +165,12 @@ def _equal_kinds(scores: npt.NDArray[np.int8]) -> npt.NDArray[np.uint8] | None:
 
 
 def greatest_scores(pairs: Pairs, scoring: Scoring) -> Rows:
-    """Return what no score of each pair can exceed (int64[n])."""
+    """Return a bound that no score of each pair can exceed (int64[n])."""
     return np.minimum(*pairs.lengths) * max(scoring.matrix.greatest, 0)
 
 
 def least_scores(pairs: Pairs, scoring: Scoring) -> Rows:
-    """Return what no number that is computed for a pair can be below, where scores below 0 count (int64[n])."""
+    """Return a bound that no number computed for a pair can be below, where scores below 0 count (int64[n])."""
     gaps = scoring.gaps
     down, across = (gaps.first + (lengths - 1) * gaps.next for lengths in pairs.lengths)
     # A gap down and one across lead to every cell; where overhangs cost nothing, either of them does.

@@ -51,7 +51,7 @@ Whole = TypeVar("Whole", int, Rows)
 
 
 def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices: Choices) -> Callable[[], Traces]:
-    """Start the shape for CPUs; return what waits for the alignments.
+    """Start the shape for CPUs; return a callable that waits for the alignments.
 
     Scores have 8, 16 or 32 bits. Local ones are tried in few and computed again in more where they are too
     high; for the others 16 bits are taken where they are known to do. Each long pair is aligned with all of the device,
@@ -110,7 +110,7 @@ class _Plan(Struct, frozen=True):
         return ends_of(self.scoring)
 
     def costs(self, width: int) -> tuple[int, int]:
-        """Return what gaps cost; where there are none, more than any score of so many bits."""
+        """Return the costs of gaps; where there are none, more than any score of so many bits."""
         if self.scoring.mode == "ungapped":
             return self.dearest(width), self.dearest(width)
         gaps = self.scoring.gaps
@@ -152,7 +152,7 @@ class _Plan(Struct, frozen=True):
         }  # fmt: skip
 
     def score_params(self, width: int) -> Buffer:
-        """Return what the kernel adds to scores."""
+        """Return the number that the kernel adds to scores."""
         first, next_ = self.costs(width)
         borders = (-first, -next_) if self.ends == 2 else (0, 0)
         return self.session.upload(np.array([-first, -next_, *(self.kinds.equal or (0, 0)), *borders], np.int32))
@@ -162,7 +162,7 @@ class _Plan(Struct, frozen=True):
         return self.session.share(pairs.batch.queries.codes), self.session.share(pairs.batch.targets.codes)
 
     def matrix(self) -> Buffer:
-        """Return what letters score, target by query."""
+        """Return the scores of letters, target by query."""
         return self.session.upload(np.ascontiguousarray(self.kinds.matrix.T))
 
     def start_groups(self, pairs: Pairs, width: int) -> Callable[[], Traces]:

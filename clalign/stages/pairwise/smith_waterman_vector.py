@@ -152,7 +152,7 @@ def alone(lengths: npt.NDArray[np.int64], longest_other: int, n_residues: int, n
 def start_vector(
     session: KernelSession, batch: SequenceBatch, model: PairwiseQuery, choices: Choices
 ) -> Callable[[], PairScores]:
-    """Enqueue the kernels on a batch with a residue or more; return what waits for the scores."""
+    """Enqueue the kernels on a batch with a residue or more; return a callable that waits for the scores."""
     n_lanes = max(1, session.device.n_compute_units) * PairTuning.of(session.device).vector_bits // 8
     everything = session.cached("every row", batch, lambda: np.arange(len(batch), dtype=np.int32))
     pieces = pieces_of(session, batch, everything, model, PIECE_SHARE * batch.n_cells(1) / n_lanes)

@@ -214,7 +214,7 @@ class ViterbiLadderStage(Stage[SequenceBatch, IntegerProfile, Scores]):
         return 4 * words
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Scores]:
-        """Start scoring the batch on an OpenCL session; return what waits for the scores.
+        """Start scoring the batch on an OpenCL session; return a callable that waits for the scores.
 
         Raises
         ------

@@ -71,7 +71,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 
 
 def empty_score(model: IntegerProfile) -> np.int32:
-    """Return what the recurrence gives for a sequence without residues."""
+    """Return the score that the recurrence gives to a sequence without residues."""
     return np.int32(max(IMPOSSIBLE + model.special.c_move, -(2**31)))
 
 
@@ -84,7 +84,7 @@ def _possible(session: KernelSession, values: Values) -> Values:
 def start_vector(
     session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices
 ) -> Callable[[], Values]:
-    """Start the shape for CPUs; return what waits for the scores (int32[n])."""
+    """Start the shape for CPUs; return a callable that waits for the scores (int32[n])."""
     tuning = ViterbiTuning.of(session.device)
     lanes = choices.get("LANES", tuning.vector_lanes)
     defines = {"LANES": lanes, "VECTORS": -(-model.length // lanes), "SEQUENCES": tuning.vector_sequences, **choices}
@@ -107,7 +107,7 @@ def start_vector(
 def start_lanes(
     session: KernelSession, batch: SequenceBatch, model: IntegerProfile, choices: Choices, rows: Rows | None = None
 ) -> Callable[[], Values]:
-    """Start the shape that shares a sequence among lanes, on chosen rows or all; return what waits for the scores."""
+    """Start the shape that shares a sequence among lanes, on chosen rows or all; return a callable for the scores."""
     lanes = _lanes(session, model, choices)
     scores = reweighted_scores(session, model)
     narrow = lanes["NODES"] <= ViterbiTuning.of(session.device).strip_nodes

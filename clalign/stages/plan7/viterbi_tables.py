@@ -38,7 +38,7 @@ def special_table(profile: IntegerProfile) -> Table:
 
 
 def delete_prefix(leaving_delete: Table, n_steps: int) -> Table:
-    """Return what deletes pay to cross nodes: int32[per_lane + n_steps, lanes] (see the vector kernel)."""
+    """Return the costs of deletes that cross nodes: int32[per_lane + n_steps, lanes] (see the vector kernel)."""
     sums = np.cumsum(leaving_delete.astype(np.int64), axis=1)
     before = np.concatenate([np.zeros((len(sums), 1), np.int64), sums[:, :-1]], axis=1)
     whole: list[npt.NDArray[np.int64]] = [sums[:, -1]]

@@ -57,7 +57,7 @@ class ViterbiTraceStage(Stage[SequenceBatch, IntegerProfile, Paths]):
         return [viterbi_trace(batch.codes[a:b], model, check) for a, b in itertools.pairwise(offsets)]
 
     def start(self, session: KernelSession, batch: SequenceBatch, model: IntegerProfile) -> Callable[[], Paths]:
-        """Start tracing the batch on an OpenCL session; return what waits for the paths.
+        """Start tracing the batch on an OpenCL session; return a callable that waits for the paths.
 
         What does not fit the device's memory at once is traced part by part when the paths are asked
         for. A sequence whose directions do not fit at all is traced by the reference, which needs

@@ -90,7 +90,7 @@ class SynchronizationPage(LabPage):
 
 
 def _problem_of(groups: str) -> str:
-    """Return what is wrong with numbers of groups; empty if they are left to the device."""
+    """Return the objection to numbers of groups; empty if they are left to the device."""
     try:
         numbers_of_groups(groups or "1")
     except OptionError as error:

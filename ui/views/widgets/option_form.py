@@ -135,7 +135,7 @@ class OptionForm(QWidget):
         return made
 
     def _tip(self, field: Field) -> str:
-        """Return what an option does, and its name on the command line."""
+        """Return a sentence on an option, and its name on the command line."""
         return f"{field.metadata['help'].format(found=self._found)}\n{field.metadata['flag'].replace('|', ' ')}"
 
     def _ask_file(self, name: str, heading: str) -> None:

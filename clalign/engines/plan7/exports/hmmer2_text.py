@@ -167,7 +167,7 @@ def _annotation(symbols: str, domain: Domain) -> str:
 
 
 def no_hits(spec: SearchSpec, card: Card, n_searched: int, best: TargetFacts | None) -> Iterator[str]:
-    """Yield what to say where nothing was found.
+    """Yield the lines where nothing was found.
 
     Parameters
     ----------

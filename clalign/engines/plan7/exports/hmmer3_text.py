@@ -52,7 +52,7 @@ class Layout(Struct, frozen=True):
 
 
 def query_lines(name: str, length: int, accession: str, description: str, is_sequence: bool) -> Iterator[str]:
-    """Yield what the next part is about: a profile or a sequence."""
+    """Yield the lines that head the next part: a profile or a sequence."""
     yield f"Query:       {name}  [{'L' if is_sequence else 'M'}={length}]"
     if accession:
         yield f"Accession:   {accession}"
@@ -61,7 +61,7 @@ def query_lines(name: str, length: int, accession: str, description: str, is_seq
 
 
 def round_head(number: int, n_rows: int, n_targets: int, length: int, has_query: bool) -> Iterator[str]:
-    """Yield what begins a later round: the size of its profile and of the alignment, with domains of `n_targets`."""
+    """Yield the lines that begin a later round: sizes of its profile and alignment, with domains of `n_targets`."""
     parts = f"{'query + ' * has_query}{n_rows - has_query} subseqs from {n_targets} targets"
     yield "@@"
     yield f"@@ Round:                  {number}"
@@ -74,7 +74,7 @@ def round_head(number: int, n_rows: int, n_targets: int, length: int, has_query:
 def round_end(
     number: int, n_new: int, n_rows: tuple[int, int], is_last: bool, has_query: bool, chosen: tuple[int, int] = (0, 0)
 ) -> Iterator[str]:
-    """Yield what ends a round: new targets, rows of its alignment before and after it, and whether it was the last.
+    """Yield the lines that end a round: new targets, rows of its alignment before and after, whether it was the last.
 
     Before them stands how many hits the user has taken into the next profile, and dropped, if any.
     """
@@ -300,7 +300,7 @@ def statistics_lines(funnel: Funnel, is_scan: bool) -> Iterator[str]:
 
 
 def speed_lines(device: str, cells: float, seconds: float) -> Iterator[str]:
-    """Yield what the search took, where HMMER reports its processor."""
+    """Yield the lines on time and device, where HMMER reports its processor."""
     yield f"# Time: {seconds:.2f} s on {device}"
     yield f"# Mc/sec: {cells / seconds / 1e6 if seconds else 0.0:.2f}"
 

@@ -262,7 +262,7 @@ class Hmmer2Search(Struct, frozen=True):
         return [first, last]
 
     def start_scoring(self, session: Session, batch: SequenceBatch) -> Callable[[], ScoredBatch]:
-        """Start scoring a batch; return what waits for the scores and returns them."""
+        """Start scoring a batch; return a callable that waits for the scores and returns them."""
         wait = session.start(VITERBI, batch, self.profile)
 
         def collect() -> ScoredBatch:
@@ -313,7 +313,7 @@ class Hmmer2Search(Struct, frozen=True):
         return positions[likely], counts[likely]
 
     def start_hits(self, session: Session, scored: ScoredBatch) -> Callable[[], tuple[Hit, ...]]:
-        """Start tracing the candidates of a batch; return what waits for those that are reported, in order of rows."""
+        """Start tracing the candidates of a batch; return a callable that waits for the reported hits, in order."""
         steps = self.hits_together(session, [(self, replace(scored, details=self.candidates(scored.scores)))])
         next(steps)
         return lambda: at_once(steps)[0]

@@ -20,7 +20,7 @@ SCORE_SLACK = np.float32(0.002)
 
 
 def of_filters(run: RunFile, number: int) -> Judgment:
-    """Return what looks whether a profile's filters were passed by what has such scores; see `contradictions`."""
+    """Return a callable that checks whether a profile's filters let pass what has such scores; see `contradictions`."""
     card = run.card(number)
     if card.get("origin") != "hmmer3":
         return nothing_more

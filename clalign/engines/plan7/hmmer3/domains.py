@@ -49,7 +49,7 @@ class _Region(Struct, gc=False):
 def define_domains(
     session: Session, batch: SequenceBatch, profile: LocalProfile, seed: int = 42
 ) -> Callable[[], list[TargetDomains]]:
-    """Start to find the domains that one profile has in the targets of a batch; return what waits for them.
+    """Start to find the domains that one profile has in the targets of a batch; return a callable that waits for them.
 
     Parameters and results are those of `domains_in_steps`.
     """
@@ -131,7 +131,7 @@ def _row_portions(offsets: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
 def _targets(
     batch: SequenceBatch, first_row: int, decoded: Sequence[Decoded], regions: Sequence[Sequence[_Region]]
 ) -> Iterator[TargetDomains]:
-    """Yield what is known of some rows of a batch, given the regions of each."""
+    """Yield the domains of some rows of a batch, given the regions of each."""
     every = [region for of_row in regions for region in of_row]
     corrections, totals = _corrections(batch, first_row, len(regions), every)
     next_one = iter(corrections)
@@ -291,7 +291,7 @@ Floats = npt.NDArray[np.float32]
 
 
 def bias_of(corrections: Floats) -> Floats:
-    """Return what sums of null2 scores take off a score, in nats: log(1 + omega e^x) as HMMER3's table gives it."""
+    """Return the bias that null2 scores take off a score, in nats: log(1 + omega e^x) as HMMER3's table gives it."""
     shares = (LOG_OMEGA + corrections.astype(np.float64)).astype(np.float32)
     high, apart = np.maximum(shares, np.float32(0)), np.abs(shares)
     places = np.minimum(apart * LOG_SUM_SCALE, np.float32(len(LOG_SUMS) - 1)).astype(np.int64)

@@ -118,7 +118,7 @@ NO_WORK = WorkOfProfile()
 
 
 def works_of(run: RunFile, first: int, last: int) -> dict[int, WorkOfProfile]:
-    """Return what was computed for the profiles from a number on, to before another, by one question."""
+    """Return the amounts computed for the profiles from a number on, to before another, by one question."""
     found = run.sums_of_batches(BATCHES.name, BATCHES.names[1:], first, last)
     return {number: WorkOfProfile(n_rows, cells, seconds, passed) for number, n_rows, cells, seconds, *passed in found}
 
@@ -139,7 +139,7 @@ def n_left_out(run: RunFile, profile: int, card: Card) -> int:
 
 
 def survivors_of(run: RunFile, profile: int) -> Survivors:
-    """Return what passed the first filter in all finished batches."""
+    """Return the survivors of the first filter in all finished batches."""
     blobs = run.engine_rows_of_batches(BATCHES.name, profile)
     parts = [unpack_survivors(blob, first, last, run.path) for first, last, blob, *_ in blobs]
     kinds = (np.int64, np.float32, np.float32, np.float32, np.float32, np.uint8)
@@ -189,7 +189,7 @@ def targets_at(run: RunFile, profile: int, stage: str, rejected: bool) -> Surviv
 
 
 def _ranks(table: Survivors, stage: str) -> list[npt.NDArray[np.float32]]:
-    """Return what targets are ordered by, the most important last; what skipped the Viterbi filter is first."""
+    """Return the keys that order targets, the most important last; those that skipped the Viterbi filter are first."""
     if stage == "viterbi":
         return [table.bias, np.nan_to_num(table.viterbi, nan=np.inf)]
     return [getattr(table, "forward" if stage == "reported" else stage)]

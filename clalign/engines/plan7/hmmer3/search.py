@@ -205,7 +205,7 @@ class Hmmer3Search(Struct, frozen=True):
         return texts
 
     def steps_of(self, session: Session, row: int) -> list[Step]:
-        """Return what becomes of a target in each filter, in the definition of its domains, and in the report."""
+        """Return the fate of a target in each filter, in the definition of its domains, and in the report."""
         from clalign.engines.plan7.hmmer3.filter_steps import filter_steps, report_step
         from clalign.engines.plan7.hmmer3.funnel import STAGES
         from clalign.engines.plan7.steps import counted, step, unless_reached
@@ -478,7 +478,7 @@ def _demand_agreement(session: Session, forward: npt.NDArray[np.float32], domain
 
 
 def survivors_in_bits(searchable: SearchableBatch, found: Sequence[Filtered]) -> list[Survivors]:
-    """Return what passed the first filter of each profile with its scores in bits; worked out together."""
+    """Return the survivors of the first filter of each profile with their scores in bits; worked out together."""
     msv = np.concatenate([each.msv[each.rows] for each in found])
     rows, bias, viterbi, forward, reached = (
         np.concatenate([getattr(each, name) for each in found])

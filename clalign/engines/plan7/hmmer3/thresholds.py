@@ -76,7 +76,7 @@ class Hmmer2DomainLimits(Struct, frozen=True):
 
 
 def domain_limits(card: Card, spec: Card) -> DomainLimits | Hmmer2DomainLimits | None:
-    """Return what the domains of a profile are judged by; None if they were judged when they were found."""
+    """Return the judge of the domains of a profile; None if they were judged when they were found."""
     if card.get("origin") != "hmmer2":
         return DomainLimits.from_card(card)
     cutoffs, evalue = card["cutoffs"].get(spec.get("cutoff")), spec.get("inclusion_domain_evalue")
@@ -177,14 +177,14 @@ def _cutoff(hmm: Hmm, name: str) -> tuple[float, float]:
 
 
 def filter_limits(spec: SearchSpec) -> FilterLimits:
-    """Return what lets targets pass the filters."""
+    """Return the limits that let targets pass the filters."""
     if spec.without_filters:
         return FilterLimits(1.0, 1.0, 1.0, False)
     return FilterLimits(min(spec.f1, 1.0), min(spec.f2, 1.0), min(spec.f3, 1.0), not spec.without_bias_filter)
 
 
 def card_of_statistics(settings: Hmmer3Settings, limits: FilterLimits, thresholds: Hmmer3Thresholds) -> Card:
-    """Return what the card of a HMMER3 profile says of its statistics and thresholds, as plain data."""
+    """Return the fields of a HMMER3 profile's card about its statistics and thresholds, as plain data."""
     assert settings.msv is not None
     assert settings.viterbi is not None
     assert settings.forward is not None
