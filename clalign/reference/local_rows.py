@@ -77,8 +77,9 @@ class Ends(Struct, frozen=True):
         return normal(values, self.least)
 
     def times(self, a: Any, b: Any) -> Any:
-        """Return products as `normal` has them."""
-        return self.normal(a * b)
+        """Return products as `normal` has them: most of what is computed, so written out."""
+        product = a * b
+        return product * (product >= self.least)
 
 
 def multi_hit(length: int) -> Ends:
@@ -109,12 +110,16 @@ class Row(Struct, frozen=True):
 
 def shift_up(vector: Floats) -> Floats:
     """Return the lanes of a vector moved up by one (float32[4]), 0 first."""
-    return np.array([0, *vector[:-1]], np.float32)
+    shifted = np.zeros(LANES, np.float32)
+    shifted[1:] = vector[:-1]
+    return shifted
 
 
 def shift_down(vector: Floats) -> Floats:
     """Return the lanes of a vector moved down by one (float32[4]), 0 last."""
-    return np.array([*vector[1:], 0], np.float32)
+    shifted = np.zeros(LANES, np.float32)
+    shifted[:-1] = vector[1:]
+    return shifted
 
 
 def before(vectors: Floats) -> Floats:
@@ -166,9 +171,9 @@ def forward_next(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     d = before(ends.times(m, odds.md))
     leaving = d[0].copy()
     d[0] = 0
-    for q in range(len(d)):
-        d[q] = leaving + d[q]
-        leaving = ends.times(d[q], odds.dd[q])
+    for at_q, factor in zip(d, odds.dd, strict=True):
+        at_q += leaving
+        leaving = ends.times(at_q, factor)
     _further_rounds(d, leaving, odds.dd, ends)
     e = total(np.concatenate([m, d]))
     n = ends.times(row.n, ends.loop)
@@ -237,10 +242,10 @@ def _backward_before(row: Row, code: int, odds: StripedOdds, ends: Ends) -> Row:
     n = ends.times(b, ends.move) + ends.times(row.n, ends.loop)
     e = ends.times(c, ends.e_to_c) + ends.times(j, ends.e_to_j)
     leaving = shift_down(d[0] + e)
-    for q in range(len(d) - 1, -1, -1):
-        into_next = ends.times(leaving, odds.dd[q])
-        d[q] = d[q] + (into_next + e)
-        leaving = d[q]
+    for at_q, factor in zip(d[::-1], odds.dd[::-1], strict=True):
+        into_next = ends.times(leaving, factor)
+        at_q += into_next + e
+        leaving = at_q
     m = m + e
     _further_rounds_back(d, into_next, odds.dd, ends)
     m = m + ends.times(after(d), odds.md)

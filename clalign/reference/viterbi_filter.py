@@ -43,7 +43,7 @@ Row = npt.NDArray[np.int64]
 
 
 def _sum(a: Row | int, b: Row) -> Row:
-    return np.clip(a + b, NEVER_WORD, MAX_WORD)
+    return np.minimum(np.maximum(a + b, NEVER_WORD), MAX_WORD)  # much faster than clip for rows as short as these
 
 
 def _shifted(row: Row) -> Row:
