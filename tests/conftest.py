@@ -94,6 +94,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["CLALIGN_CONFIG"] = str(home / "config" / "clalign")
     for name in ("CLALIGN_DEVICE", "CLALIGN_LOG", "CLALIGN_CACHE_LIMIT"):
         os.environ.pop(name, None)
+    if is_asked(config, "exhaustive"):
+        os.environ["CLALIGN_EVERY_SEQUENCE"] = "1"
     leave_desktop()
 
 
@@ -249,18 +251,14 @@ def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[No
 
     Those with a planted fault; and those that exchange values by barriers, which processors are given in tests alone,
     and cards whose maker is not known in searches, too. None of the latter is kept, so no other process builds or takes
-    one. Thorough tests have the first of these with the same macros built as users do, exhaustive tests all.
+    one. Exhaustive tests have the latter built as users do.
     """
     from clalign.compute.opencl import kernels
 
-    usual, first = kernels.options, dict[frozenset[str], object]()
-    is_thorough, is_exhaustive = (is_asked(pytestconfig, level) for level in LEVELS)
-
-    def is_as_for_users(defines: Mapping[str, object]) -> bool:
-        return is_exhaustive or (is_thorough and first.setdefault(frozenset(defines), dict(defines)) == defines)
+    usual, is_exhaustive = kernels.options, is_asked(pytestconfig, "exhaustive")
 
     def soon(defines: Mapping[str, object]) -> list[str]:
-        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_as_for_users(defines))
+        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_exhaustive)
         return [*usual(defines), *(["-cl-opt-disable"] if is_soon else [])]
 
     with pytest.MonkeyPatch.context() as patched:
