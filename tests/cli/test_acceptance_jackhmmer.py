@@ -14,7 +14,7 @@ import pytest
 import clalign
 from clalign.cli import main
 
-N_TARGETS = 4000
+N_TARGETS = 1200
 
 LENGTHS = (40, 90, 130, 180, 250, 350, 480, 700)
 """Of queries, of which the sample has one that is about as long."""
