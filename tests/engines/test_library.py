@@ -297,8 +297,11 @@ def test_a_type_checker_sees_the_library(tmp_path: Path) -> None:
         "    best = found.table().score.max()\n"
     )
     (tmp_path / "bad.py").write_text("import clalign\nclalign.no_such_thing\nclalign.hmmsearch('a.hmm', 3)\n")
+    # As where it is installed: what stands within its functions is not looked at, which would take most of the time.
+    (tmp_path / "mypy.ini").write_text("[mypy]\nstrict = true\n[mypy-clalign.*]\nignore_errors = true\n")
     files = [str(tmp_path / name) for name in ("good.py", "bad.py")]
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *files]
+    places = ["--config-file", str(tmp_path / "mypy.ini"), "--cache-dir", str(tmp_path / "cache")]
+    command = [sys.executable, "-m", "mypy", *places, *files]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert "good.py" not in done.stdout
     assert 'has no attribute "no_such_thing"' in done.stdout
