@@ -232,8 +232,9 @@ def test_what_is_wrong_in_an_alignment_is_reported_with_its_line(tmp_path: Path,
     text, line, words = WRONG[case]
     (tmp_path / "x").write_text(text)
     spec = BuildSpec(
-        alphabet="dna" if "base" in case else "amino", weighting="given" if "weight" in case else "pb", by_matrix=True
-    )
+        alphabet="dna" if "base" in case else "amino", weighting="given" if "weight" in case else "pb", by_matrix=True,
+        msv_n=QUICK.msv_n, viterbi_n=QUICK.viterbi_n, forward_n=QUICK.forward_n,
+    )  # fmt: skip
     with pytest.raises(InputError) as refused:
         build_profiles(str(tmp_path / "x"), str(tmp_path / "x.hmm"), spec, REFERENCE, QuietContext())
     assert words in refused.value.reason

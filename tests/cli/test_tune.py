@@ -10,6 +10,7 @@ import pytest
 from clalign.cli import main
 from clalign.compute.opencl.tunings import read_tunings
 from clalign.errors import ExitCode
+from clalign.tools import tuners
 from clalign.values.devices import Device
 
 pytestmark = pytest.mark.usefixtures("worker_here")
@@ -22,6 +23,8 @@ def test_choices_are_found_and_forgotten(
     if device.kind != "cpu":
         pytest.skip("on a GPU the trials are many, and the reference has none")
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))
+    for name, few in (("MIN_SEQUENCES", 4), ("TRIAL_SECONDS", 1e-5), ("RUNS", 1)):
+        monkeypatch.setattr(tuners, name, few)  # which choice is the best is not asked here
     assert main(["tune", "-q", "--device", device.id]) == ExitCode.DONE
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("lanes a vector")
