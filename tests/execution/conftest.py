@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from device_runs import Devices, Expected, computed, content, exports, spec_of
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of all input."""
     return tmp_path_factory.mktemp("input")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def expected(folder: Path) -> Expected:
     """What a run of an engine holds, and its exports, if one device computes it."""
     found: dict[str, Any] = {}
