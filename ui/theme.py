@@ -145,12 +145,15 @@ QPushButton[role="flat"], QToolButton[role="flat"] { background: transparent; bo
 QPushButton[role="flat"]:hover, QToolButton[role="flat"]:hover { background: $hover; }
 QPushButton[role="flat"]:checked, QToolButton[role="flat"]:checked { background: $selected; }
 QPushButton[role="flat"]:focus, QToolButton[role="flat"]:focus { border: 1px solid $accent; }
-QLineEdit, QComboBox, QPlainTextEdit, QDoubleSpinBox {
+QLineEdit, QComboBox, QPlainTextEdit, QAbstractSpinBox {
     background: $surface; border: 1px solid $border; border-radius: 6px; padding: 4px 8px;
     selection-background-color: $selected; selection-color: $text; }
-QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus { border: 1px solid $accent; }
+QLineEdit:focus, QComboBox:focus, QPlainTextEdit:focus, QAbstractSpinBox:focus { border: 1px solid $accent; }
 QLineEdit[state="wrong"] { border: 1px solid $stop; }
 QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $window; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { border: none; width: 22px; }
+QAbstractSpinBox::up-arrow { image: url("$icons/sorted-up-$name.svg"); width: 12px; height: 6px; }
+QAbstractSpinBox::down-arrow { image: url("$icons/sorted-down-$name.svg"); width: 12px; height: 6px; }
 QComboBox::drop-down { border: none; width: 22px; }
 QComboBox::down-arrow { image: url("$icons/chevron-$name.svg"); width: 12px; height: 12px; }
 QComboBox { padding-right: 22px; }

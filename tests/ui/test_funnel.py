@@ -47,8 +47,9 @@ def test_the_funnel_counts_what_passed_and_what_was_stopped(hmmer3_run: Callable
         ("msv", 11465, 11465.0, "good"), ("msv", 12031, 11465.0, "good"), ("msv", 16000, 11465.0, "note"),
         ("msv", 120_000, 11465.0, "caution"), ("msv", 5000, 11465.0, "note"), ("msv", 1000, 11465.0, "caution"),
         ("viterbi", 1690, 573.0, "note"), ("viterbi", 9000, 573.0, "caution"), ("forward", 8, 0.03, "note"),
-        ("msv", 1, 0.2, "good"), ("forward", 3, 0.044, "note"), ("forward", 1, 0.044, "good"),
-        ("viterbi", 9, 4.4, "good"), ("viterbi", 16, 4.4, "note"), ("viterbi", 0, 4.4, "good"),
+        ("msv", 1, 0.2, "good"), ("forward", 3, 0.044, "note"), ("forward", 1, 0.0435, "note"),
+        ("forward", 1, 0.06, "good"), ("viterbi", 8, 4.35, "good"), ("viterbi", 10, 4.35, "note"),
+        ("viterbi", 16, 4.4, "note"), ("viterbi", 0, 4.4, "good"), ("msv", 66, 50.0, "note"), ("msv", 60, 50.0, "good"),
         ("bias", 3, 60.0, ""), ("all", 3, None, ""),
     ],
 )  # fmt: skip
@@ -209,6 +210,7 @@ def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None
     press(page.hit, "Explain")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
+    assert sheet.copy_button.height() >= sheet.copy_button.sizeHint().height(), "whole while it waits"
     qtbot.waitUntil(lambda: bool(sheet.value))
     assert sheet.value["target"] == f"row {page.run.hit.row} of {page.run.path.stem}"
     press(sheet, "Copy as text")

@@ -176,6 +176,7 @@ def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> No
     page.show_alignment()
     table = page.hit.tables.table()
     assert table.model().rowCount() == 3
+    assert table.viewport().height() >= 3 * table.rowHeight(0), "all are in view"
     assert page.hit.explain.isVisible()
     place = table.visualRect(table.model().index(2, 1)).center()
     QTest.mouseClick(table.viewport(), LEFT, pos=place)

@@ -348,6 +348,7 @@ def test_a_picture_is_exported_in_millimeters(
         window.controller.alignments.export_picture()
         sheet = window.sheets.sheet
         assert isinstance(sheet, RowsPictureSheet)
+        assert min(sheet.per_block.height(), sheet.wide.height()) >= sheet.sizes.height(), "no field is squashed"
         sheet.formats.button(number).click()
         path = tmp_path / f"picture{ending}"
         sheet.path.setText(str(path))

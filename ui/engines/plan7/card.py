@@ -13,8 +13,8 @@ from ...models.widgets.text_table import Row, TextColumn, TextTable
 from ...views.results.hit_card import HitCard
 from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 
-N_LINES = 2
-"""Domains that are seen without scrolling."""
+MAX_LINES, FIRST_ROWS = 4, 20
+"""Most domains that are seen without scrolling: as many as any of the first hits has."""
 
 
 def _evalue(row: Row, name: str) -> str:
@@ -82,20 +82,22 @@ class DomainTables(QStackedWidget):
     def __init__(self) -> None:
         super().__init__()
         self._tables: dict[bool, TextTableView] = {}
+        self._n_lines = 1
 
-    def show_hit(self, hit: Hit) -> None:
-        """Show the domains of a hit."""
+    def show_hit(self, hit: Hit, n_lines: int) -> None:
+        """Show the domains of a hit, in room for some lines."""
+        self._n_lines = n_lines
         table = self._table(hit.estimates is not None)
         model = table.model()
         assert isinstance(model, TextTable)
         model.set_rows(domain_rows(hit))
         self.setCurrentWidget(table)
-        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + N_LINES * ROW_HEIGHT + 2)
+        self.setFixedHeight(table.horizontalHeader().sizeHint().height() + n_lines * ROW_HEIGHT + 2)
         self._fit(table)
 
     def _fit(self, table: TextTableView) -> None:
         """Hide the last columns that there is no room for; the tip of a row has them all."""
-        has_bar = table.model().rowCount() > N_LINES
+        has_bar = table.model().rowCount() > self._n_lines
         bar = has_bar * table.verticalScrollBar().sizeHint().width()
         room = max(0, self.width() - 2 * table.frameWidth() - bar)
         for place, (usual, _) in table.widths.items():
@@ -151,9 +153,12 @@ class DomainCard(HitCard):
 
     def show_hit(self) -> None:
         super().show_hit()
-        hit = self.run.hit if self.run is not None else None
-        if hit is not None:
-            self.tables.show_hit(hit)
+        run = self.run
+        hit = run.hit if run is not None else None
+        if run is not None and hit is not None:
+            first = filter(None, map(run.hits.row_at, range(FIRST_ROWS)))
+            most = max((len(one.domains) for one in first), default=len(hit.domains))
+            self.tables.show_hit(hit, max(1, min(MAX_LINES, most)))
             self._fit()
             self.posterior.setVisible(hit.estimates is not None)
 

@@ -20,11 +20,11 @@ from .columns import number
 MAX_ROWS = 20_000
 """Best sequences of a stage that are listed."""
 
-MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.00135
-"""Largest deviation (standard deviations) and least probability of what is still called chance."""
+MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.05
+"""Largest deviation (standard deviations) of many, and least probability of few, that is still called chance."""
 
-MIN_NORMAL = 10.0
-"""Expected count from which on survivors are taken for normally distributed."""
+MIN_NORMAL = 100.0
+"""Expected count from which on survivors are many."""
 
 MIN_RATIO = 1.25
 """A smaller ratio to the expected count is called chance, however many sequences there are."""

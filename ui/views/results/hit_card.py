@@ -113,7 +113,7 @@ class HitCard(Surface):
         is_beside = self.width() >= max(BESIDE_WIDTH, self.height())
         self._body.setDirection(QBoxLayout.Direction.LeftToRight if is_beside else QBoxLayout.Direction.TopToBottom)
         self._body.setStretch(0, 2 if is_beside else 0)
-        needed = min(height_for(self._facts.box, self.width()), self._stack.height() // 2)
+        needed = min(height_for(self._facts.box, self.width()), self._stack.height() * 3 // 5)
         self._facts.setMaximumHeight(MAX_HEIGHT if is_beside else needed)
         self._facts.setMinimumHeight(0 if is_beside else needed)
 

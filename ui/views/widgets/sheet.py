@@ -45,6 +45,7 @@ class Sheet(QWidget):
         self._scroll = scrolled(inside)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setMinimumHeight(1)  # its own would squeeze the foot below a single line
         self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
 
     @property
