@@ -82,6 +82,11 @@ def test_an_alignment_says_how_far_it_is_before_columns_are_merged(page: Aligned
     page._panel = None
     page.show_progress("Comparing pairs · 40 %")
     assert page._nothing.heading.text() == "Comparing pairs · 40 %"
+    page.show_tab("pairs")
+    assert page.pairs.save.isVisible()
+    page.pairs.setCurrentIndex(0)  # as before the run is read
+    assert page.pairs.empty.heading.text() == "Comparing pairs · 40 %"
+    assert not page.pairs.save.isVisible(), "there is nothing to be saved"
 
 
 def rows_in_view(page: AlignedPage) -> list[str]:
@@ -195,12 +200,22 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     assert page.bar.isVisible()
     page.rows_panel.canvas.zoom(1)
     before = page.rows_panel.canvas.cell
+    tip = page.bar.play.toolTip()
     QTest.mouseClick(page.bar.play, LEFT)
     assert page.bar.is_playing
+    assert page.bar.play.toolTip() == page.bar.play.accessibleName() == "Pause"
     assert page.rows_panel.canvas.cell != before, "in the whole alignment merges are seen"
     canvas = page.rows_panel.canvas
     qtbot.waitUntil(lambda: not page.bar.is_playing)
     assert page.run.step == page.bar.slider.maximum()
+    assert page.bar.play.toolTip() == tip
+    QTest.mouseClick(page.bar.play, LEFT)
+    slider = page.bar.slider
+    QTest.mouseClick(slider, LEFT, pos=slider.rect().center())
+    assert not page.bar.is_playing, "a click on the slider ends it"
+    assert abs(page.run.step - slider.maximum() / 2) <= 1, "and jumps to its place"
+    qtbot.waitUntil(lambda: page.run.is_step_shown)
+    assert f" of {page.run.shown.n_columns} · " in page.rows_panel.status.text()
     window = page.window()
     for width in (1000, 1500):
         window.resize(width, 800)
@@ -452,6 +467,7 @@ def test_the_annealing_is_watched_while_it_goes_on(
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Merging: {len(half)} merges" in page.bar.words.text()
     assert not page.bar.isEnabled()
+    assert page.pairs.currentWidget() is page.pairs.empty
     canvas = page.rows_panel.canvas
     assert canvas.horizontalScrollBar().maximum() == 0
     shutil.copyfile(aligned_run, path)

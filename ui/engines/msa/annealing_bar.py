@@ -6,7 +6,8 @@ import math
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QToolButton, QWidget
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QStyle, QStyleOptionSlider, QToolButton, QWidget
 
 from ... import formatting
 from ...views.widgets.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
@@ -20,10 +21,28 @@ LOWER_TIP = (
     "probabilities, but only the merges for its gap factor"
 )
 
+PLAY_TIP = "Watch the alignment being built"
+
 PLAY_MS = 60
 
 PLAY_STEPS = 150
 """Pictures from the first merge to the last."""
+
+
+class StepSlider(QSlider):
+    """A slider that jumps to a click; Qt's would move by a page."""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        style, handle = self.style(), QStyle.SubControl.SC_SliderHandle
+        grip = style.subControlRect(QStyle.ComplexControl.CC_Slider, option, handle, self)
+        place = event.position().toPoint()
+        if event.button() == Qt.MouseButton.LeftButton and not grip.contains(place):
+            free = self.width() - grip.width()
+            left = place.x() - grip.width() // 2
+            self.setValue(style.sliderValueFromPosition(self.minimum(), self.maximum(), left, free))
+        super().mousePressEvent(event)
 
 
 class AnnealingBar(QWidget):
@@ -36,7 +55,7 @@ class AnnealingBar(QWidget):
     def __init__(self, run: AlignedRunView) -> None:
         super().__init__()
         self._run = run
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = StepSlider(Qt.Orientation.Horizontal)
         self.slider.setAccessibleName("Step of the annealing")
         self.slider.setToolTip(
             "Every column begins with one residue; step by step the most certain columns are merged. "
@@ -50,7 +69,7 @@ class AnnealingBar(QWidget):
         self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
-        self.play = IconButton("play", "Watch the alignment being built", self.toggle_play)
+        self.play = IconButton("play", PLAY_TIP, self.toggle_play)
         back = IconButton("skip-previous", "Previous merge", lambda: run.go_to(run.step - 1))
         on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
         self.finished = button("Result", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
@@ -78,6 +97,7 @@ class AnnealingBar(QWidget):
 
     def _slide(self, step: int) -> None:
         if step != self._run.step:
+            self._set_playing(False)
             self._run.go_to(step)
             self._show_step()
 
@@ -105,12 +125,16 @@ class AnnealingBar(QWidget):
         """Start or stop the animation of the annealing."""
         run = self._run.aligned
         if self._timer.isActive() or run is None:
-            self._timer.stop()
+            self._set_playing(False)
             return
         if self._run.step >= run.last_step:
             self._run.go_to(0)
-        self._timer.start()
+        self._set_playing(True)
         self.played.emit()
+
+    def _set_playing(self, is_playing: bool) -> None:
+        (self._timer.start if is_playing else self._timer.stop)()
+        self.play.show_icon(*(("pause", "Pause") if is_playing else ("play", PLAY_TIP)))
 
     @property
     def is_playing(self) -> bool:
@@ -120,11 +144,11 @@ class AnnealingBar(QWidget):
     def _go_on(self) -> None:
         run = self._run.aligned
         if run is None or not self.isVisible():
-            self._timer.stop()
+            self._set_playing(False)
         elif self._run.is_step_shown:
             self._run.go_to(self._run.step + max(1, run.n_merges // PLAY_STEPS))
             if self._run.step >= run.last_step:
-                self._timer.stop()
+                self._set_playing(False)
 
     def show_step(self) -> None:
         """Show the number of the step in view."""
@@ -179,7 +203,7 @@ class AnnealingBar(QWidget):
             words = f"Finished: {merges}, {refined} of refinement"
         else:
             factor = run.gap_factor_at(step)
-            worth = f" · the last one is worth a gap factor of {factor_words(factor)}" if factor is not None else ""
+            worth = f" · gap factor {factor_words(factor)} at this step" if factor is not None else ""
             words = f"After {formatting.count(step)} of {formatting.plural(run.n_merges, 'merge')}{worth}"
         shown = self._run.shown
         self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))

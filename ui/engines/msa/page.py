@@ -15,6 +15,8 @@ from .annealing_bar import AnnealingBar
 from .pair_view import PairView
 from .run_view import AlignedRunView
 
+PAIRS_LATER = "Any two sequences are shown here with their probabilities once the alignment is finished."
+
 
 class AlignedPage(ResultsPage):
     """Shows an `AlignedRunView`."""
@@ -130,13 +132,19 @@ class AlignedPage(ResultsPage):
         self.statistics.hide()
         self.reset_button.hide()
         self._nothing.show_text(*run.empty_words())
+        self._show_no_pairs(*run.empty_words())
         if run.aligned is None and run.progress:  # it is being made
             self._annealing.setChecked(True)
 
     def show_progress(self, words: str) -> None:
         super().show_progress(words)
+        text = self.run.empty_words()[1]
         if self._panel is None:
-            self._nothing.show_text(words, self.run.empty_words()[1])
+            self._nothing.show_text(words, text)
+        self._show_no_pairs(words, text)
+
+    def _show_no_pairs(self, words: str, text: str) -> None:
+        self.pairs.empty.show_text(words, PAIRS_LATER if self.run.is_live else text)
 
     def show_histogram(self) -> None:
         """Do nothing: hits have no scores here."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from clalign.common.escapes import escaped
 
 from ... import formatting, theme
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.parts import ElidedLabel, IconButton, label, row, stacked
+from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, label, row, stacked
 from ...views.widgets.place_tips import PlaceTips
 from .pair_painter import PairShown, area_of, paint_pair
 from .run_data import path_of
@@ -61,8 +61,8 @@ class PairCanvas(QWidget):
         return "\n".join([*lines, f"probability {probability}; {state}"])
 
 
-class PairView(QWidget):
-    """Shows the posteriors of two chosen sequences."""
+class PairView(QStackedWidget):
+    """Shows the posteriors of two chosen sequences, and `empty` before there are any."""
 
     picture_requested = Signal()
 
@@ -86,7 +86,11 @@ class PairView(QWidget):
             IconButton("chevron-right", "Next pair", lambda: self._step(1)), margins=(8, 6, 8, 2),
         )  # fmt: skip
         foot = row((self.words, 1), margins=(8, 2, 8, 4))
-        self.setLayout(stacked(tools, (self.canvas, 1), foot, spacing=0))
+        shown = QWidget()
+        shown.setLayout(stacked(tools, (self.canvas, 1), foot, spacing=0))
+        self.empty = EmptyPanel("vector-polyline", "", "")
+        self.addWidget(self.empty)
+        self.addWidget(shown)
         run.aligned_changed.connect(self.fill)
         run.shown_changed.connect(self.show_pair)
         self.fill()
@@ -99,6 +103,7 @@ class PairView(QWidget):
         for box in (self.first, self.second):
             box.addItems(list(map(escaped, run.given.names)))
         self.second.setCurrentIndex(min(1, len(run.given) - 1))
+        self.setCurrentIndex(1)
         self.show_pair()
 
     def _show_way(self) -> None:
@@ -135,5 +140,5 @@ class PairView(QWidget):
         mean = float(found.at(path[:, 0], path[:, 1]).mean()) if len(path) else 0.0
         self.words.setText(
             f"{formatting.plural(len(path), 'aligned pair')} of residues (line), mean probability {mean:.3f} · "
-            f"{formatting.count(len(found.columns))} kept probabilities"
+            f"{formatting.plural(len(found.columns), 'probability', 'probabilities')} stored"
         )

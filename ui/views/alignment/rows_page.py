@@ -113,6 +113,7 @@ class RowsPanel(QWidget):
         view.problem_found.connect(partial(self.noticed.emit, "stop"))
         view.input_rejected.connect(partial(self.noticed.emit, "caution"))
         view.changed.connect(self._describe)
+        view.replaced.connect(self._describe)
         self.setFocusProxy(self.canvas)
         self._describe()
 

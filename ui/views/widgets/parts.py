@@ -193,6 +193,13 @@ class IconButton(QToolButton):
         self.setIcon(theme.icon(name, color))
         self.clicked.connect(lambda: call())
 
+    def show_icon(self, name: str, tip: str) -> None:
+        """Show another icon and tooltip."""
+        self._icon = name
+        self.setIcon(theme.icon(name, self._color))
+        self.setToolTip(tip)
+        self.setAccessibleName(tip)
+
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
             self._theme = theme.current()
