@@ -83,7 +83,7 @@ class Task(Struct, Generic[SpecOf], frozen=True):
         Called with what will be started on every device, as soon as that is known, so that programs are built while
         the rest of the input is read; see `Opening.build_ahead`.
     build_ahead_for_helper : callable
-        The same for the processor that rehearsals a card.
+        The same for the processor that helps a card.
     is_dry_run : bool
         Whether nothing is computed, and nothing written into the run.
     """

@@ -93,7 +93,7 @@ def serve(
     load : callable
         Reads the input.
     pick_device : callable
-        Returns the processor that rehearsals a card.
+        Returns the processor that helps a card.
     open_it : callable, optional
         Opens a device; by default `clalign.compute.opening.open_session`.
     """
