@@ -151,7 +151,7 @@ def realign(
     alignment: Alignment, columns: range, output: PathLike | None = None, *, device: str = "auto",
     context: JobContext | None = None, **options: object,
 ) -> RowAlignment:  # fmt: skip
-    """Align a block of columns (counted from 0) anew, and return the whole alignment; the rest as of `add`."""
+    """Align a block of columns (counted from 0) again, and return the whole alignment; the rest as of `add`."""
     return _changed("realign", alignment, columns, output, device, context, options)
 
 

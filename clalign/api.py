@@ -348,7 +348,7 @@ def hmmbuild(alignment: PathLike, output: PathLike | None = None, device: str = 
 
 
 def calibrate(profiles: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:
-    """Fit the score statistics of HMMER2 profiles anew.
+    """Fit the score statistics of HMMER2 profiles again.
 
     Parameters
     ----------

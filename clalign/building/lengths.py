@@ -12,7 +12,7 @@ TAIL = 1e-7
 """Share of the sequences of a model that may be longer than its limit."""
 
 MAX_TIMES, MAX_LENGTH = 20, 100_000
-"""The limit is at most so many times the nodes, and no more than this many residues unless the model is longer."""
+"""The limit is at most this many times the nodes, and no more than this many residues unless the model is longer."""
 
 
 def longest_likely(transitions: npt.NDArray[np.float32], tail: float = TAIL) -> int:
@@ -26,7 +26,7 @@ def longest_likely(transitions: npt.NDArray[np.float32], tail: float = TAIL) -> 
 
     Notes
     -----
-    Residue after residue the probability of every state is taken on. Where so many have been emitted, what is in the
+    Residue after residue the probability of every state is taken on. Where this many have been emitted, what is in the
     last node has ended; the rest will be longer.
     """
     t = transitions.astype(np.float64)

@@ -271,7 +271,7 @@ class Builder:
         return found
 
     def _weighed(self, counts: Counts, rows: DigitalRows) -> tuple[float, Counts]:
-        """Return the effective number of sequences, and the counts of so many."""
+        """Return the effective number of sequences, and the counts of this many."""
         if self.spec.effective_number == "exponential":
             scaled = counts.powered(exponent_by_entropy(counts, self.background, self.prior, self._target(counts)))
             per_node = compensated_sum(scaled.match[1:]).astype(np.float64)
@@ -337,7 +337,7 @@ def _with_statistics(hmm: Hmm, known: Hmmer3Settings) -> Hmm:
 
 
 def _shortened(counts: Counts, longest: int | None) -> Counts:
-    """Return counts with no more residues in insertions than so many for each that begins, but in the outer nodes."""
+    """Return counts with no more residues in insertions than this many for each that begins, but in the outer nodes."""
     if longest is None:
         return counts
     t = counts.transitions.copy()

@@ -48,7 +48,7 @@ def add_parser(subparsers: Commands) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Merge columns anew, and write the outputs."""
+    """Merge columns again, and write the outputs."""
     from clalign.cli.run_places import RunPlace
     from clalign.cli.watch import watch
     from clalign.engines.engine import engine_of

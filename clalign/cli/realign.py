@@ -1,4 +1,4 @@
-"""``clalign realign``: align a block of columns anew."""
+"""``clalign realign``: align a block of columns again."""
 
 from __future__ import annotations
 

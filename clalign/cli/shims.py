@@ -34,7 +34,7 @@ AS_HMMER = {"jackhmmer": ("--qkind", "sequences")}
 """Options with which a command takes its files as HMMER does: there each row of an alignment is a query."""
 
 _MARK = "Written by clalign shims"
-"""By this a file is known as one of clalign's own, which may be written anew."""
+"""By this a file is known as one of clalign's own, which may be overwritten."""
 
 EXAMPLES = (
     "clalign shims ~/hmmer-on-gpu",

@@ -280,7 +280,7 @@ class KernelSession(Session, Protocol):
         """
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return the result of `make` for this key object, made anew only if it was dropped."""
+        """Return the result of `make` for this key object, made again only if it was dropped."""
 
     def measured(self, name: str, measure: Callable[[], int]) -> int:
         """Return a number that is measured once for this device, its driver and the kernels, by its name."""

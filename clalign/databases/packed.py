@@ -408,7 +408,7 @@ class _Mapped:
             self.arrays[name].replace(*found)
 
     def release(self) -> None:
-        """Free the memory of the mapped pages, which are read anew when they are needed."""
+        """Free the memory of the mapped pages, which are read again when they are needed."""
         for mapped in self._maps:
             if hasattr(mmap, "MADV_DONTNEED"):
                 mapped.madvise(mmap.MADV_DONTNEED)
@@ -419,7 +419,7 @@ def open_packed(
 ) -> SequenceDatabase:
     """Return the database in a folder, mapped into memory.
 
-    `rebuild` makes the folder anew; it is called if a part turns out to be damaged.
+    `rebuild` makes the folder again; it is called if a part turns out to be damaged.
 
     Raises
     ------

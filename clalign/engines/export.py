@@ -154,7 +154,7 @@ def write_table(stream: TextIO, table: Iterable[Column], rows: Iterable[object],
 
 
 def flanked(database: SequenceDatabase, hit: Hit, span: tuple[int, int], flank: int) -> tuple[int, int, str]:
-    """Return first place (0-based), end and residues of a part of a target with so many more on either side."""
+    """Return first place (0-based), end and residues of a part of a target with this many more on either side."""
     start, end = max(0, span[0] - flank), min(hit.length, span[1] + flank)
     return start, end, database[hit.row].text[start:end]
 

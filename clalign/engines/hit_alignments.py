@@ -1,4 +1,4 @@
-"""The hits of a query as one multiple alignment, from their paths: nothing is computed anew."""
+"""The hits of a query as one multiple alignment, from their paths: nothing is computed again."""
 
 from __future__ import annotations
 

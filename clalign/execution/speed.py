@@ -138,7 +138,7 @@ def build_seconds(kind: str) -> float:
 
 
 def n_compilers(kind: str, n_new: int) -> int:
-    """Return how many programs are compiled at a time for a device of a kind, of so many new ones."""
+    """Return how many programs are compiled at a time for a device of a kind, of this many new ones."""
     most = MAX_COMPILERS if kind == "cpu" else MAX_BUILDERS
     return max(1, min(most, n_cores(), n_new - MIN_NEW_PROGRAMS))
 

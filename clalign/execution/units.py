@@ -292,7 +292,7 @@ class Query:
     search : Search
         Made before the first unit of the query is handed out.
     lacks_search : bool
-        Whether it is to be made, or made anew because rows came back whose scores it may have used.
+        Whether it is to be made, or made again because rows came back whose scores it may have used.
     n_back : int
         Number of times that rows came back.
     making : Lock

@@ -26,7 +26,7 @@ from clalign.values.documents import TargetFacts
 from clalign.values.profiles import IMPOSSIBLE
 
 SPEEDS_SECONDS = 0.1
-"""Interval at which speeds and shares of several devices are computed anew (s); for small units they cost as much time
+"""Interval at which speeds and shares of several devices are computed again (s); for small units they cost as much time
 as storing."""
 
 MAX_UNITS_AT_ONCE = 64

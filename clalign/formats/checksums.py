@@ -98,7 +98,7 @@ class CheckedArray:
     sums : list of int
         CRC-32 of each `PIECE` bytes of it.
     renew : callable
-        Called when a piece is damaged; makes the array anew and calls `replace` with it.
+        Called when a piece is damaged; makes the array again and calls `replace` with it.
     """
 
     def __init__(self, values: npt.NDArray[np.generic], sums: list[int], renew: Callable[[], None]) -> None:

@@ -36,7 +36,7 @@ class ProfileLines(Iterator[tuple[int, str]]):
         return number, decoded(self._text[start:end])
 
     def _read_on(self, n_bytes: int = 1) -> bool:
-        """Add pieces of so many bytes to the text that is not read; return False if there are none."""
+        """Add pieces of this many bytes to the text that is not read; return False if there are none."""
         pieces, wanted = [self._text[self._place :]], n_bytes
         while wanted > 0 and (more := next(self._chunks, None)) is not None:
             self._check()
@@ -46,7 +46,7 @@ class ProfileLines(Iterator[tuple[int, str]]):
         return wanted < n_bytes
 
     def coming(self, n_bytes: int) -> bytes:
-        """Return so many of the bytes that are read next, line ends included; fewer at the end of the text."""
+        """Return this many of the bytes that are read next, line ends included; fewer at the end of the text."""
         if (lacking := n_bytes - (len(self._text) - self._place)) > 0:
             self._read_on(lacking)
         return self._text[self._place : self._place + n_bytes]

@@ -25,7 +25,7 @@ from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart, Mark, P
 from clalign.values.text_columns import Row, TextColumn, text_lines
 
 REACH = 3.0
-"""A crossing point is drawn if it lies at most so many times beyond the measured sizes."""
+"""A crossing point is drawn if it lies at most this many times beyond the measured sizes."""
 
 
 def shown_rows(document: Document) -> list[Row]:

@@ -130,7 +130,7 @@ def bench_job(spec: BenchSpec, context: JobContext) -> BenchJob:
 
 
 def random_database(rng: np.random.Generator, n_residues: int) -> SequenceDatabase:
-    """Return random proteins with Swiss-Prot's lengths, longest first, of so many residues in all."""
+    """Return random proteins with Swiss-Prot's lengths, longest first, of this many residues in all."""
     lengths = swissprot_lengths(rng, n_residues // MEAN_LENGTH * 2 + 100)
     ends = np.cumsum(lengths)
     n = int(ends.searchsorted(n_residues)) + 1
@@ -377,7 +377,7 @@ class _Runner(Struct, frozen=True):
 
 
 def thinned(database: SequenceDatabase, stride: int) -> SequenceDatabase:
-    """Return every so many-th row as a database of its own."""
+    """Return every `stride`-th row as a database of its own."""
     rows = np.arange(0, len(database), stride, dtype=np.int64)
     batch = database.select(rows)
     return SequenceDatabase(

@@ -215,7 +215,7 @@ def limit_of(shares: dict[str, float]) -> str:
 
 
 def memory_rate(session: Session, n: int, check: Check) -> float:
-    """Return the bytes a second that a device reads and writes in a copy of so many words of 32 bits."""
+    """Return the bytes a second that a device reads and writes in a copy of this many words of 32 bits."""
     kernels, best = cast("KernelSession", session), 0.0
     given, copy = kernels.zeros(4 * n), kernels.allocate(4 * n)
     for _ in range(REPEATS + 1):

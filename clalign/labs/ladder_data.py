@@ -131,7 +131,7 @@ def shortened(batch: SequenceBatch, length: int) -> SequenceBatch:
 
 
 def divergence_sets(rng: Rng, n_residues: float) -> dict[str, tuple[str, SequenceBatch]]:
-    """Return the four published synthetic sets, with about so many residues each, and what they are.
+    """Return the four published synthetic sets, with about this many residues each, and what they are.
 
     Equal sequences of 32 residues; different ones; groups of 32 sequences of the same length, the
     lengths rising from 10 to 499; the same shuffled.

@@ -223,7 +223,7 @@ def _barrier_alone(request: Request, context: JobContext) -> Found:
 
 
 def _crowded_groups(request: Request, context: JobContext) -> Found:
-    """Return what a meeting takes by the groups of each multiprocessor, as far as the device runs so many at once."""
+    """Return what a meeting takes by the groups of each multiprocessor, as far as the device runs this many at once."""
     n = 1 if request.is_small else measurable_device(request.device).n_compute_units
     crowds = {str(n * of_each): of_each for of_each in CROWD if n * of_each <= MAX_GROUPS}
     ways = ("lbs", "ilbs", "ulfs")

@@ -38,7 +38,7 @@ from clalign.values.sequences import SequenceBatch
 from clalign.values.text_columns import TextColumn
 
 REFERENCE_CELLS = 2**19
-"""About so many cells the plain reference computes; it takes a second for them."""
+"""About this many cells the plain reference computes; it takes a second for them."""
 
 ENTRIES = ("smith_waterman", "blocks")
 """How the names of the kernels begin that fill matrices."""

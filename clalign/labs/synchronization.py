@@ -183,7 +183,7 @@ class _Bench:
         return self._measured(how_of(way, n, self._spec.group_size, self._spec.sets))
 
     def sets(self, n: int) -> Row:
-        """Return the time of ILBS for every number of sets of so many groups."""
+        """Return the time of ILBS for every number of sets of this many groups."""
         cells = [self._measured(GroupBarrier(n, self._spec.group_size, "ilbs", sets=sets)) for sets in range(1, n + 1)]
         seconds = [cell["seconds"] for cell in cells]
         known = {sets: value for sets, value in enumerate(seconds, 1) if value is not None}

@@ -49,7 +49,7 @@ BASIC_SECONDS = 1.0
 REFERENCE_SAMPLE = 8
 PROBE_RESIDUES = 64
 GPU_LAUNCHES, OTHER_LAUNCHES = 20_000, 4_000
-"""About so many launches the finest granularity may take."""
+"""About this many launches the finest granularity may take."""
 
 FIRST_ROWS = {
     "": "argument", ", copied": "copied", ", counted by each work-item": "of-item",
@@ -80,7 +80,7 @@ class ViterbiLadderSpec(LadderSpec, frozen=True):
     seconds : float
         Where no size is given, the basic rung gets a job of about this time.
     launches : int or None
-        About so many the finest granularity may take; by default what suits the kind of device.
+        About this many the finest granularity may take; by default what suits the kind of device.
     """
 
     hmm: str | None = None

@@ -24,7 +24,7 @@ MIN_SHARE = 0.25
 """Share of the samples that a domain must occur in."""
 
 SAMPLES_PER_END = 50
-"""An end counts if at least one of so many samples of a cluster has it."""
+"""An end counts if at least one of this many samples of a cluster has it."""
 
 Segments = npt.NDArray[np.int32]
 

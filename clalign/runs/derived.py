@@ -100,7 +100,7 @@ def unequal_query(connection: RunConnection, number: int, again: Card, best: Tar
 
 
 def unequal_cells(connection: RunConnection, number: int, targets: SequenceDatabase, length: int) -> Iterator[str]:
-    """Yield which batches of a query, of which each residue is so many cells, count other cells than they have."""
+    """Yield which batches of a query, of which each residue is this many cells, count other cells than they have."""
     for first, last, cells in kept_cells(connection, number):
         if last <= len(targets) and cells != float(targets.offsets[last] - targets.offsets[first]) * length:
             yield f"Query {number + 1:,}: rows {first:,} to {last:,} count {cells:,.0f} cells, which they do not have."

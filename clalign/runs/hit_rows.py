@@ -258,7 +258,7 @@ class HitRows:
         return self._counted(query, row)
 
     def _check_file(self) -> None:
-        """Read the facts anew, and forget what was counted, if the file has changed since."""
+        """Read the facts again, and forget what was counted, if the file has changed since."""
         stamp = self._connection.execute("PRAGMA data_version").fetchone()[0], self._connection.total_changes
         if self._stamp != stamp:
             facts = self._connection.facts

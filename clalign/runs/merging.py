@@ -41,7 +41,7 @@ def add_results(made: RunFile, part: RunFile, check: Callable[[], None]) -> None
 
 
 def _rows(part: RunFile, table: str, columns: list[str], shift: int, check: Callable[[], None]) -> Iterator[SqlRow]:
-    """Yield the rows of a table, its hits numbered anew."""
+    """Yield the rows of a table, its hits renumbered."""
     key = "id" if table == "hits" else "hit"
     place = columns.index(key) if key in columns else None
     verified = columns.index("verified") if table == "hits" else None

@@ -1,6 +1,6 @@
 """What users write beside hits.
 
-Notes are kept by query and row of the target, not with the hit: a job that goes on may write its hits anew.
+Notes are kept by query and row of the target, not with the hit: a job that goes on may write its hits again.
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ class HitQueries:
         return [(number, name) for number, name in self._all("SELECT id, name FROM queries ORDER BY id")]
 
     def queries_with_hits(self, least: int = 1) -> list[tuple[int, int]]:
-        """Return number of each query with at least so many hits, and how many they are."""
+        """Return number of each query with at least this many hits, and how many they are."""
         question = "SELECT query, count(*) FROM hits GROUP BY query HAVING count(*) >= ? ORDER BY query"
         return [(number, n) for number, n in self._all(question, least)]
 

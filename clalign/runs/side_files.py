@@ -31,7 +31,7 @@ hold on it, and another process then cuts it off under them (sqlite.org/howtocor
 """
 
 SHARED_BYTES = 1 << 15
-"""What SQLite lengthens the shared file by; while it is made anew it has three bytes at most."""
+"""What SQLite lengthens the shared file by; while it is made again it has three bytes at most."""
 
 MOVE = "Move it elsewhere, or give the run another name."
 

@@ -40,7 +40,7 @@ class ChoicesBase(Struct, frozen=True, kw_only=True):
 
 
 def group_obstacle(device: Device, group: int, local_bytes: int) -> str | None:
-    """Return in words why a device cannot run a work-group of so many work-items, with so much local memory."""
+    """Return in words why a device cannot run a work-group of this many work-items, with so much local memory."""
     if group > device.max_work_group:
         return f"A work-group has {group:,} work-items; {device.name} allows {device.max_work_group:,}."
     if local_bytes > device.local_bytes:

@@ -132,7 +132,7 @@ def cluster_of(choice: str) -> tuple[str, str] | None:
     """Return the devices of each worker and the address of a cluster from a user's choice; None without a cluster.
 
     They are written ``gpus@tcp://host:8786``, or the address alone: of a scheduler of Dask, the ``.json`` file that one
-    has written, or ``local:4`` for so many workers on this machine.
+    has written, or ``local:4`` for this many workers on this machine.
     """
     words, _, address = choice.strip().rpartition("@")
     return (words or "auto", address) if _CLUSTER.fullmatch(address) else None

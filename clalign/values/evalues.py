@@ -49,7 +49,7 @@ def flushed(value: float) -> float:
 
 
 def hmmer3_evalue(log_pvalue: float, n_targets: float) -> float:
-    """Return the E-value of the natural logarithm of a P-value among so many targets as HMMER3 computes it."""
+    """Return the E-value of the natural logarithm of a P-value among this many targets as HMMER3 computes it."""
     return flushed(flushed(math.exp(log_pvalue)) * n_targets)
 
 

@@ -441,7 +441,7 @@ def exponential(values: Floats) -> Floats:
 
 
 def n_vectors(n_nodes: int) -> int:
-    """Return Q, the number of vectors that hold so many nodes."""
+    """Return Q, the number of vectors that hold this many nodes."""
     return max(2, -(-n_nodes // LANES))
 
 

@@ -155,7 +155,7 @@ class ResidueMoves(Struct, frozen=True, eq=False):
     sequences, positions : int32[n]
         The residue of each move.
     sources, targets : int32[n]
-        Its column before and after; columns are numbered anew after each sweep, without the empty ones.
+        Its column before and after; columns are renumbered after each sweep, without the empty ones.
     ends : int64[n_sweeps]
         How many moves there were by the end of each sweep.
     scores : float32[n_sweeps + 1]
@@ -182,6 +182,6 @@ class ResidueMoves(Struct, frozen=True, eq=False):
 
 
 def without_empty_columns(offsets: Offsets, columns: Integers) -> MultipleAlignment:
-    """Return an alignment whose columns are numbered anew, without those that hold nothing."""
+    """Return an alignment with renumbered columns, without those that hold nothing."""
     used, renumbered = np.unique(columns, return_inverse=True)
     return MultipleAlignment(offsets, renumbered.astype(np.int32), len(used))

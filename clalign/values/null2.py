@@ -16,7 +16,7 @@ from clalign.values.sums import compensated_sum
 Floats = npt.NDArray[np.float32]
 
 FEW = 12
-"""Up to so many rows are summed one by one rather than side by side."""
+"""Up to this many rows are summed one by one rather than side by side."""
 
 _MIN_MANTISSA = np.uint32(0x3F330000)
 """Mantissas are taken from 0.69921875 (this number's bits) to twice that, in 16 parts."""
@@ -98,7 +98,7 @@ def compensated_sums(values: Floats, bounds: npt.NDArray[np.int64]) -> Floats:
     values, longest_first = values[places], np.argsort(begins[:-1] - begins[1:], kind="stable")
     lengths, begins = np.diff(begins)[longest_first], begins[:-1][longest_first]
     total, lost = np.zeros((2, len(lengths)), np.float32)
-    n_rows = np.searchsorted(-lengths, -np.arange(int(lengths.max(initial=0)) + 1), side="left")  # longer than so many
+    n_rows = np.searchsorted(-lengths, -np.arange(int(lengths.max(initial=0)) + 1), side="left")  # longer than that
     n_steps = int(np.count_nonzero(n_rows > FEW))
     for step, n in enumerate(n_rows[:n_steps].tolist()):
         added = values[begins[:n] + step] - lost[:n]

@@ -169,7 +169,7 @@ class Scoring(Struct, frozen=True):
         return self.mode in ("local", "ungapped")
 
     def unpaired(self, n_residues: int) -> int:
-        """Return the score of two sequences, one of them empty and the other of so many residues."""
+        """Return the score of two sequences, one of them empty and the other of this many residues."""
         return -self.gaps.of(n_residues) if self.mode == "global" else 0
 
 

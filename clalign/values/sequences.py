@@ -119,7 +119,7 @@ class SequenceDatabase:
     n_empty : int
         Sequences without residues; HMMER2 leaves them out when it counts.
     release : callable
-        Frees the memory of what was read from the file, which is read anew when it is needed.
+        Frees the memory of what was read from the file, which is read again when it is needed.
     """
 
     alphabet: Alphabet

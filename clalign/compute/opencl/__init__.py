@@ -50,7 +50,7 @@ def _registry(drivers: Iterable[tuple[str, str]]) -> Path:
 
 
 def disable_specialization() -> None:
-    """Keep PoCL from compiling a kernel anew for the size of its first launch; before its driver is loaded.
+    """Keep PoCL from compiling a kernel again for the size of its first launch; before its driver is loaded.
 
     This took half of a first use, in the thread that launches, and made no later run faster: see
     docs/notes/times.md.

@@ -63,7 +63,7 @@ def with_headers(text: str, source: str) -> str:
             position = found.end()
             if header in pasted:
                 continue
-            # A header under a condition may be left out, so it is pasted anew where it is included next.
+            # A header under a condition may be left out, so it is pasted again where it is included next.
             is_sure = is_certain and len(_IF.findall(before)) == len(_ENDIF.findall(before))
             if is_sure:
                 pasted.add(header)

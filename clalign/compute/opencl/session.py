@@ -438,7 +438,7 @@ class OpenCLSession:
             self._spans += spans
 
     def cached(self, name: str, key: object, make: Callable[[], Kept]) -> Kept:
-        """Return the result of `make` for this key object, made anew only if it was dropped.
+        """Return the result of `make` for this key object, made again only if it was dropped.
 
         The key is kept as long as the result; the least recently used result is dropped first.
         """

@@ -330,7 +330,7 @@ class Transfers:
 
 
 def marked_size(n_bytes: int) -> int:
-    """Return the size of a buffer for results of so many bytes and the marks behind them."""
+    """Return the size of a buffer for results of this many bytes and the marks behind them."""
     return -(-n_bytes // 4) * 4 + MARKED_BYTES
 
 

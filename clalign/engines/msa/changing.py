@@ -1,4 +1,4 @@
-"""Changes of a finished alignment: sequences are added to it, or a block of its columns is aligned anew."""
+"""Changes of a finished alignment: sequences are added to it, or a block of its columns is realigned."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ChangedRows(Struct, frozen=True, eq=False):
     ----------
     rows : list of SequenceRow
     places : int32[n_columns]
-        Where each column of before is now; -1 for those that were aligned anew.
+        Where each column of before is now; -1 for those that were realigned.
     """
 
     rows: list[SequenceRow]
@@ -146,7 +146,7 @@ def with_realigned(
     session: Session, path: str, rows: list[SequenceRow], columns: range, choice: ChangeChoice,
     context: JobContext | None = None,
 ) -> ChangedRows:  # fmt: skip
-    """Align the residues of a block of columns anew, and put them back between the others.
+    """Realign the residues of a block of columns, and put them back between the others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Changes of finished alignments in files: sequences added, blocks of columns aligned anew."""
+"""Changes of finished alignments in files: sequences added, blocks of columns aligned again."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add_sequences(
 def realign_columns(
     alignment: str, columns: range, output: str, form: str, choice: ChangeChoice, device: Device, context: JobContext
 ) -> JobResult:
-    """Align a block of columns of an alignment anew, and write all of it; see `add_sequences`."""
+    """Align a block of columns of an alignment again, and write all of it; see `add_sequences`."""
     check_only(alignment, context)
     old = read_rows(alignment, context=context)
     change = partial(with_realigned, path=alignment, rows=_rows(old), columns=columns, choice=choice, context=context)

@@ -49,7 +49,7 @@ def unpack_array(blob: bytes, kind: str, n: int, path: Path) -> npt.NDArray[Any]
 
 
 def unpack_some(blob: bytes, kind: str, most: int, path: Path) -> npt.NDArray[Any]:
-    """Return the numbers that `pack_array` packed, at most so many."""
+    """Return the numbers that `pack_array` packed, at most this many."""
     size = np.dtype(kind).itemsize
     data = unpacked(blob, size * most, path)
     return unpack_array(blob, kind, len(data) // size, path)

@@ -57,7 +57,7 @@ class Span(Struct, frozen=True):
         return self.last - self.first
 
     def n_cells(self, model_length: int) -> int:
-        """Return the cells of so many passes."""
+        """Return the cells of this many passes."""
         return self.cells * model_length
 
 

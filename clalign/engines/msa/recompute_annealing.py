@@ -14,7 +14,7 @@ from clalign.runs.run_file import open_run
 
 
 def begin_again(run: Path, path: Path, gap_factor: float) -> None:
-    """Write a run with all that a finished one knows but its alignment; when it is continued, columns are merged anew.
+    """Write a run with all that a finished one knows but its alignment; when it is continued, columns are merged again.
 
     Parameters
     ----------

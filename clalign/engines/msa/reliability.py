@@ -24,7 +24,7 @@ FALLBACK = 0.01
 """Stands for what is left out of the posteriors, where it has to be something."""
 
 MAX_CERTAIN = 5.0
-"""An alignment so many times as likely as the next best one is certain."""
+"""An alignment this many times as likely as the next best one is certain."""
 
 
 class Reliability(Struct, frozen=True, eq=False):

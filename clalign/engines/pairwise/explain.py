@@ -30,7 +30,7 @@ MAX_COLUMNS = 10_000
 """Columns that are shown one by one; more are taken together."""
 
 STRETCHES = 500
-"""In so many parts at most."""
+"""In this many parts at most."""
 
 Numbers = npt.NDArray[np.int64]
 

@@ -52,10 +52,10 @@ CARDS_AT_ONCE = 64
 """Cards of queries that are made before a job is asked whether to stop."""
 
 PAIR_SPEED = 4
-"""Smith-Waterman is at least so many times as fast as Viterbi, by whose rate devices are known."""
+"""Smith-Waterman is at least this many times as fast as Viterbi, by whose rate devices are known."""
 
 GPU_PATIENCE = 2.5
-"""Batches of a GPU may take so many times longer: the longest targets, which come first, keep few of its units busy,
+"""Batches of a GPU may take this many times longer: the longest targets, which come first, keep few of its units busy,
 and with many others beside them that costs least.
 """
 

@@ -246,7 +246,7 @@ def _hit_items(run: RunFile, inputs: PairwiseInputs, hits: list[int], context: J
 def _other_items(
     run: RunFile, inputs: PairwiseInputs, searched: range, share: int, context: JobContext
 ) -> Iterator[Item]:
-    """Yield so many targets of each query that are no hits of it, with their cells on all strands."""
+    """Yield this many targets of each query that are no hits of it, with their cells on all strands."""
     lengths = np.diff(inputs.targets.offsets)
     for number in searched:
         context.check()

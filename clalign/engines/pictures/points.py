@@ -24,8 +24,8 @@ MAX_DOTS = 3000
 RADIUS, CELL = 3.0, 4.0
 
 WIDE, FAR = 30.0, 10.0
-"""Scores that differ by more than a factor stand on a logarithmic axis, also where the best is so many times as high as
-the one in the middle: most of them would lie on one line."""
+"""Scores that differ by more than a factor stand on a logarithmic axis, also where the best is this many times as
+high as the one in the middle: most of them would lie on one line."""
 
 
 class Points(HitPicture):

@@ -168,7 +168,7 @@ def with_later_rounds(
 ) -> list[Hmm]:
     """Return the profiles of a run by their numbers, given those that it began with.
 
-    A device fits the score statistics of later ones anew; without one they are those of the run.
+    A device fits the score statistics of later ones again; without one they are those of the run.
     """
     if not spec.has_rounds:
         return first

@@ -185,7 +185,7 @@ def _with_rounds(plan: Plan, rounds: Rounds, task: Task[SearchSpec]) -> Plan:
     n_first, n_rounds = len(plan.queries), task.spec.iterations
     return replace(
         plan,
-        # Each query gets so many profiles more at most, after those that are there.
+        # Each query gets this many profiles more at most, after those that are there.
         queries=range(max(n_first, task.run.n_queries()) + n_first * (n_rounds - 1)),
         n_cells=plan.n_cells * n_rounds,
         compute_end=lambda run, number, search, session: rounds.compute_end(run, number, session),

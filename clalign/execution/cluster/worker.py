@@ -116,7 +116,7 @@ def hold(job: str, given: Sequence[tuple[Reference, int]], *payloads_and_after: 
     for (name, serial), data in zip(given, payloads_and_after, strict=False):
         try:
             thing = unpacked(data, state.found)
-        except LookupError:  # dropped or lost meanwhile; the main process sends it anew
+        except LookupError:  # dropped or lost meanwhile; the main process sends it again
             is_whole = False
             continue
         state.held[name], state.serials[name] = thing, serial

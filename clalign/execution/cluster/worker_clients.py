@@ -107,7 +107,7 @@ class Payloads:
         return [future] if future.status == "pending" else None
 
     def search_name(self, number: int, search: AnySearch) -> Reference:
-        """Return the name of the search of a query; one that is prepared anew gets another name."""
+        """Return the name of the search of a query; one that is prepared again gets another name."""
         self._done.pop(number, None)
         known = self._searches.get(number)
         if known is None or known[0] is not search:

@@ -141,7 +141,7 @@ class _Parent(Access):
         return Unit(self._query(number, n_back), first, last)
 
     def _query(self, number: int, n_back: int) -> Query:
-        """Return a query, prepared anew if rows came back: its search may have taken their scores into account."""
+        """Return a query, prepared again if rows came back: its search may have taken their scores into account."""
         query = self._queries.pop(number, None)
         if query is None or query.n_back != n_back:
             with tracing.span("prepare a query", "preparing", query=number):

@@ -15,7 +15,7 @@ from clalign.stages.hmmer3.row_lists import LengthBuffers, ScoringStage
 from clalign.values.local_profiles import LocalProfile
 
 COMMON_VECTORS = 256
-"""Rows of up to so many vectors share a program."""
+"""Rows of up to this many vectors share a program."""
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""

@@ -74,6 +74,6 @@ def striped_tables(session: KernelSession, profile: LocalProfile) -> Tables:
 
 
 def lanes_tables(session: KernelSession, profile: LocalProfile, lanes: int, nodes: int) -> Tables:
-    """Return the tables of ``forward_lanes.cl`` for so many nodes a lane."""
+    """Return the tables of ``forward_lanes.cl`` for this many nodes a lane."""
     transitions, delete_prefix, emissions = forward_tables(session, profile, lanes, nodes)
     return [transitions.transpose(0, 2, 1), delete_prefix, emissions.transpose(0, 2, 1)]

@@ -26,7 +26,7 @@ VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
 VECTOR_LANES = 16
 
 COMMON_VECTORS = 128
-"""Rows of up to so many vectors share a program."""
+"""Rows of up to this many vectors share a program."""
 
 LANES_GROUP = 128
 
@@ -78,5 +78,5 @@ MSV = MsvStage()
 
 
 def _costs(profile: LocalProfile, lanes: int, nodes: int) -> npt.NDArray[np.uint8]:
-    """Return the costs padded to so many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
+    """Return the costs padded to this many lanes of nodes (uint8[N_CODES, lanes, nodes])."""
     return spread(byte_scores(profile).costs[:, 1:], lanes, nodes, NEVER_BYTE)

@@ -25,7 +25,7 @@ class SsvTuning(Tuning):
         Rows of at most `narrow_nodes` use 16-byte vectors, rows of at least `wide_nodes` 64-byte ones, others 32-byte
         ones. Compilers split them where registers are smaller; but rows of few vectors are written out without a loop.
     few_vectors, sequences : int
-        Rows of so many vectors are short: a core works on several sequences at once, as long as their rows
+        Rows of this many vectors are short: a core works on several sequences at once, as long as their rows
         fit into registers.
     """
 

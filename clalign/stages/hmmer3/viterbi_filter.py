@@ -28,7 +28,7 @@ FEW_VECTORS = 4
 """Rows of no more vectors are short: kernels are compiled for exactly their number."""
 
 COMMON_VECTORS = 128
-"""Longer rows of up to so many vectors share a program."""
+"""Longer rows of up to this many vectors share a program."""
 
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
@@ -43,7 +43,7 @@ MAX_PAIR_NODES = 20
 """Nodes a lane of the form for two sequences; its state and its steps take 8 registers each."""
 
 SHARING = ((120, 8, 4), (160, 8, 2), (16 * MAX_PAIR_NODES, 16, 2), (32 * MAX_PAIR_NODES, 32, 2))
-"""Models of up to so many nodes; lanes that share two sequences; residues that these take at once.
+"""Models of up to this many nodes; lanes that share two sequences; residues that these take at once.
 
 Fewer lanes waste less on what each does beside its nodes, and more let long sequences end sooner.
 """

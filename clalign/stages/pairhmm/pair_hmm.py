@@ -176,7 +176,7 @@ def start_kernel(
     stage: Stage[PairBatch, PairHmms, object], session: KernelSession, pairs: Pairs, is_counts: bool, most: Rows,
     *output: Argument,
 ) -> None:  # fmt: skip
-    """Enqueue the kernel for some pairs, with room for so many entries each; `output` are its last arguments."""
+    """Enqueue the kernel for some pairs, with room for this many entries each; `output` are its last arguments."""
     device, models = session.device, pairs.models
     n_sets, n_letters = models.gaps.n_sets, len(models.emissions[0].letters)
     defines = {"SETS": n_sets, "COUNTS": int(is_counts), **stage.defines}

@@ -40,7 +40,7 @@ SUMS = END_MATCH + 1
 SUM_GROUP = 512
 LAUNCHES_BETWEEN_WAITS = 1000
 CELLS_PER_LAUNCH = 2**21
-"""One core does so many in about a tenth of a second."""
+"""One core does this many in about a tenth of a second."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     SOURCE: (
@@ -279,7 +279,7 @@ class OnePairStage(PairHmmLadderBase):
 
     @abstractmethod
     def _add_up(self, session: KernelSession, pair: _Pair, partials: Buffer, n: int, results: Buffer) -> None:
-        """Write the total of all paths, and the sum of so many partial sums of expected steps."""
+        """Write the total of all paths, and the sum of this many partial sums of expected steps."""
 
 
 class SequentialStage(OnePairStage):

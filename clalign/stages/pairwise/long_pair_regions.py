@@ -239,7 +239,7 @@ class Filled(Struct, frozen=True):
         return min(diagonal, self.n_strips - 1) - max(0, diagonal - self.n_tiles + 1) + 1
 
     def parts(self, n_diagonals: int) -> list[Part]:
-        """Return what is known of it after so many diagonals."""
+        """Return what is known of it after this many diagonals."""
         m, n, of_all = self.region.m, self.region.n, n_diagonals
         strips, tiles = n_done(of_all, 0, self.n_strips), n_done(of_all, 0, self.n_tiles)
         is_local, edges = self.region.pair.scoring.is_local, (self.n_strips - 1, self.n_tiles - 1)
@@ -259,7 +259,7 @@ class Filled(Struct, frozen=True):
         ]
 
     def state(self, n_diagonals: int) -> State:
-        """Return what is to be kept after so many diagonals."""
+        """Return what is to be kept after this many diagonals."""
         session, place = self.region.pair.session, np.array([*self.numbers, self.strip, n_diagonals], np.int32)
         parts = (part.read(session) for part in self.parts(n_diagonals))
         return {"place": packed(place), **dict(itertools.chain.from_iterable(parts))}
@@ -448,7 +448,7 @@ class Pace:
     Attributes
     ----------
     cells : int
-        About so many.
+        About this many.
     """
 
     def __init__(self, device: Device) -> None:

@@ -104,8 +104,8 @@ class Sequences(Struct, frozen=True):
     def width(self) -> int:
         """Bits of the scores of a tile, less that of its corner, in the shape for processors.
 
-        A score differs from that of a cell so many rows and columns away by no more than as many of the highest scores
-        of two letters, and what two gaps of that length cost; without gaps, there is no such limit.
+        A score differs from that of a cell this many rows and columns away by no more than as many of the highest
+        scores of two letters, and what two gaps of that length cost; without gaps, there is no such limit.
         """
         greatest, (first, next_one) = max(0, self.scoring.matrix.greatest), self.gaps
         farthest = REACH * (greatest + next_one) + 4 * first + greatest
@@ -125,7 +125,7 @@ class Sequences(Struct, frozen=True):
         return self.given.get("LANES", VECTOR_LANES)
 
     def n_best(self, n_strips: int, n_tiles: int) -> int:
-        """Return of how many parts of so many strips and columns of tiles the best cell is known."""
+        """Return of how many parts of this many strips and columns of tiles the best cell is known."""
         return n_strips + n_tiles if self.is_vector else n_strips * self.n_lanes
 
     @property

@@ -27,7 +27,7 @@ class Keeper(Protocol):
     """Keeps the state of a pass, so that another worker can go on."""
 
     def is_due(self, n_bytes: int) -> bool:
-        """Return whether it is time to keep the state, which takes so many bytes before it is packed."""
+        """Return whether it is time to keep the state, which takes this many bytes before it is packed."""
 
     def is_due_in_the_end(self, n_bytes: int) -> bool:
         """Return whether to keep the state of a pass that is stopped, though somebody waits for that."""
@@ -171,12 +171,12 @@ class Part(Struct, frozen=True):
 
 
 def n_done(n_diagonals: int, before: int, n: int) -> int:
-    """Return how many of n tiles in a row are done after so many diagonals, if the first is on diagonal `before`."""
+    """Return how many of n tiles in a row are done after this many diagonals, if the first is on diagonal `before`."""
     return min(max(n_diagonals - before, 0), n)
 
 
 def known_of_edges(n_edges: int, between: int, n_diagonals: int, n_tiles: int, length: int, size: int) -> list[int]:
-    """Return how much of each kept edge is known after so many diagonals, its first cell included.
+    """Return how much of each kept edge is known after this many diagonals, its first cell included.
 
     Parameters
     ----------

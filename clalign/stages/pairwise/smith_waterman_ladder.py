@@ -45,7 +45,7 @@ ROUND = 64
 """The longest query counts as a multiple of this, so that few kernels serve all lengths."""
 
 CELLS_PER_LAUNCH = 2**25
-"""One core does so many in about a tenth of a second."""
+"""One core does this many in about a tenth of a second."""
 
 VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
     SOURCE: (

@@ -17,7 +17,7 @@ from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import SequenceBatch
 
 MIN_PIECE = 1.5
-"""A piece is at least so many times as long as what it may share with the next one: all of them hold up to three
+"""A piece is at least this many times as long as what it may share with the next one: all of them hold up to three
 times the residues of the targets.
 """
 

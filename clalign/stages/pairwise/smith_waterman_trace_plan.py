@@ -184,7 +184,7 @@ def ends_of(scoring: Scoring) -> int:
 
 
 def scores_fit(pairs: Pairs, scoring: Scoring, bits: int) -> None:
-    """Raise OptionError if scores may not fit so many bits and a sign."""
+    """Raise OptionError if scores may not fit this many bits and a sign."""
     highest, lowest = greatest_scores(pairs, scoring), least_scores(pairs, scoring)
     if scoring.is_local:
         lowest = np.zeros_like(highest)
@@ -199,7 +199,7 @@ def scores_fit(pairs: Pairs, scoring: Scoring, bits: int) -> None:
 
 
 def joined(parts: list[tuple[Rows, Traces]], n: int) -> Traces:
-    """Return parts that belong to so many pairs in the order of the pairs."""
+    """Return parts that belong to this many pairs in the order of the pairs."""
     if len(parts) == 1 and len(parts[0][0]) == n:
         rows, whole = parts[0]
         order = np.empty(n, np.int64)

@@ -44,7 +44,7 @@ CHANCE_MATCHES = 40
 """Equal residues in a good local alignment of unrelated sequences."""
 
 MAX_SCORE_BITS = 29
-"""Sums of two numbers of so many bits fit an int."""
+"""Sums of two numbers of this many bits fit an int."""
 
 Choices = Mapping[str, int]
 Whole = TypeVar("Whole", int, Rows)
@@ -75,7 +75,7 @@ def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices
 
 
 def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
-    """Start tracing pairs, each with scores of so many bits."""
+    """Start tracing pairs, each with scores of this many bits."""
     parts: list[tuple[Rows, Callable[[], Traces]]] = []
     for width in np.unique(widths).tolist():
         rows = np.flatnonzero(widths == width)
@@ -110,18 +110,18 @@ class _Plan(Struct, frozen=True):
         return ends_of(self.scoring)
 
     def costs(self, width: int) -> tuple[int, int]:
-        """Return the costs of gaps; where there are none, more than any score of so many bits."""
+        """Return the costs of gaps; where there are none, more than any score of this many bits."""
         if self.scoring.mode == "ungapped":
             return self.dearest(width), self.dearest(width)
         gaps = self.scoring.gaps
         return min(gaps.first, self.dearest(width)), min(gaps.next, self.dearest(width))
 
     def dearest(self, width: int) -> int:
-        """Return the highest cost that so many bits hold."""
+        """Return the highest cost that this many bits hold."""
         return 2**30 if width == 32 else int(2 ** (width - 1) - 1)
 
     def most(self, width: int) -> int:
-        """Return the highest score that is exact with so many bits."""
+        """Return the highest score that is exact with this many bits."""
         if width == 32 or self.ends:
             return 2**31 - 1
         is_dear = self.scoring.mode == "ungapped" or self.scoring.gaps.first > self.dearest(width)
@@ -144,7 +144,7 @@ class _Plan(Struct, frozen=True):
         return np.asarray(_room(rows, columns, BLOCK) * VECTOR_BYTES > MAX_GROUP_BYTES)
 
     def defines(self, width: int) -> dict[str, int]:
-        """Return the compile-time choices for scores of so many bits."""
+        """Return the compile-time choices for scores of this many bits."""
         first, next_ = self.costs(width)
         return {
             "WIDTH": width, "LANES": VECTOR_BYTES * 8 // width, "LINEAR": int(first == next_),
@@ -207,7 +207,7 @@ class _Plan(Struct, frozen=True):
 
 
 def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.int64]]:
-    """Return groups of so many pairs, neighbors of which are alike, those with long queries first.
+    """Return groups of this many pairs, neighbors of which are alike, those with long queries first.
 
     Returns
     -------
@@ -231,7 +231,7 @@ def _groups(pairs: Pairs, lanes: int, block: int) -> tuple[Rows, npt.NDArray[np.
 
 
 def _room(rows: Whole, columns: Whole, block: int) -> Whole:
-    """Return the room, in scores of a pair, for so many blocks (see `lay_out_group` of the kernel)."""
+    """Return the room, in scores of a pair, for this many blocks (see `lay_out_group` of the kernel)."""
     n, m = columns * block, rows * block
     room: Whole = m + n + 2 * (rows + 1) * (n + 1) + 2 * (columns + 1) * m + rows * columns
     return room

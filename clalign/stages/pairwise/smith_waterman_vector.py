@@ -44,12 +44,12 @@ MAX_TARGETS_ALONE = 64
 """Limit of the targets of a batch that are considered for being computed one at a time."""
 
 LANE_SHARE = 8
-"""A lane takes so many times as long for a target as a core that has it alone; all lanes of a core together do so many
-times as much."""
+"""A lane takes this many times as long for a target as a core that has it alone; all lanes of a core together do this
+many times as much."""
 
 
 def limit_of(width: int, model: PairwiseQuery) -> int:
-    """Return the highest score that so many bits hold for sure; only where no score is below 0 can one be higher."""
+    """Return the highest score that this many bits hold for sure; only where no score is below 0 can one be higher."""
     highest = (1 << (width - 1)) - 1
     return highest - model.scoring.matrix.greatest if model.scoring.is_local else highest
 
@@ -90,7 +90,7 @@ def _tables(session: KernelSession, model: PairwiseQuery) -> _Tables:
     def make() -> _Tables:
         codes, letters = np.unique(model.sequence.codes, return_inverse=True)
         scores = model.scoring.matrix.scores[codes]
-        assert scores.shape[1] == N_CODES == 32  # the kernel's tables have so many
+        assert scores.shape[1] == N_CODES == 32  # the kernel's tables have this many
         return _Tables(session.upload(letters.astype(np.uint8)), session.upload(scores), len(codes))
 
     return session.cached("smith-waterman letters", model, make)

@@ -196,7 +196,7 @@ def _launch_lanes(
     tables: list[Buffer],
     sequences: int,
 ) -> Callable[[], Values]:
-    """Launch a form of the `lanes` shape, a group of lanes for so many sequences."""
+    """Launch a form of the `lanes` shape, a group of lanes for this many sequences."""
     if rows is None:
         chosen = session.cached("rows", batch, lambda: session.upload(np.arange(len(batch), dtype=np.int32)))
     else:
@@ -237,7 +237,7 @@ class StripLayout(Struct, frozen=True):
 
 
 def strip_layout(session: KernelSession, batch: SequenceBatch, n_items: int) -> StripLayout:
-    """Return the layout of a batch for so many work-items, made once a batch."""
+    """Return the layout of a batch for this many work-items, made once a batch."""
 
     def make() -> StripLayout:
         lengths = batch.lengths

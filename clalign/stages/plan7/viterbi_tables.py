@@ -82,7 +82,7 @@ def reweighted_scores(session: KernelSession, model: IntegerProfile) -> Reweight
 
 
 def _steps(scores: ReweightedScores, n_nodes: int) -> Table:
-    """Return the steps of ``common/strips.h`` for so many nodes, those beyond the model without a way in."""
+    """Return the steps of ``common/strips.h`` for this many nodes, those beyond the model without a way in."""
     m = len(scores.begin)
     steps = np.zeros((n_nodes, 8), np.int32)
     steps[:] = [NEVER, NEVER, NEVER, 2 * NEVER, 0, NEVER, 0, 0]

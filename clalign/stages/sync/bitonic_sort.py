@@ -61,7 +61,7 @@ def sortable(values: npt.NDArray[np.generic], falling: bool = False) -> Keys:
 
 
 def rounds_of(n: int, tile_log: int = TILE_LOG) -> npt.NDArray[np.int32]:
-    """Return the rounds (int32[m, 4]) that sort so many items, as the kernel reads them."""
+    """Return the rounds (int32[m, 4]) that sort this many items, as the kernel reads them."""
     found = [(tile_log, 0, 1, 0)]
     for span_log in range(tile_log + 1, max(0, n - 1).bit_length() + 1):
         found += [

@@ -249,7 +249,7 @@ class HitsTable(Table):
         if shown == self._together:
             return
         self._together = shown
-        for squeezed in self._squeezed:  # it is decided about anew
+        for squeezed in self._squeezed:  # it is decided about again
             self.setColumnHidden(squeezed, False)
         self._squeezed.clear()
         place = self._place("profile")

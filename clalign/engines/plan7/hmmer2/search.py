@@ -75,7 +75,7 @@ class Thresholds(Struct, frozen=True):
         return self.least_raw_among(self.n_targets)
 
     def least_raw_among(self, n_targets: float) -> int:
-        """Return the least integer score that is reported among so many sequences."""
+        """Return the least integer score that is reported among this many sequences."""
         by_evalue = MIN_SCORE
         if self.evalue != NO_LIMIT:
             by_evalue = hmmer2_least_score(self.evalue, n_targets, self.calibration)
@@ -100,7 +100,7 @@ class Thresholds(Struct, frozen=True):
 
 
 def thresholds_for(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Thresholds:
-    """Return the thresholds of a search whose E-values count so many targets, unless the spec says otherwise.
+    """Return the thresholds of a search whose E-values count this many targets, unless the spec says otherwise.
 
     Raises
     ------

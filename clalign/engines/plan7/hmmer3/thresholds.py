@@ -139,7 +139,7 @@ class Hmmer3Thresholds(Struct, frozen=True):
 
 
 def hmmer3_thresholds(hmm: Hmm, spec: SearchSpec, n_targets: float) -> Hmmer3Thresholds:
-    """Return the thresholds of a search whose E-values count so many targets, unless the spec says otherwise.
+    """Return the thresholds of a search whose E-values count this many targets, unless the spec says otherwise.
 
     Raises
     ------
