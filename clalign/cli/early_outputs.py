@@ -21,7 +21,7 @@ from clalign.formats.writers import ESCAPED
 from clalign.jobs import QuietContext
 
 if TYPE_CHECKING:
-    from clalign.engines.export_source import Begun, ListedQuery, Source
+    from clalign.engines.export_source import Begun, ExportSource, ListedQuery
 
 STEP_SECONDS = 0.1
 """Time limit of a step, during which no progress is shown (s)."""
@@ -45,12 +45,12 @@ class EarlyOutputs:
     def __init__(self, path: Path, outputs: Outputs, max_hits: int = MAX_HITS) -> None:
         self._path, self._outputs, self._max_hits = path, outputs, max_hits
         self._open = contextlib.ExitStack()
-        self._source: Source | None = None
+        self._source: ExportSource | None = None
         self._is_over = False
         self._n_queries = 0
         self._files: dict[str, TextIO] = {}
         self._counts: dict[str, int] = {}
-        self._writers: dict[str, Callable[[Source, TextIO, ListedQuery, bool], int]] = {}
+        self._writers: dict[str, Callable[[ExportSource, TextIO, ListedQuery, bool], int]] = {}
 
     @property
     def has_looked(self) -> bool:
@@ -68,7 +68,7 @@ class EarlyOutputs:
         except (ClalignError, OSError, sqlite3.Error):
             self.close()
 
-    def _opened(self) -> Source:
+    def _opened(self) -> ExportSource:
         from clalign.engines.engine import engine_of
         from clalign.engines.export_source import Choice
         from clalign.runs.run_file import open_run
@@ -84,7 +84,7 @@ class EarlyOutputs:
         self._source = source
         return source
 
-    def _write_on(self, source: Source) -> None:
+    def _write_on(self, source: ExportSource) -> None:
         until = time.monotonic() + STEP_SECONDS
         for query in source.done_queries(self._n_queries):
             if len(query.keys) > self._max_hits:

@@ -15,7 +15,7 @@ from clalign.common.amounts import counted
 from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
-from clalign.engines.export_source import Choice, Source
+from clalign.engines.export_source import Choice, ExportSource
 from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
 from clalign.formats.genome_places import Exon, GenomePlace, Span, genome_place
@@ -95,7 +95,7 @@ def _beside(run: RunFile) -> str:
         return ""
 
 
-def architectures(source: Source, rule: str, clans: Clans, significant: bool = False) -> Iterator[Architecture]:
+def architectures(source: ExportSource, rule: str, clans: Clans, significant: bool = False) -> Iterator[Architecture]:
     """Yield each sequence that has a domain, perhaps only of `significant` ones, in the order of their file."""
     chosen, total = source.choice.significant and source.calls_significant, source.run.n_hits()
     only = chosen or (significant and source.calls_significant)
@@ -110,7 +110,7 @@ def architectures(source: Source, rule: str, clans: Clans, significant: bool = F
             yield Architecture(*target, resolve(domains, rule, clans), len(domains))
 
 
-def _placed(source: Source, target: Target, part: PlacedPart) -> PlacedDomain:
+def _placed(source: ExportSource, target: Target, part: PlacedPart) -> PlacedDomain:
     card = source.cards[part.query]
     spans = part.query_range, part.target_range, part.envelope
     if any(start > end for start, end in spans) or part.target_range[1] > target.length:
@@ -193,7 +193,7 @@ TABLE: tuple[Column, ...] = (
 """The table of architectures."""
 
 
-def rule_of(source: Source) -> Clans:
+def rule_of(source: ExportSource) -> Clans:
     """Return the clans that overlaps are judged by, and add the rule to the origin of what is written."""
     rule = source.choice.overlaps
     clans, file = clans_of(source.run, source.choice.clans, rule)
@@ -203,13 +203,13 @@ def rule_of(source: Source) -> Clans:
     return clans
 
 
-def _chosen(source: Source) -> tuple[list[Architecture], Clans]:
+def _chosen(source: ExportSource) -> tuple[list[Architecture], Clans]:
     """Return the architectures that were asked for, and the clans."""
     clans = rule_of(source)
     return list(architectures(source, source.choice.overlaps, clans, significant=True)), clans
 
 
-def _placed_on(source: Source) -> tuple[Iterator[Architecture], Clans]:
+def _placed_on(source: ExportSource) -> tuple[Iterator[Architecture], Clans]:
     """Return all domains on their sequences, or what a rule leaves of them if one was asked for, and the clans."""
     if not source.choice.overlaps:
         return architectures(source, EVERY_DOMAIN, Clans()), Clans()
@@ -217,13 +217,13 @@ def _placed_on(source: Source) -> tuple[Iterator[Architecture], Clans]:
     return architectures(source, source.choice.overlaps, clans), clans
 
 
-def _comments(source: Source) -> list[str]:
+def _comments(source: ExportSource) -> list[str]:
     """Return the lines by which GFF3 and BED say where they come from."""
     rule = source.origin.overlaps
     return [f"# {line}" for line in (*source.origin.lines(), *([f"overlaps: {rule}"] if rule else []))]
 
 
-def write_architecture(source: Source, stream: TextIO) -> int:
+def write_architecture(source: ExportSource, stream: TextIO) -> int:
     """Write the table of architectures, a line for each sequence with a domain that is significant."""
     found, clans = _chosen(source)
     counts = Counter(one.words for one in found)
@@ -233,17 +233,17 @@ def write_architecture(source: Source, stream: TextIO) -> int:
     return n
 
 
-def write_architecture_gff3(source: Source, stream: TextIO) -> int:
+def write_architecture_gff3(source: ExportSource, stream: TextIO) -> int:
     """Write the domains of the architectures as GFF3, in coordinates of their sequences."""
     return _write_gff3(source, stream, *_chosen(source))
 
 
-def write_gff3(source: Source, stream: TextIO) -> int:
+def write_gff3(source: ExportSource, stream: TextIO) -> int:
     """Write domains, or alignments, as GFF3, in coordinates of their sequences: all, or what a rule leaves."""
     return _write_gff3(source, stream, *_placed_on(source))
 
 
-def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], clans: Clans) -> int:
+def _write_gff3(source: ExportSource, stream: TextIO, found: Iterable[Architecture], clans: Clans) -> int:
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
     count, longest, seen = 0, longest_of_name(source.keys), set[str]()
     for one in found:
@@ -263,7 +263,7 @@ def _write_gff3(source: Source, stream: TextIO, found: Iterable[Architecture], c
     return count
 
 
-def write_gff3_genome(source: Source, stream: TextIO) -> int:
+def write_gff3_genome(source: ExportSource, stream: TextIO) -> int:
     """Write the same as GFF3 in coordinates of a genome, where names or descriptions of sequences have them."""
     found, clans = _placed_on(source)
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
@@ -285,7 +285,9 @@ def write_gff3_genome(source: Source, stream: TextIO) -> int:
     return count
 
 
-def _exons(source: Source, place: GenomePlace, domain: PlacedDomain) -> Iterator[tuple[Exon, tuple[int, int] | None]]:
+def _exons(
+    source: ExportSource, place: GenomePlace, domain: PlacedDomain
+) -> Iterator[tuple[Exon, tuple[int, int] | None]]:
     """Yield where the parts of a domain lie on a genome, and the part of its family that each is aligned to."""
     parts = place.parts(*domain.target_range)
     if len(parts) == 1:
@@ -299,7 +301,7 @@ def _exons(source: Source, place: GenomePlace, domain: PlacedDomain) -> Iterator
         yield exon, found and (first + found[0], first + found[1])
 
 
-def write_bed(source: Source, stream: TextIO) -> int:
+def write_bed(source: ExportSource, stream: TextIO) -> int:
     """Write the same as BED with six columns, in coordinates of their sequences."""
     found, _ = _placed_on(source)
     write_lines(stream, _comments(source))
@@ -314,7 +316,7 @@ def write_bed(source: Source, stream: TextIO) -> int:
     return count
 
 
-def write_bed_genome(source: Source, stream: TextIO) -> int:
+def write_bed_genome(source: ExportSource, stream: TextIO) -> int:
     """Write the same as BED with twelve columns in coordinates of a genome, where sequences have them."""
     found, _ = _placed_on(source)
     write_lines(stream, _comments(source))
@@ -354,7 +356,7 @@ class LeftOut:
         self.n_without_blocks += found is None
         return found
 
-    def lines(self, source: Source) -> list[str]:
+    def lines(self, source: ExportSource) -> list[str]:
         """Return the sentences about them, and warn."""
         texts = []
         if self.n_sequences:
@@ -368,12 +370,12 @@ class LeftOut:
         return [f"# left out: {words}" for words in texts]
 
 
-def _kind(source: Source) -> str:
+def _kind(source: ExportSource) -> str:
     """Return the term of the Sequence Ontology for a domain or an alignment."""
     return "protein_match" if source.is_protein else "nucleotide_match"
 
 
-def _strand(source: Source, domain: PlacedDomain) -> str:
+def _strand(source: ExportSource, domain: PlacedDomain) -> str:
     return "." if source.is_protein else "+" if domain.strand > 0 else "-"
 
 
@@ -386,7 +388,9 @@ def _target(domain: PlacedDomain, span: tuple[int, int]) -> str:
     return f"{gff3_value(domain.family).replace(' ', '%20')} {span[0] + 1} {span[1]}"
 
 
-def _attributes(source: Source, one: Architecture, domain: PlacedDomain, clans: Clans, number: int) -> dict[str, str]:
+def _attributes(
+    source: ExportSource, one: Architecture, domain: PlacedDomain, clans: Clans, number: int
+) -> dict[str, str]:
     accession = "" if domain.accession in ("", "-") else gff3_value(domain.accession)
     scale = "raw_score" if math.isnan(domain.evalue) else "bits"
     return {

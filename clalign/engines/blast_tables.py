@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TextIO
 
 from clalign.engines.export import write_lines
-from clalign.engines.export_source import Source
+from clalign.engines.export_source import ExportSource
 from clalign.formats.blast_columns import FIELDS, columns_of
 from clalign.formats.pairwise_rows import outfmt_line
 from clalign.formats.tables import PARTIAL, plain
 
 
-def write_outfmt(source: Source, stream: TextIO) -> int:
+def write_outfmt(source: ExportSource, stream: TextIO) -> int:
     """Write BLAST's table of alignments: format 6, or 7 if what names the columns begins so."""
     asked = source.choice.columns or "6"
     if asked.startswith("7"):
@@ -23,7 +23,7 @@ def write_outfmt(source: Source, stream: TextIO) -> int:
     return count
 
 
-def write_outfmt7(source: Source, stream: TextIO) -> int:
+def write_outfmt7(source: ExportSource, stream: TextIO) -> int:
     """Write format 7: comments say of each query what it is, also of those without hits."""
     names = columns_of(source.choice.columns or "7")
     origin, count, n_queries = source.origin, 0, 0

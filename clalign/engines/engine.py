@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from clalign.engines.columns import Column
     from clalign.engines.commands import Command
-    from clalign.engines.export_source import Choice, EngineOfRun, Source
+    from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
     from clalign.engines.exports import Export
     from clalign.engines.rounds import Round
     from clalign.execution.job import Task, Work
@@ -122,7 +122,7 @@ class EngineParts(Struct, frozen=True, kw_only=True):
     spec: LazyImport[type[Spec]]
     commands: LazyImport[Mapping[str, Command]]
     load: LazyImport[Callable[[Task[Spec]], Work]]
-    source: LazyImport[Callable[[EngineOfRun, RunFile, Choice, JobContext], Source]]
+    source: LazyImport[Callable[[EngineOfRun, RunFile, Choice, JobContext], ExportSource]]
     exports: LazyImport[Sequence[Export]]
     runs: LazyImport[Declaration] | None = None
     tables: LazyImport[Mapping[str, tuple[Column, ...]]] | None = None
@@ -242,7 +242,7 @@ class Engine(Struct, frozen=True, kw_only=True):
 
         return dry_run(task, self.parts.load.get())
 
-    def source(self, run: RunFile, choice: Choice, context: JobContext) -> Source:
+    def source(self, run: RunFile, choice: Choice, context: JobContext) -> ExportSource:
         """Return the source that the writers of exports take."""
         return self.parts.source.get()(self, run, choice, context)
 

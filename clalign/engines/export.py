@@ -10,7 +10,7 @@ from typing import Any, Literal, TextIO, cast
 
 from clalign.engines.columns import Column, table_lines
 from clalign.engines.engine import engine_of, spec_of
-from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, KeptHits, Source
+from clalign.engines.export_source import OTHER_EXPORT, Begun, Choice, ExportSource, KeptHits
 from clalign.engines.exports import Export
 from clalign.errors import OptionError
 from clalign.formats.tables import PARTIAL, Provenance
@@ -97,7 +97,7 @@ def export(
         return count
 
 
-def _write_rounds(source: Source, one: Export, begin: str) -> int:
+def _write_rounds(source: ExportSource, one: Export, begin: str) -> int:
     """Write a file for each round, and return how many records they have."""
     count, write = 0, one.write.get()
     for number in range(1, source.n_rounds + 1):
@@ -159,12 +159,12 @@ def flanked(database: SequenceDatabase, hit: Hit, span: tuple[int, int], flank: 
     return start, end, database[hit.row].text[start:end]
 
 
-def described(source: Source, hit: Hit, card: Card) -> str:
+def described(source: ExportSource, hit: Hit, card: Card) -> str:
     """Return the description of a part of a target, perhaps with what it was matched by."""
     return f"{hit.description} [matched_by={card['name']}]".lstrip() if source.choice.matched_by else hit.description
 
 
-def write_fasta(source: Source, stream: TextIO) -> int:
+def write_fasta(source: ExportSource, stream: TextIO) -> int:
     """Write each target that was found once, whole."""
     database, seen = source.database(), set[int]()
     for hit in source.found():

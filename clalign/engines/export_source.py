@@ -222,7 +222,7 @@ class KeptHits:
         self.n_bytes += packed.n_bytes
 
 
-class Source(ABC):
+class ExportSource(ABC):
     """An opened run with what every writer asks of it.
 
     Parameters

@@ -17,7 +17,7 @@ from clalign.formats.blast_columns import WORDS, columns_of
 from clalign.values.architectures import RULES
 
 Writer = Callable[..., int]
-"""Writes a `Source` to a stream, and returns how many records it wrote."""
+"""Writes an `ExportSource` to a stream, and returns how many records it wrote."""
 
 TEXT_WIDTH = 120
 """Longest line of a text, unless another one is asked for."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TextIO
 
 from clalign.engines.engine import engine_of, spec_of
-from clalign.engines.export_source import Choice, Source
+from clalign.engines.export_source import Choice, ExportSource
 from clalign.errors import OptionError, command_for
 from clalign.formats.row_writers import text_of, write_rows
 from clalign.formats.sources import PathLike, path_text
@@ -17,7 +17,7 @@ from clalign.runs.run_file import open_run
 from clalign.values.row_alignments import RowAlignment
 
 
-def hit_alignment(source: Source, number: int) -> tuple[RowAlignment, Scores]:
+def hit_alignment(source: ExportSource, number: int) -> tuple[RowAlignment, Scores]:
     """Return the chosen hits of a query, aligned to it, and their scores in bits (float32[n_rows])."""
     return traced_rows(source.cards[number], lambda: source.aligned_rows(number), source.context.check)
 
@@ -44,7 +44,7 @@ def read_hit_alignment(
         return hit_alignment(engine.source(run, choice, context or QuietContext()), number)
 
 
-def _the_query(source: Source) -> int | None:
+def _the_query(source: ExportSource) -> int | None:
     """Return the number of the only query with hits; None, and say so, if there is none.
 
     Raises
@@ -67,7 +67,7 @@ def _the_query(source: Source) -> int | None:
     )
 
 
-def write_afa(source: Source, stream: TextIO) -> int:
+def write_afa(source: ExportSource, stream: TextIO) -> int:
     """Write the hits of a query as aligned FASTA: residues in upper case, gaps as dashes."""
     if (number := _the_query(source)) is None:
         return 0
@@ -79,7 +79,7 @@ def write_afa(source: Source, stream: TextIO) -> int:
     return alignment.n_rows
 
 
-def write_a2m(source: Source, stream: TextIO) -> int:
+def write_a2m(source: ExportSource, stream: TextIO) -> int:
     """Write the hits of a query as A2M."""
     if (number := _the_query(source)) is None:
         return 0

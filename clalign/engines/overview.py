@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
 from clalign.engines.export import write_lines, write_table
-from clalign.engines.export_source import Choice, Source
+from clalign.engines.export_source import Choice, ExportSource
 from clalign.errors import DamagedRun
 from clalign.formats.sources import PathLike, path_text
 from clalign.formats.tables import PARTIAL, digits, plain
@@ -276,11 +276,11 @@ TABLE: tuple[Column, ...] = (
 """The table of queries."""
 
 
-def _chosen(source: Source) -> Overview:
+def _chosen(source: ExportSource) -> Overview:
     return overview(list(source.cards), source.keys, source.context)
 
 
-def write_queries(source: Source, stream: TextIO) -> int:
+def write_queries(source: ExportSource, stream: TextIO) -> int:
     """Write the table of queries: all of them, also those without hits."""
     table = [column for column in TABLE if source.calls_significant or column.file != "n_significant"]
     if source.is_scan:  # whose queries, in all other tables, are the sequences
@@ -291,7 +291,7 @@ def write_queries(source: Source, stream: TextIO) -> int:
     return count
 
 
-def write_matrix(source: Source, stream: TextIO) -> int:
+def write_matrix(source: ExportSource, stream: TextIO) -> int:
     """Write the scores of targets (lines) with queries (columns) that have hits, alike ones beside each other."""
     matrix = _chosen(source).matrix
     names = [plain(source.cards[number]["name"]) for number in matrix.queries.tolist()]

@@ -14,7 +14,7 @@ from clalign.common.amounts import counted
 from clalign.engines.architectures import architectures, rule_of
 from clalign.engines.columns import Column, written_cell
 from clalign.engines.engine import engine_of
-from clalign.engines.export_source import Source
+from clalign.engines.export_source import ExportSource
 from clalign.engines.overview import QueryLine, overview
 from clalign.formats.tables import digits
 from clalign.values.architectures import Architecture, grouped
@@ -55,7 +55,7 @@ td { max-width: 340px; overflow-wrap: anywhere; }
 """
 
 
-def write_html(source: Source, stream: TextIO) -> int:
+def write_html(source: ExportSource, stream: TextIO) -> int:
     """Write the report of a run."""
     title = f"{_name(source.origin.query)} × {_name(source.origin.target)}"
     stream.write(f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n')
@@ -81,7 +81,7 @@ def _name(path: str) -> str:
     return path.replace("\\", "/").rsplit("/", 1)[-1]
 
 
-def methods(source: Source) -> str:
+def methods(source: ExportSource) -> str:
     """Return the description of a run as it may stand in a paper."""
     run, origin, engine = source.run, source.origin, engine_of(source.run)
     database = run.facts.database
@@ -100,12 +100,12 @@ def methods(source: Source) -> str:
     return " ".join(word for word in words if word)
 
 
-def _procedure(source: Source) -> str:
+def _procedure(source: ExportSource) -> str:
     engine = engine_of(source.run)
     return "" if engine.parts.methods is None else engine.parts.methods.get()(source.run)
 
 
-def _found(lines: Sequence[QueryLine], source: Source) -> str:
+def _found(lines: Sequence[QueryLine], source: ExportSource) -> str:
     n_hits, n_with = sum(line.n_hits for line in lines), sum(line.n_hits > 0 for line in lines)
     engine = engine_of(source.run)
     words = f"{counted(n_hits, 'hit')} of {counted(n_with, engine.query, engine.queries)}"
@@ -122,7 +122,7 @@ def _figure(picture: str, words: str) -> Iterator[str]:
     yield f'<figure>{picture}<figcaption class="muted">{escape(words)}</figcaption></figure>\n'
 
 
-def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
+def _pictures(source: ExportSource, lines: Sequence[QueryLine]) -> Iterator[str]:
     # Here, since a report is a writer of every search, which would wait for what few of them need.
     from clalign.engines.pictures import KINDS, PictureRequest, picture_of
     from clalign.engines.pictures.charts import chart_drawing
@@ -162,7 +162,7 @@ def _pictures(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
         yield from _figure(bars, f"Hits of the {len(best)} {nouns} with most of them.")
 
 
-def _domains(source: Source, n_queries: int) -> Iterator[str]:
+def _domains(source: ExportSource, n_queries: int) -> Iterator[str]:
     """Yield the architectures, where there are several families."""
     if n_queries < 2:
         return
@@ -214,7 +214,7 @@ QUERY_HEADS: tuple[tuple[str, bool, Callable[[QueryLine], str]], ...] = (
 )
 
 
-def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
+def _queries(source: ExportSource, lines: Sequence[QueryLine]) -> Iterator[str]:
     engine = engine_of(source.run)
     yield f"<h2>{engine.queries.capitalize()}</h2>\n"
     shown = sorted(lines, key=lambda line: -line.n_hits)[:MAX_QUERIES]
@@ -225,7 +225,7 @@ def _queries(source: Source, lines: Sequence[QueryLine]) -> Iterator[str]:
     yield from table_lines(heads, ([(text_of(line), right) for _, right, text_of in columns] for line in shown))
 
 
-def _hits(source: Source, n_hits: int) -> Iterator[str]:
+def _hits(source: ExportSource, n_hits: int) -> Iterator[str]:
     columns: list[Column] = [column for column in engine_of(source.run).tables["hits"] if column.file not in LEFT_OUT]
     yield "<h2>Hits</h2>\n"
     best, words = _best(source, n_hits)
@@ -238,7 +238,7 @@ def _hits(source: Source, n_hits: int) -> Iterator[str]:
     )
 
 
-def _best(source: Source, n_hits: int) -> tuple[Source, str]:
+def _best(source: ExportSource, n_hits: int) -> tuple[ExportSource, str]:
     """Return a source of the hits that are listed, and in words which they are, if these are not all."""
     engine, n_each = engine_of(source.run), source.choice.listed
     n_with = source.keys.n_with_hits(by_target=source.is_scan)
@@ -265,7 +265,7 @@ def _short(column: Column, row: object) -> str:
     return written_cell(column, row)
 
 
-def _provenance(source: Source) -> Iterator[str]:
+def _provenance(source: ExportSource) -> Iterator[str]:
     run = source.run
     yield "<h2>Where this comes from</h2>\n"
     rows = [tuple(line.split(": ", 1)) for line in source.origin.lines()]

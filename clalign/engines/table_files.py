@@ -11,7 +11,7 @@ from typing import TextIO
 
 from clalign.engines.columns import CellOf, Column, Kind, table_lines, written_cell
 from clalign.engines.export import write_lines, write_table
-from clalign.engines.export_source import Source
+from clalign.engines.export_source import ExportSource
 from clalign.errors import OptionError, OutputError
 from clalign.formats.tables import PARTIAL, plain
 from clalign.formats.writers import safe_cell
@@ -28,7 +28,7 @@ _TYPES: dict[Kind, str] = {
 _VALUES: dict[Kind, CellOf] = {"text": plain, "whole number": int, "number": float, "percent": float, "picture": int}
 
 
-def write_tsv(source: Source, stream: TextIO, table: str) -> int:
+def write_tsv(source: ExportSource, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables with tabs between."""
     columns, rows = source.columns(table), source.table_rows(table)
     if source.begun is None:
@@ -38,7 +38,7 @@ def write_tsv(source: Source, stream: TextIO, table: str) -> int:
     return count
 
 
-def write_csv(source: Source, stream: TextIO, table: str) -> int:
+def write_csv(source: ExportSource, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables with commas between, for spreadsheets: as in TSV, but no cell is a formula."""
     columns = source.columns(table)
     writer = csv.writer(stream, lineterminator="\n")
@@ -68,7 +68,7 @@ def arrow_modules() -> tuple[ModuleType, ModuleType]:
     return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
 
 
-def write_parquet(source: Source, stream: TextIO, table: str) -> int:
+def write_parquet(source: ExportSource, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables as Parquet, unrounded, with where it comes from in the metadata.
 
     Raises

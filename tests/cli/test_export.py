@@ -16,8 +16,7 @@ from clalign.cli.worker import JOBS
 from clalign.common.escapes import escaped
 from clalign.engines.engine import spec_of
 from clalign.engines.export import export
-from clalign.engines.export_source import Source as GeneralSource
-from clalign.engines.export_source import provenance
+from clalign.engines.export_source import ExportSource, provenance
 from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.exports.register import EXPORTS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
@@ -440,7 +439,7 @@ def test_a_search_warns_of_it_unless_it_is_quiet(
 def test_flanks_are_those_of_the_sequence(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (("seq1", "AWDEAGGWE"), ("seq2", "ADEAAAAAA"))
     database = SequenceDatabase.from_sequences([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
-    monkeypatch.setattr(GeneralSource, "database", lambda source: database)
+    monkeypatch.setattr(ExportSource, "database", lambda source: database)
     assert written(small_run, "fasta_matched", flank=2).splitlines()[:4] == [
         ">seq1/1-6 first  one\twith tab", "AWDEAG", ">seq1/3-9 first  one\twith tab", "DEAGGWE",
     ]  # fmt: skip

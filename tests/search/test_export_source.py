@@ -11,7 +11,7 @@ import pytest
 
 from clalign.engines.export_source import Choice, KeptHits
 from clalign.engines.plan7 import ENGINE
-from clalign.engines.plan7.exports.source import Source, hits, profile_queries
+from clalign.engines.plan7.exports.source import ProfileRunSource, hits, profile_queries
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.jobs import QuietContext
 from clalign.runs.batches import BatchResult
@@ -57,7 +57,7 @@ def run(scores: npt.NDArray[np.int64], tmp_path: Path) -> Iterator[RunFile]:
 
 @pytest.mark.parametrize("scores", [-1, 0, 1, 700], indirect=True)
 def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray[np.int64]) -> None:
-    source = Source(ENGINE, run, Choice(), QuietContext())
+    source = ProfileRunSource(ENGINE, run, Choice(), QuietContext())
     both = list(profile_queries(source))
     expected = [names_of(scores), names_of(np.arange(OTHERS))]
     for query in (0, 0, 1, 0, 1):
@@ -67,7 +67,7 @@ def test_no_hit_is_lost_however_many_there_are(run: RunFile, scores: npt.NDArray
 @pytest.mark.parametrize("scores", [0], indirect=True)
 @pytest.mark.parametrize("max_bytes", [0, 1000, 2**20])
 def test_hits_are_kept_while_there_is_room(run: RunFile, max_bytes: int) -> None:
-    source = Source(ENGINE, run, Choice(), QuietContext())
+    source = ProfileRunSource(ENGINE, run, Choice(), QuietContext())
     source.kept = KeptHits(max_bytes)
     both = list(profile_queries(source))
     for query in (*both, *both):

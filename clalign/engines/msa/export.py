@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.engines.export_source import Choice, EngineOfRun, Source
+from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
 from clalign.engines.msa import writers
 from clalign.engines.msa.reading import (
     alignment_of,
@@ -23,7 +23,7 @@ from clalign.values.hits import Hit
 from clalign.values.row_alignments import RowAlignment
 
 
-class AlignmentSource(Source):
+class AlignmentSource(ExportSource):
     """The run of an alignment with what every writer asks of it.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from clalign.engines.export import described, flanked, write_lines
-from clalign.engines.export_source import Choice, EngineOfRun, Source
+from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
 from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
@@ -40,7 +40,7 @@ MARGINS = 32
 PARTIAL_JSON = '{"partial": true}'
 
 
-class PairSource(Source):
+class PairSource(ExportSource):
     """A pairwise run with what every writer asks of it; nothing in it is called significant."""
 
     def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:

@@ -16,7 +16,7 @@ from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.aligned import query_row
-from clalign.engines.plan7.exports.rows import Source
+from clalign.engines.plan7.exports.rows import ProfileTableSource
 from clalign.engines.plan7.exports.sequences import limited, write_round
 from clalign.engines.plan7.exports.source import profile_queries
 from clalign.engines.plan7.inputs import load_queries
@@ -33,7 +33,7 @@ from clalign.values.devices import REFERENCE
 from clalign.values.profiles import Hmm
 
 
-def write_profiles(source: Source, stream: TextIO, number: int) -> int:
+def write_profiles(source: ProfileTableSource, stream: TextIO, number: int) -> int:
     """Write the profiles of the round of a number, from 1, and return how many they are."""
     count, given = 0, cache(partial(given_profiles, source.run, source.spec, source.context))
     for profile in _of_round(source, number):
@@ -46,14 +46,14 @@ def write_profiles(source: Source, stream: TextIO, number: int) -> int:
     return count
 
 
-def write_alignments(source: Source, stream: TextIO, number: int) -> int:
+def write_alignments(source: ProfileTableSource, stream: TextIO, number: int) -> int:
     """Write the alignments that end the round of a number, from 1, and return how many rows they have."""
     return sum(
         write_round(source, stream, profile, rows_of(source.run, profile)) for profile in _of_round(source, number)
     )
 
 
-def write_a3m(source: Source, stream: TextIO) -> int:
+def write_a3m(source: ProfileTableSource, stream: TextIO) -> int:
     """Write the chosen domains of the only query as A3M, under the query if that is a sequence.
 
     Raises
@@ -79,7 +79,7 @@ def write_a3m(source: Source, stream: TextIO) -> int:
     return count
 
 
-def _of_round(source: Source, number: int) -> Iterator[int]:
+def _of_round(source: ProfileTableSource, number: int) -> Iterator[int]:
     """Yield the numbers of the profiles of a round; other queries ended before it."""
     return (numbers[number - 1] for numbers in source.rounds.values() if len(numbers) >= number)
 

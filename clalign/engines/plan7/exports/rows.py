@@ -13,8 +13,7 @@ from clalign.engines.columns import table_lines
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.aligned import aligned_row, target_text
 from clalign.engines.plan7.columns import Row
-from clalign.engines.plan7.exports.source import Query, chosen_domains, hits, places, queries, sides
-from clalign.engines.plan7.exports.source import Source as RunSource
+from clalign.engines.plan7.exports.source import ProfileRunSource, Query, chosen_domains, hits, places, queries, sides
 from clalign.formats.pairwise_rows import PairRow
 from clalign.formats.profile_stockholm import AlignedRow
 from clalign.runs.queries import is_significant
@@ -26,7 +25,7 @@ _GAPS = re.compile("I+|D+")
 _OTHER_WAY = str.maketrans("ID", "DI")
 
 
-class Source(RunSource):
+class ProfileTableSource(ProfileRunSource):
     """A run of profiles with the rows of its tables."""
 
     def table_rows(self, table: str) -> Iterator[object]:
@@ -60,23 +59,23 @@ class Source(RunSource):
                 yield {**card, "number": query.number}, iter(found)
 
 
-def write_hit_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_hit_rows(source: ProfileTableSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the hits of a query in the tab-separated table of hits, and return how many they are."""
     return _write_rows(source, stream, is_first, "hits", _hit_rows(source, [query]))
 
 
-def write_domain_rows(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_domain_rows(source: ProfileTableSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the domains of a query in the tab-separated table of domains, and return how many they are."""
     return _write_rows(source, stream, is_first, "domains", _domain_rows(source, [query]))
 
 
-def _write_rows(source: Source, stream: TextIO, is_first: bool, table: str, rows: Iterable[Row]) -> int:
+def _write_rows(source: ProfileTableSource, stream: TextIO, is_first: bool, table: str, rows: Iterable[Row]) -> int:
     header, *lines = table_lines(source.columns(table), rows)
     write_lines(stream, [header] if is_first else [])
     return write_lines(stream, lines)
 
 
-def _hit_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+def _hit_rows(source: ProfileTableSource, asked: Iterable[Query]) -> Iterator[Row]:
     for query in asked:
         for number, hit in hits(source, query):
             is_hmmer3 = source.cards[number]["origin"] == "hmmer3"
@@ -88,7 +87,7 @@ def _hit_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
             )  # fmt: skip
 
 
-def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
+def _domain_rows(source: ProfileTableSource, asked: Iterable[Query]) -> Iterator[Row]:
     for query in asked:
         for number, hit in hits(source, query):
             both, is_hit_significant = sides(source, number, hit), is_significant(hit)
@@ -97,7 +96,7 @@ def _domain_rows(source: Source, asked: Iterable[Query]) -> Iterator[Row]:
                 yield Row(*both, (domain,), *place, source.is_scan, significant)
 
 
-def _pair_row(source: Source, number: int, hit: Hit, domain: Domain) -> PairRow:
+def _pair_row(source: ProfileTableSource, number: int, hit: Hit, domain: Domain) -> PairRow:
     """Return a domain as the alignment of a query and a target; the profile's side is its consensus."""
     card = source.cards[number]
     model, target = domain.text.model.replace(".", "-").upper(), target_text(domain).upper()

@@ -10,13 +10,13 @@ from typing import TextIO
 from clalign.engines.export import described, flanked, write_lines
 from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, PackedRows, hmmer3_stockholm_lines
-from clalign.engines.plan7.exports.rows import Source
+from clalign.engines.plan7.exports.rows import ProfileTableSource
 from clalign.engines.plan7.exports.source import chosen_domains, hits, profile_queries, queries
 from clalign.formats.profile_stockholm import AlignedRow, profile_stockholm_lines
 from clalign.formats.writers import fasta_record
 
 
-def write_stockholm(source: Source, stream: TextIO) -> int:
+def write_stockholm(source: ProfileTableSource, stream: TextIO) -> int:
     """Write the domains of each profile, aligned to it; nothing for one without any.
 
     Those of a HMMER3 profile as hmmsearch 3 writes them.
@@ -39,7 +39,7 @@ def write_stockholm(source: Source, stream: TextIO) -> int:
     return count
 
 
-def _write_rows(source: Source, stream: TextIO, number: int, comments: Iterable[str]) -> int:
+def _write_rows(source: ProfileTableSource, stream: TextIO, number: int, comments: Iterable[str]) -> int:
     """Write the domains of a HMMER2 profile, and return how many they are."""
     n = sum(1 for _ in limited(source, None, source.aligned_rows(number)))
     if n:
@@ -50,14 +50,14 @@ def _write_rows(source: Source, stream: TextIO, number: int, comments: Iterable[
 
 
 def write_round(
-    source: Source, stream: TextIO, number: int, rows: Iterable[AlignedRow], block: int = 0,
+    source: ProfileTableSource, stream: TextIO, number: int, rows: Iterable[AlignedRow], block: int = 0,
     comments: Iterable[str] = (),
 ) -> int:  # fmt: skip
     """Write the alignment that ends a round, and return how many rows it has; `block` as in Stockholm's lines.
 
     Parameters
     ----------
-    source : Source
+    source : ProfileTableSource
     stream : TextIO
     number : int
         Of the profile of the round.
@@ -76,12 +76,12 @@ def write_round(
     return len(packed)
 
 
-def limited(source: Source, query: AlignedRow | None, rows: Iterator[AlignedRow]) -> Iterator[AlignedRow]:
+def limited(source: ProfileTableSource, query: AlignedRow | None, rows: Iterator[AlignedRow]) -> Iterator[AlignedRow]:
     """Yield a query, if there is one, and of the rows below it as many as are wanted."""
     return chain([] if query is None else [query], islice(rows, source.choice.seq_limit))
 
 
-def write_matched(source: Source, stream: TextIO) -> int:
+def write_matched(source: ProfileTableSource, stream: TextIO) -> int:
     """Write the part that each domain covers, named ``name/from-to``, perhaps with what stands beside it."""
     count, flank, database = 0, source.choice.flank, cache(source.database)
     for query in queries(source):

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.engines.export_source import Choice, EngineOfRun
-from clalign.engines.export_source import Source as GeneralSource
+from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.hmmer3.funnel import NO_WORK, WorkOfProfile, works_of
 from clalign.engines.plan7.spec import SearchSpec
@@ -30,7 +29,7 @@ QUERIES_AT_ONCE = 64
 """Profiles of which one question asks what was computed, and which of them have hits."""
 
 
-class Source(GeneralSource):
+class ProfileRunSource(ExportSource):
     """A run of profiles with what every writer asks of it."""
 
     needs_path = False
@@ -53,7 +52,7 @@ class Source(GeneralSource):
             return keys
         return keys.first_of_each(self.choice.max_hits, self.is_scan, self.origins == {"hmmer3"})
 
-    def of_all_rounds(self) -> Source:
+    def of_all_rounds(self) -> ProfileRunSource:
         """Return it with the hits of all rounds; otherwise they are those of the last ones, unless some are chosen."""
         other = copy(self)
         other.keys = self._first(HitQueries(self.run.connection, self.choice.hits, self.choice.significant))
@@ -167,12 +166,12 @@ class Query(Struct, frozen=True):
     work: WorkOfProfile = NO_WORK
 
 
-def queries(source: Source, every: bool = False) -> Iterator[Query]:
+def queries(source: ProfileRunSource, every: bool = False) -> Iterator[Query]:
     """Yield the queries in their order, but for those that are written already.
 
     Parameters
     ----------
-    source : Source
+    source : ProfileRunSource
     every : bool
         Sequences of a scan without hits, too, as far as the sequences are at hand.
     """
@@ -183,13 +182,16 @@ def queries(source: Source, every: bool = False) -> Iterator[Query]:
 
 
 def write_by_query(
-    source: Source, stream: TextIO, write: Callable[[Source, TextIO, Query, bool], int], every: bool = False
+    source: ProfileRunSource,
+    stream: TextIO,
+    write: Callable[[ProfileRunSource, TextIO, Query, bool], int],
+    every: bool = False,
 ) -> int:
     """Write one query after the other, and return how many records they have.
 
     Parameters
     ----------
-    source : Source
+    source : ProfileRunSource
     stream : TextIO
     write : callable
         Writes a query, given whether it is the first one, and returns how many records it has.
@@ -202,7 +204,7 @@ def write_by_query(
     return count
 
 
-def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
+def profile_queries(source: ProfileRunSource, first: int = 0) -> Iterator[Query]:
     """Yield the profiles from a number on as queries, whatever the direction of the search; those of last rounds."""
     last = [_last_round(source, numbers) for numbers in source.rounds.values()]
     found = last[first:] if source.spec.has_rounds else range(first, len(source.cards))
@@ -210,7 +212,7 @@ def profile_queries(source: Source, first: int = 0) -> Iterator[Query]:
         yield from _profiles(source, found[place : place + QUERIES_AT_ONCE])
 
 
-def _profiles(source: Source, numbers: Sequence[int]) -> Iterator[Query]:
+def _profiles(source: ProfileRunSource, numbers: Sequence[int]) -> Iterator[Query]:
     """Yield some profiles as queries; most of a large library find nothing and cost no question."""
     if numbers:
         ends = min(numbers), max(numbers) + 1
@@ -219,20 +221,20 @@ def _profiles(source: Source, numbers: Sequence[int]) -> Iterator[Query]:
             yield profile_query(source, number, works.get(number, NO_WORK), number in with_hits)
 
 
-def _last_round(source: Source, numbers: Sequence[int]) -> int:
+def _last_round(source: ProfileRunSource, numbers: Sequence[int]) -> int:
     """Return the last round of a query; the last one with some of them where hits are chosen."""
     if source.choice.hits is None:
         return numbers[-1]
     return next((number for number in reversed(numbers) if source.keys.of_query(number)), numbers[-1])
 
 
-def profile_query(source: Source, number: int, work: WorkOfProfile, has_hits: bool = True) -> Query:
+def profile_query(source: ProfileRunSource, number: int, work: WorkOfProfile, has_hits: bool = True) -> Query:
     """Return a profile as a query."""
     card, keys = source.named_card(number), source.keys.of_query(number) if has_hits else ()
     return Query(number, card["name"], card["accession"], card["description"], card["length"], keys, work)
 
 
-def _sequences(source: Source, every: bool) -> Iterator[Query]:
+def _sequences(source: ProfileRunSource, every: bool) -> Iterator[Query]:
     is_pure = all(card["origin"] == "hmmer3" for card in source.cards)
     found = dict(source.keys.by_target(by_rank=is_pure))
     rows: npt.NDArray[np.int64] | list[int] = list(found)
@@ -263,7 +265,7 @@ def _portions(sequences: Sequence[tuple[int, list[HitKey]]]) -> Iterator[Sequenc
         first = last
 
 
-def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
+def hits(source: ProfileRunSource, query: Query) -> Iterator[tuple[int, Hit]]:
     """Yield number of the profile and hit, best first."""
     if not query.keys:  # as of most sequences in a scan
         return
@@ -272,7 +274,7 @@ def hits(source: Source, query: Query) -> Iterator[tuple[int, Hit]]:
             yield key.query, hit
 
 
-def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
+def sides(source: ProfileRunSource, number: int, hit: Hit) -> tuple[Card, Hit]:
     """Return query and target of a line: profile and sequence, in a scan in each other's place.
 
     Names of HMMER2 profiles may have blanks, but columns have none.
@@ -283,7 +285,7 @@ def sides(source: Source, number: int, hit: Hit) -> tuple[Card, Hit]:
     return swapped(card, hit) if source.is_scan else (card, hit)
 
 
-def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, int], Domain]]:
+def places(source: ProfileRunSource, number: int, hit: Hit) -> Iterator[tuple[tuple[int, int], Domain]]:
     """Yield the chosen domains of a hit, each with its number and how many there are.
 
     HMMER2 counts the domains that make the score, HMMER3 those that are reported.
@@ -295,21 +297,21 @@ def places(source: Source, number: int, hit: Hit) -> Iterator[tuple[tuple[int, i
             yield ((i, len(domains)) if is_hmmer3 else (domain.number, hit.n_domains)), domain
 
 
-def chosen_domains(source: Source, hit: Hit) -> Iterator[Domain]:
+def chosen_domains(source: ProfileRunSource, hit: Hit) -> Iterator[Domain]:
     """Yield the chosen domains of a hit; among them, where significance decides, such as are not reported."""
     if source.choice.significant:
         return (domain for domain in hit.domains if domain.is_significant)
     return iter(hit.reported_domains)
 
 
-def all_widths(source: Source) -> tuple[Widths, Widths]:
+def all_widths(source: ProfileRunSource) -> tuple[Widths, Widths]:
     """Return the widths that all targets and all queries of a run need together."""
     names, accessions = ([len(card[key]) for card in source.cards] for key in ("name", "accession"))
     sequences, profiles = Widths(*source.keys.widths()), Widths(max(names, default=0), max(accessions, default=0))
     return (profiles, sequences) if source.is_scan else (sequences, profiles)
 
 
-def widths(source: Source, query: Query) -> tuple[Widths, Widths]:
+def widths(source: ProfileRunSource, query: Query) -> tuple[Widths, Widths]:
     """Return the widths that the table of a query needs, for its targets and for itself.
 
     HMMER3 fits its tables to each query, tables of HMMER2 profiles are of one piece.
@@ -319,7 +321,7 @@ def widths(source: Source, query: Query) -> tuple[Widths, Widths]:
     return target_widths(source, query), Widths(len(query.name), len(query.accession))
 
 
-def target_widths(source: Source, query: Query) -> Widths:
+def target_widths(source: ProfileRunSource, query: Query) -> Widths:
     """Return the longest name and accession among the targets of a query."""
     if source.is_scan:
         found = [source.cards[key.query] for key in query.keys]

@@ -8,20 +8,20 @@ from typing import TextIO
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer3_tables
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
-from clalign.engines.plan7.exports.source import Query, Source, hits, places, sides, widths, write_by_query
+from clalign.engines.plan7.exports.source import ProfileRunSource, Query, hits, places, sides, widths, write_by_query
 from clalign.formats import json_lines
 from clalign.runs.queries import is_significant
 from clalign.values.hits import Domain, Hit
 
 
-def write_tblout(source: Source, stream: TextIO) -> int:
+def write_tblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write HMMER3's table of hits."""
     count = write_by_query(source, stream, write_hits, every=source.is_hmmer3)
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
 
 
-def write_hits(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_hits(source: ProfileRunSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the hits of a query in HMMER3's table, and return how many they are."""
     both = widths(source, query)
     if is_first:
@@ -29,21 +29,21 @@ def write_hits(source: Source, stream: TextIO, query: Query, is_first: bool) -> 
     return write_lines(stream, _hit_rows(source, query, both))
 
 
-def _hit_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+def _hit_rows(source: ProfileRunSource, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
     columns = both[0].columns, both[1].columns
     for number, hit in hits(source, query):
         n = sum([domain.is_significant for domain in hit.domains]) if is_significant(hit) else 0
         yield hmmer3_tables.tblout_row(*sides(source, number, hit), columns, n)
 
 
-def write_domtblout(source: Source, stream: TextIO) -> int:
+def write_domtblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write HMMER3's table of domains."""
     count = write_by_query(source, stream, write_domains, every=source.is_hmmer3)
     write_lines(stream, hmmer3_tables.footer(source.origin))
     return count
 
 
-def write_domains(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_domains(source: ProfileRunSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the domains of a query in HMMER3's table, and return how many they are."""
     both = widths(source, query)
     if is_first:
@@ -51,7 +51,7 @@ def write_domains(source: Source, stream: TextIO, query: Query, is_first: bool) 
     return write_lines(stream, _domain_rows(source, query, both))
 
 
-def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
+def _domain_rows(source: ProfileRunSource, query: Query, both: tuple[Widths, Widths]) -> Iterator[str]:
     columns = both[0].columns, both[1].columns
     for number, hit in hits(source, query):
         card, target = sides(source, number, hit)
@@ -59,7 +59,7 @@ def _domain_rows(source: Source, query: Query, both: tuple[Widths, Widths]) -> I
             yield hmmer3_tables.domtblout_row(card, target, domain, place, columns)
 
 
-def write_pfamtblout(source: Source, stream: TextIO) -> int:
+def write_pfamtblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write the table of hits and domains that Pfam uses."""
     count = write_by_query(source, stream, write_hits_and_domains, every=True)
     # That HMMER calls a scan a search here is kept for the sake of comparison.
@@ -67,7 +67,7 @@ def write_pfamtblout(source: Source, stream: TextIO) -> int:
     return count
 
 
-def write_hits_and_domains(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_hits_and_domains(source: ProfileRunSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the hits of a query and their domains in Pfam's table, and return how many hits they are."""
     width, count = widths(source, query)[0].name, 0
     write_lines(stream, hmmer3_tables.pfamtblout_hits_header(width))
@@ -86,7 +86,7 @@ def write_hits_and_domains(source: Source, stream: TextIO, query: Query, is_firs
     return count
 
 
-def _rank(source: Source, domain: Domain) -> tuple[float, ...]:
+def _rank(source: ProfileRunSource, domain: Domain) -> tuple[float, ...]:
     if source.spec.inclusion_score is not None or source.spec.cutoff != "none" or domain.log_pvalue is None:
         return (-domain.score,)
     return (domain.log_pvalue,)
@@ -98,14 +98,14 @@ def _direction(domain: Domain) -> tuple[bool, int]:
     return end - start == 1, start
 
 
-def write_jsonl(source: Source, stream: TextIO) -> int:
+def write_jsonl(source: ProfileRunSource, stream: TextIO) -> int:
     """Write a JSON object for each hit."""
     count = write_by_query(source, stream, write_objects)
     write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
     return count
 
 
-def write_objects(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_objects(source: ProfileRunSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write a JSON object for each hit of a query, and return how many they are."""
     count = 0
     for number, hit in hits(source, query):

@@ -12,8 +12,8 @@ from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer2_text as text
 from clalign.engines.plan7.exports import hmmer3_text
 from clalign.engines.plan7.exports.source import (
+    ProfileRunSource,
     Query,
-    Source,
     all_widths,
     hits,
     places,
@@ -34,7 +34,7 @@ from clalign.values.hits import Domain, Hit
 from clalign.values.profiles import IMPOSSIBLE, Calibration
 
 
-def write_text(source: Source, stream: TextIO) -> int:
+def write_text(source: ProfileRunSource, stream: TextIO) -> int:
     """Write the text that people read; the parts of several queries are parted by ``//``.
 
     Each profile has the layout of the program it belongs to; so has a scan, where all of them are HMMER2's.
@@ -51,7 +51,7 @@ def write_text(source: Source, stream: TextIO) -> int:
     return count
 
 
-def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) -> int:
+def write_profile(source: ProfileRunSource, stream: TextIO, query: Query, is_first: bool) -> int:
     """Write the part of a profile, and return how many hits it has."""
     card, path, end = source.cards[query.number], source.choice.alignment_file, ["//"]
     if card["origin"] == "hmmer3":
@@ -76,7 +76,7 @@ def write_profile(source: Source, stream: TextIO, query: Query, is_first: bool) 
     return count
 
 
-def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
+def _text_of_profile(source: ProfileRunSource, stream: TextIO, query: Query) -> int:
     number = query.number
     card = source.cards[number]
     width = max(8, all_widths(source)[0].name)
@@ -103,7 +103,7 @@ def _text_of_profile(source: Source, stream: TextIO, query: Query) -> int:
     return n_hits
 
 
-def _text_of_scan(source: Source, stream: TextIO) -> int:
+def _text_of_scan(source: ProfileRunSource, stream: TextIO) -> int:
     """Write the text of a scan; the sections of the sequences are parted by ``//``.
 
     Of a scan that was stopped it is not known which sequences match nothing: those with matches are written alone.
@@ -129,7 +129,9 @@ def _text_of_scan(source: Source, stream: TextIO) -> int:
     return n_hits
 
 
-def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int) -> None:
+def _text_of_sequence(
+    source: ProfileRunSource, stream: TextIO, query: Query, found: list[tuple[int, Hit]], width: int
+) -> None:
     entries = [(source.cards[number], hit) for number, hit in found]
     # HMMER2 lists what begins at the same residue in the order of the library.
     domains = [
@@ -155,7 +157,7 @@ def _text_of_sequence(source: Source, stream: TextIO, query: Query, found: list[
     write_lines(stream, ["//"])
 
 
-def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain]]:
+def _domains_by_score(source: ProfileRunSource, number: int) -> Iterator[tuple[Hit, Domain]]:
     """Yield the chosen domains of a profile, best first, ties in the order of the input."""
     hit_of = lru_cache(maxsize=1024)(source.run.hit)
     for key, place in source.keys.parts_by_score(number):
@@ -163,7 +165,7 @@ def _domains_by_score(source: Source, number: int) -> Iterator[tuple[Hit, Domain
         yield hit, next(domain for domain in hit.domains if domain.number == place)
 
 
-def _n_searched(source: Source, number: int) -> int:
+def _n_searched(source: ProfileRunSource, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
     done = source.run.n_finished(number)
     report = source.run.facts.database

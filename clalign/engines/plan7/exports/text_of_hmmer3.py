@@ -13,8 +13,8 @@ import numpy.typing as npt
 from clalign.engines.export import write_lines
 from clalign.engines.plan7.exports import hmmer3_text as text
 from clalign.engines.plan7.exports.source import (
+    ProfileRunSource,
     Query,
-    Source,
     hits,
     profile_query,
     queries,
@@ -38,18 +38,18 @@ FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"
 """What HMMER calls the filters."""
 
 
-def write_hmmer3_head(source: Source, stream: TextIO) -> None:
+def write_hmmer3_head(source: ProfileRunSource, stream: TextIO) -> None:
     """Write the head of the whole text."""
     write_lines(stream, text.head_lines(source.origin, source.spec))
 
 
-def write_hmmer3_query(source: Source, stream: TextIO, query: Query) -> int:
+def write_hmmer3_query(source: ProfileRunSource, stream: TextIO, query: Query) -> int:
     """Write the part of a profile and return the number of hits."""
     write_lines(stream, chain(_head(source, query), _hits_and_domains(source, query), _statistics(source, query)))
     return len(query.keys)
 
 
-def write_hmmer3_rounds(source: Source, stream: TextIO, query: Query) -> int:
+def write_hmmer3_rounds(source: ProfileRunSource, stream: TextIO, query: Query) -> int:
     """Write the rounds of a query, of the last of which it is, and return the number of hits in all."""
     from clalign.engines.plan7.rounds import n_rows_of
 
@@ -83,12 +83,12 @@ def _mark(before: set[str], hit: Hit) -> str:
     return "-" if hit.name in before else " "
 
 
-def _head(source: Source, query: Query) -> Iterator[str]:
+def _head(source: ProfileRunSource, query: Query) -> Iterator[str]:
     is_sequence = source.is_scan or source.spec.has_sequences
     return text.query_lines(query.name, query.length, query.accession, query.description, is_sequence)
 
 
-def _statistics(source: Source, query: Query) -> Iterator[str]:
+def _statistics(source: ProfileRunSource, query: Query) -> Iterator[str]:
     card, work = source.cards[query.number], query.work
     n_targets = work.n_rows - n_left_out(source.run, query.number, card)
     n_residues = source.n_residues - (card.get("left_out_residues") or 0)
@@ -99,7 +99,7 @@ def _statistics(source: Source, query: Query) -> Iterator[str]:
     return chain(text.statistics_lines(funnel, False), text.speed_lines(source.origin.device, work.cells, work.seconds))
 
 
-def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
+def write_hmmer3_scan(source: ProfileRunSource, stream: TextIO) -> int:
     """Write the text of a scan, sequence after sequence, and return the number of hits."""
     write_hmmer3_head(source, stream)
     passed = _passed_by_row(source)
@@ -120,7 +120,9 @@ def write_hmmer3_scan(source: Source, stream: TextIO) -> int:
     return count
 
 
-def _hits_and_domains(source: Source, query: Query, mark: Callable[[Hit], str] = lambda hit: " ") -> Iterator[str]:
+def _hits_and_domains(
+    source: ProfileRunSource, query: Query, mark: Callable[[Hit], str] = lambda hit: " "
+) -> Iterator[str]:
     """Yield the hits of a query and their domains."""
     choice, is_scan = source.choice, source.is_scan
     layout = text.Layout(choice.width, choice.accessions, choice.alignments, is_scan)
@@ -132,13 +134,13 @@ def _hits_and_domains(source: Source, query: Query, mark: Callable[[Hit], str] =
     yield from ("", "")
 
 
-def _model_card(source: Source, number: int) -> Card:
+def _model_card(source: ProfileRunSource, number: int) -> Card:
     """Return the card of a profile as its alignments name it: that of a sequence has no accession of its own."""
     card = source.cards[number]
     return {**card, "accession": ""} if source.spec.has_sequences and card.get("before") is None else card
 
 
-def _longest_shown(source: Source, query: Query) -> int:
+def _longest_shown(source: ProfileRunSource, query: Query) -> int:
     """Return the length of the longest name of a target that is shown."""
     if not source.choice.accessions:
         return target_widths(source, query).name
@@ -147,7 +149,11 @@ def _longest_shown(source: Source, query: Query) -> int:
 
 
 def _funnel(
-    source: Source, query: Query, targets: tuple[int, int], n_passed: Sequence[int], limits: Sequence[float | None]
+    source: ProfileRunSource,
+    query: Query,
+    targets: tuple[int, int],
+    n_passed: Sequence[int],
+    limits: Sequence[float | None],
 ) -> text.Funnel:
     spec = source.spec
     names = FILTER_NAMES.values()
@@ -163,13 +169,13 @@ def _funnel(
     )
 
 
-def _n_reported(source: Source, query: Query) -> int:
+def _n_reported(source: ProfileRunSource, query: Query) -> int:
     """Return how many targets of a query are reported, whether or not all of them are written."""
     is_all = source.choice.hits is None and source.choice.max_hits is None
     return len(query.keys) if is_all else source.run.n_reported(query.number, query.number)
 
 
-def _passed_by_row(source: Source) -> npt.NDArray[np.int32]:
+def _passed_by_row(source: ProfileRunSource) -> npt.NDArray[np.int32]:
     """Return how many profiles passed each filter with each sequence (int32[filters, sequences])."""
     report = source.run.facts.database
     counts = np.zeros((len(FILTERS), report.n_sequences if report else 0), np.int32)

@@ -15,7 +15,7 @@ from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.commands import Command, Input
 from clalign.engines.export import write_lines
-from clalign.engines.export_source import Source
+from clalign.engines.export_source import ExportSource
 from clalign.engines.exports import Export
 from clalign.engines.lazy_imports import LazyImport
 from clalign.errors import OptionError
@@ -195,7 +195,7 @@ class MotifWork:
         return {}
 
 
-class MotifSource(Source):
+class MotifSource(ExportSource):
     """A run with what the writers ask of it."""
 
     def found(self) -> Iterator[Hit]:
