@@ -189,11 +189,11 @@ def _run_of(alignment: Alignment) -> str:
 
 @contextlib.contextmanager
 def _taken(alignment: Alignment, what: Literal["alignment", "posteriors"]) -> Iterator[str]:
-    from clalign.engines.export import take_of_run
+    from clalign.engines.export import export_for_tool
 
     with Scratch() as folder:
         path = str(folder / what)
-        take_of_run(_run_of(alignment), what, path)
+        export_for_tool(_run_of(alignment), what, path)
         yield path
 
 

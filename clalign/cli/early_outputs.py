@@ -75,7 +75,7 @@ class EarlyOutputs:
 
         run = self._open.enter_context(open_run(self._path))
         source = engine_of(run).source(run, Choice(**self._outputs.how), QuietContext())
-        source.origin = replace(source.origin, partial=bool(source.origin.part))
+        source.provenance = replace(source.provenance, partial=bool(source.provenance.part))
         self._writers = {one.name: one.by_query.get() for one, _ in self._outputs.files if one.by_query}
         for name in self._writers:
             file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
@@ -102,7 +102,7 @@ class EarlyOutputs:
 
         if self._source is None or name not in self._files or not self._n_queries:
             return None
-        return Begun(self._files[name], self._n_queries, self._counts[name], self._source.origin)
+        return Begun(self._files[name], self._n_queries, self._counts[name], self._source.provenance)
 
     def close(self) -> None:
         """Drop what was written, and close the run."""

@@ -125,7 +125,7 @@ def _given_names(copies: dict[str, str]) -> Iterator[None]:
 @contextlib.contextmanager
 def in_alignments(*paths: str) -> Iterator[list[str]]:
     """Yield the absolute paths of alignments, as `in_files` does; for a run, its alignment in a Stockholm file."""
-    from clalign.engines.export import take_of_run
+    from clalign.engines.export import export_for_tool
     from clalign.formats.scratch import Scratch
 
     with contextlib.ExitStack() as stack:
@@ -134,7 +134,7 @@ def in_alignments(*paths: str) -> Iterator[list[str]]:
             if is_run(file):
                 given[place] = str(stack.enter_context(Scratch()) / f"{Path(path).stem}.sto")
                 stack.enter_context(_given_names({given[place]: path}))
-                take_of_run(file, "alignment", given[place])
+                export_for_tool(file, "alignment", given[place])
         yield given
 
 
@@ -167,12 +167,12 @@ def guide_tree_of(
     probs : str, optional
         Path of a file of posteriors.
     """
-    from clalign.engines.export import take_of_run
+    from clalign.engines.export import export_for_tool
     from clalign.formats.scratch import Scratch
     from clalign.formats.sources import is_plain
     from clalign.tools.guide_trees import guide_tree
 
     if probs is None and kind == "posterior" and is_plain(given) and is_run(given):
         probs = str(stack.enter_context(Scratch()) / "posteriors.probs")
-        take_of_run(given, "posteriors", probs)
+        export_for_tool(given, "posteriors", probs)
     return guide_tree(alignment, kind, probs, context)

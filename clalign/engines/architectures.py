@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clalign.common.amounts import counted
 from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
-from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_lines import write_lines, write_table
 from clalign.engines.export_source import Choice, ExportSource
 from clalign.errors import ClalignError, DamagedRun, OptionError
 from clalign.formats import clans as clan_files
@@ -199,7 +199,7 @@ def rule_of(source: ExportSource) -> Clans:
     clans, file = clans_of(source.run, source.choice.clans, rule)
     name = effective_rule(rule, clans)
     words = f"{name}: {RULES[name]}" + (f"; clans: {file}" if file and name == "clans" else "")
-    source.origin = replace(source.origin, overlaps=words)
+    source.provenance = replace(source.provenance, overlaps=words)
     return clans
 
 
@@ -219,8 +219,8 @@ def _placed_on(source: ExportSource) -> tuple[Iterator[Architecture], Clans]:
 
 def _comments(source: ExportSource) -> list[str]:
     """Return the lines by which GFF3 and BED say where they come from."""
-    rule = source.origin.overlaps
-    return [f"# {line}" for line in (*source.origin.lines(), *([f"overlaps: {rule}"] if rule else []))]
+    rule = source.provenance.overlaps
+    return [f"# {line}" for line in (*source.provenance.lines(), *([f"overlaps: {rule}"] if rule else []))]
 
 
 def write_architecture(source: ExportSource, stream: TextIO) -> int:
@@ -228,8 +228,10 @@ def write_architecture(source: ExportSource, stream: TextIO) -> int:
     found, clans = _chosen(source)
     counts = Counter(one.words for one in found)
     n = write_table(stream, TABLE, ((one, counts[one.words], clans) for one in found), partial=False)
-    write_lines(stream, [f"# {line}" for line in (f"overlaps: {source.origin.overlaps}", *source.origin.lines())])
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(
+        stream, [f"# {line}" for line in (f"overlaps: {source.provenance.overlaps}", *source.provenance.lines())]
+    )
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return n
 
 
@@ -259,7 +261,7 @@ def _write_gff3(source: ExportSource, stream: TextIO, found: Iterable[Architectu
                 _attributes(source, one, domain, clans, count),
             )  # fmt: skip
             write_lines(stream, [line])
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -281,7 +283,7 @@ def write_gff3_genome(source: ExportSource, stream: TextIO) -> int:
                 line = gff3_line(place.name, _kind(source), (start, end), _evalue(domain), sign, attributes)
                 write_lines(stream, [line])
     write_lines(stream, left_out.lines(source))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -312,7 +314,7 @@ def write_bed(source: ExportSource, stream: TextIO) -> int:
             for part in one.domains
         )
         count += write_lines(stream, lines)
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -332,7 +334,7 @@ def write_bed_genome(source: ExportSource, stream: TextIO) -> int:
             write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, sign, blocks=True)])
             count += 1
     write_lines(stream, left_out.lines(source))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 

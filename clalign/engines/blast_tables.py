@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.export_source import ExportSource
 from clalign.formats.blast_columns import FIELDS, columns_of
 from clalign.formats.pairwise_rows import outfmt_line
@@ -19,14 +19,14 @@ def write_outfmt(source: ExportSource, stream: TextIO) -> int:
     names = columns_of(asked)
     found = (row for _, group in source.pair_groups() for row in group)
     count = write_lines(stream, (outfmt_line(row, names, source.species) for row in found))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
 def write_outfmt7(source: ExportSource, stream: TextIO) -> int:
     """Write format 7: comments say of each query what it is, also of those without hits."""
     names = columns_of(source.choice.columns or "7")
-    origin, count, n_queries = source.origin, 0, 0
+    origin, count, n_queries = source.provenance, 0, 0
     fields = f"# Fields: {', '.join(FIELDS.get(name, name) for name in names)}"
     for card, group in source.pair_groups(every=True):
         lines = [outfmt_line(row, names, source.species) for row in group]

@@ -153,18 +153,18 @@ class Begun(Struct, frozen=True):
         An open file with the text.
     n_queries, count : int
         How many queries that are, and how many records.
-    origin : Provenance
+    provenance : Provenance
         What was known of the run then.
     """
 
     stream: TextIO
     n_queries: int
     count: int
-    origin: Provenance
+    provenance: Provenance
 
-    def still_holds(self, origin: Provenance) -> bool:
+    def still_holds(self, provenance: Provenance) -> bool:
         """Return whether it would be written so again: a device that came later is named with every query."""
-        return (self.origin.device, self.origin.partial) == (origin.device, origin.partial)
+        return (self.provenance.device, self.provenance.partial) == (provenance.device, provenance.partial)
 
     def copy_to(self, stream: TextIO) -> int:
         """Write it, and return how many records it has."""
@@ -237,7 +237,7 @@ class ExportSource(ABC):
     ----------
     cards : sequence of dict
         Of the queries.
-    origin : Provenance
+    provenance : Provenance
     keys : HitQueries
         Asks for the chosen hits.
     kept : KeptHits
@@ -252,8 +252,8 @@ class ExportSource(ABC):
     def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
         self.engine, self.run, self.choice, self.context = engine, run, choice, context
         self.cards: Sequence[Card] = Cards(run)
-        self.origin = replace(
-            provenance(run, run.spec(engine.spec)), chosen=choice.words(run, engine.calls_significant)
+        self.provenance = replace(
+            provenance_of(run, run.spec(engine.spec)), chosen=choice.words(run, engine.calls_significant)
         )
         self.keys = HitQueries(run.connection, choice.hits, choice.significant and engine.calls_significant)
         self.kept = KeptHits()
@@ -273,7 +273,7 @@ class ExportSource(ABC):
         OptionError
             If the run has none.
         """
-        raise OptionError(f"Runs of `clalign {self.origin.program}` have no rounds.", OTHER_EXPORT)
+        raise OptionError(f"Runs of `clalign {self.provenance.program}` have no rounds.", OTHER_EXPORT)
 
     def done_queries(self, first: int) -> Iterator[ListedQuery]:
         """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""
@@ -305,7 +305,7 @@ class ExportSource(ABC):
         OptionError
             If its hits have none.
         """
-        raise OptionError(f"Runs of `clalign {self.origin.program}` have no alignments of two sides.", OTHER_EXPORT)
+        raise OptionError(f"Runs of `clalign {self.provenance.program}` have no alignments of two sides.", OTHER_EXPORT)
 
     def aligned_rows(self, number: int) -> Iterator[AlignedRow]:
         """Yield the chosen hits of a query as rows of an alignment to it.
@@ -315,7 +315,7 @@ class ExportSource(ABC):
         OptionError
             If its hits have no paths.
         """
-        raise OptionError(f"Hits of `clalign {self.origin.program}` have no alignments.", OTHER_EXPORT)
+        raise OptionError(f"Hits of `clalign {self.provenance.program}` have no alignments.", OTHER_EXPORT)
 
     def table_rows(self, table: str) -> Iterator[object]:
         """Yield the rows of one of the engine's tables, by its name.
@@ -325,7 +325,7 @@ class ExportSource(ABC):
         OptionError
             If it has none.
         """
-        raise OptionError(f"Runs of `clalign {self.origin.program}` have no table named {table}.", OTHER_EXPORT)
+        raise OptionError(f"Runs of `clalign {self.provenance.program}` have no table named {table}.", OTHER_EXPORT)
 
     def columns(self, table: str) -> tuple[Column, ...]:
         """Return the columns of one of the engine's tables, and those that were asked for besides."""
@@ -340,12 +340,12 @@ class ExportSource(ABC):
     @property
     def is_scan(self) -> bool:
         """Whether what the cards are of was found, and the hits are of what was looked for."""
-        return self.origin.is_scan
+        return self.provenance.is_scan
 
     @property
     def looked_in(self) -> str:
         """The file in which queries were looked for."""
-        return self.origin.sides[1]
+        return self.provenance.sides[1]
 
     @property
     def calls_significant(self) -> bool:
@@ -395,7 +395,7 @@ class ExportSource(ABC):
         return load_database(path, alphabet=spec["alphabet"], sequence_format=form, context=self.context)[0]
 
 
-def provenance(run: RunFile, spec: Spec) -> Provenance:
+def provenance_of(run: RunFile, spec: Spec) -> Provenance:
     """Return where the results of a run with this spec come from, its inputs under the names that the user gave."""
     given = spec.with_paths(lambda path: as_given(run.path, path))
     facts, part = run.facts, run.facts.shard

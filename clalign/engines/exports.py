@@ -327,7 +327,7 @@ FASTA = Export(
     "write the targets found, whole",
     "FASTA, whole targets",
     ".fasta",
-    LazyImport("clalign.engines.export:write_fasta"),
+    LazyImport("clalign.engines.export_lines:write_fasta"),
     counts="sequence",
     is_exact=True,
     has_remarks=False,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from clalign.engines.columns import Column, in_files
 from clalign.engines.engine import engine_of
-from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_lines import write_lines, write_table
 from clalign.engines.export_source import Choice, ExportSource
 from clalign.errors import DamagedRun
 from clalign.formats.sources import PathLike, path_text
@@ -286,8 +286,8 @@ def write_queries(source: ExportSource, stream: TextIO) -> int:
     if source.is_scan:  # whose queries, in all other tables, are the sequences
         table = [replace(column, file=column.file.replace("query", "profile")) for column in table]
     count = write_table(stream, table, _chosen(source).lines, partial=False)
-    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [f"# {line}" for line in source.provenance.lines()])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -304,6 +304,6 @@ def write_matrix(source: ExportSource, stream: TextIO) -> int:
             cells[int(matrix.places[hit, 1])] = digits(float(matrix.scores[hit]))
         write_lines(stream, ["\t".join([plain(name), *cells])])
     write_lines(stream, [f"# scores: {matrix.scale}"])
-    write_lines(stream, [f"# {line}" for line in source.origin.lines()])
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [f"# {line}" for line in source.provenance.lines()])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return len(matrix.names)

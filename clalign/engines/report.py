@@ -57,14 +57,14 @@ td { max-width: 340px; overflow-wrap: anywhere; }
 
 def write_html(source: ExportSource, stream: TextIO) -> int:
     """Write the report of a run."""
-    title = f"{_name(source.origin.query)} × {_name(source.origin.target)}"
+    title = f"{_name(source.provenance.query)} × {_name(source.provenance.target)}"
     stream.write(f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>\n')
     stream.write(f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n")
     seen = overview(list(source.cards), source.keys, source.context)
     n_hits = sum(line.n_hits for line in seen.lines)
-    origin = f"clalign {source.origin.program} · {source.origin.date} · {source.origin.device}"
+    origin = f"clalign {source.provenance.program} · {source.provenance.date} · {source.provenance.device}"
     stream.write(f'<p class="muted">{escape(origin)}</p>\n')
-    if source.origin.partial:
+    if source.provenance.partial:
         stream.write('<p class="note">This run is not complete: its results are partial.</p>\n')
     stream.write(f"<h2>Methods</h2>\n<p>{escape(methods(source))}</p>\n")
     stream.write(f"<p>{escape(_found(seen.lines, source))}</p>\n")
@@ -83,7 +83,7 @@ def _name(path: str) -> str:
 
 def methods(source: ExportSource) -> str:
     """Return the description of a run as it may stand in a paper."""
-    run, origin, engine = source.run, source.origin, engine_of(source.run)
+    run, origin, engine = source.run, source.provenance, engine_of(source.run)
     database = run.facts.database
     n_sequences, n_residues = (database.n_sequences, database.n_residues) if database else (0, 0)
     sequences = f"{n_sequences:,} sequences ({n_residues:,} residues)"
@@ -109,8 +109,8 @@ def _found(lines: Sequence[QueryLine], source: ExportSource) -> str:
     n_hits, n_with = sum(line.n_hits for line in lines), sum(line.n_hits > 0 for line in lines)
     engine = engine_of(source.run)
     words = f"{counted(n_hits, 'hit')} of {counted(n_with, engine.query, engine.queries)}"
-    if source.origin.chosen:
-        words = f"Shown are {words}, chosen from those that were reported ({source.origin.chosen})"
+    if source.provenance.chosen:
+        words = f"Shown are {words}, chosen from those that were reported ({source.provenance.chosen})"
     else:
         words += f" {'was' if n_hits == 1 else 'were'} reported"
     if source.calls_significant:
@@ -181,7 +181,7 @@ def _domains(source: ExportSource, n_queries: int) -> Iterator[str]:
     yield from _figure(
         drawing_svg(architecture_drawing(examples, PICTURE_SIZE[0]), tips=True),
         f"The {len(examples)} most frequent of {len(groups):,} architectures of {len(found):,} sequences, each drawn on"
-        f" its sequence of middle length. Overlaps: {source.origin.overlaps}.",
+        f" its sequence of middle length. Overlaps: {source.provenance.overlaps}.",
     )
 
 
@@ -268,7 +268,7 @@ def _short(column: Column, row: object) -> str:
 def _provenance(source: ExportSource) -> Iterator[str]:
     run = source.run
     yield "<h2>Where this comes from</h2>\n"
-    rows = [tuple(line.split(": ", 1)) for line in source.origin.lines()]
+    rows = [tuple(line.split(": ", 1)) for line in source.provenance.lines()]
     if finished := run.facts.finished:
         rows.append(("work", f"{digits(finished['cells'])} cells in {digits(finished['seconds'])} s"))
     rows += sorted(run.facts.versions.items())

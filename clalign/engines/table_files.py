@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TextIO
 
 from clalign.engines.columns import CellOf, Column, Kind, table_lines, written_cell
-from clalign.engines.export import write_lines, write_table
+from clalign.engines.export_lines import write_lines, write_table
 from clalign.engines.export_source import ExportSource
 from clalign.errors import OptionError, OutputError
 from clalign.formats.tables import PARTIAL, plain
@@ -32,9 +32,9 @@ def write_tsv(source: ExportSource, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables with tabs between."""
     columns, rows = source.columns(table), source.table_rows(table)
     if source.begun is None:
-        return write_table(stream, columns, rows, source.origin.partial)
+        return write_table(stream, columns, rows, source.provenance.partial)
     count = source.begun.copy_to(stream) + write_lines(stream, islice(table_lines(columns, rows), 1, None))
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -83,8 +83,8 @@ def write_parquet(source: ExportSource, stream: TextIO, table: str) -> int:
     if binary is None:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")
     columns = source.columns(table)
-    metadata = {"clalign": source.origin.version, "partial": str(source.origin.partial).lower()}
-    for key, value in (line.split(": ", 1) for line in source.origin.lines()):
+    metadata = {"clalign": source.provenance.version, "partial": str(source.provenance.partial).lower()}
+    for key, value in (line.split(": ", 1) for line in source.provenance.lines()):
         metadata[key] = f"{metadata[key]}\n{value}" if key in metadata else value  # there is a checksum for each input
     schema = arrow.schema(
         [(column.file, getattr(arrow, _TYPES[column.kind])()) for column in columns], metadata=metadata

@@ -126,7 +126,7 @@ def write_picture(run: RunFile, request: PictureRequest, path: str, millimeters:
         If fonts or Qt are missing; SVG and tables need neither.
     """
     from clalign.engines.engine import spec_of
-    from clalign.engines.export_source import provenance
+    from clalign.engines.export_source import provenance_of
     from clalign.engines.pictures import picture_of, write_rows
     from clalign.formats.drawing_svg import drawing_svg
     from clalign.formats.writers import replaced_file
@@ -139,6 +139,6 @@ def write_picture(run: RunFile, request: PictureRequest, path: str, millimeters:
             write_rows(picture, path)
         elif path.lower().endswith(".svg"):
             with replaced_file(path) as file:
-                file.write(drawing_svg(picture.whole(), millimeters, provenance(run, spec_of(run)).comments()))
+                file.write(drawing_svg(picture.whole(), millimeters, provenance_of(run, spec_of(run)).comments()))
         else:
             painter_of("clalign.ui.views.charts.painting").write_drawing(picture.whole(), path, millimeters)

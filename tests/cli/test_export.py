@@ -16,7 +16,7 @@ from clalign.cli.worker import JOBS
 from clalign.common.escapes import escaped
 from clalign.engines.engine import spec_of
 from clalign.engines.export import export
-from clalign.engines.export_source import ExportSource, provenance
+from clalign.engines.export_source import ExportSource, provenance_of
 from clalign.engines.plan7.columns import TABLES
 from clalign.engines.plan7.exports.register import EXPORTS
 from clalign.errors import ExitCode, InputError, OptionError, OutputError
@@ -75,7 +75,7 @@ def test_a_scan_swaps_query_and_target_and_nothing_else(small_run: Path) -> None
         kept = [{k: v for k, v in row.items() if k != "description"} for row in rows(what)]
         assert kept == [{k: v for k, v in row.items() if k != "description"} for row in swapped]
     with open_run(small_run) as found:
-        origin = provenance(found, spec_of(found))
+        origin = provenance_of(found, spec_of(found))
     assert (target, searched()) == (f"# Database: {origin.target}", f"# Database: {origin.query}")
 
 

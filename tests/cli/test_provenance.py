@@ -20,7 +20,7 @@ from clalign.cli.outputs import Outputs
 from clalign.cli.progress import progress_display
 from clalign.cli.watch import write_outputs
 from clalign.engines.engine import spec_of
-from clalign.engines.export_source import provenance
+from clalign.engines.export_source import provenance_of
 from clalign.engines.exports import HIT_FILES
 from clalign.errors import ExitCode
 from clalign.runs.run_file import open_run
@@ -227,7 +227,7 @@ def test_a_partial_run_is_reported_where_its_file_cannot_say_so(
 @pytest.mark.usefixtures("worker_here")
 def test_alignments_and_pictures_of_hits_say_what_made_them(run: Path, tmp_path: Path) -> None:
     with open_run(run) as opened:
-        lines = provenance(opened, spec_of(opened)).comments()
+        lines = provenance_of(opened, spec_of(opened)).comments()
     assert lines[0] == f"made by: clalign {clalign.__version__}"
     assert len([line for line in lines if line.startswith("sha256: ")]) == 2
     sto, svg = tmp_path / "x.sto", tmp_path / "x.svg"

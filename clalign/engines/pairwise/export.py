@@ -11,7 +11,7 @@ from typing import TextIO
 import numpy as np
 from msgspec.structs import replace
 
-from clalign.engines.export import described, flanked, write_lines
+from clalign.engines.export_lines import add_flanks, describe, write_lines
 from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
@@ -115,7 +115,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
     """Write the text that people read; the parts of several queries are parted by ``//``."""
     run, spec = source.run, source.spec
     width = max(source.choice.width - MARGINS, NARROWEST_BLOCK) if source.choice.width else 2**31
-    write_lines(stream, text.opening(source.origin, source.facts.scoring, source.facts.strands))
+    write_lines(stream, text.opening(source.provenance, source.facts.scoring, source.facts.strands))
     count = _given_pairs(source, stream, width) if spec.is_pairs else 0
     n_searched = 0
     for number, card in enumerate([] if spec.is_pairs else source.cards):
@@ -127,7 +127,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
         count += n
         if not n:
             found = text.no_hits(spec, card, searched, run.best(number))
-            found = iter([text.HITS_LATER]) if source.origin.part and not card.get("statistics") else found
+            found = iter([text.HITS_LATER]) if source.provenance.part and not card.get("statistics") else found
             write_lines(stream, (f"  {line}" for line in found))
         if (n_kept := run.n_hits(number)) >= spec.top:
             write_lines(stream, text.cut_list(spec, card, n_kept, _n_passing(run, number)))
@@ -139,8 +139,8 @@ def write_text(source: PairSource, stream: TextIO) -> int:
     if not spec.is_pairs:
         n_targets = len(source.cards) * source.facts.n_targets
         wider = n_wider(run)
-        write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.origin.partial, spec.top))
-    write_lines(stream, [PARTIAL if source.origin.partial else "# [ok]"])
+        write_lines(stream, text.totals(n_searched, n_targets, count, wider, source.provenance.partial, spec.top))
+    write_lines(stream, [PARTIAL if source.provenance.partial else "# [ok]"])
     return count
 
 
@@ -183,7 +183,7 @@ def write_jsonl(source: PairSource, stream: TextIO) -> int:
     objects = (rows.json_object(card, hit, source.note(card, hit)) for card, hit in source.pairs())
     lines = (json.dumps(data, ensure_ascii=False, allow_nan=False) for data in objects)
     count = write_lines(stream, lines)
-    write_lines(stream, [PARTIAL_JSON] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL_JSON] if source.provenance.partial else [])
     return count
 
 
@@ -197,7 +197,7 @@ def write_scores(source: PairSource, stream: TextIO) -> int:
         count = write_lines(stream, (f"{plain(c['name'])}\t{plain(hit.name)}\t{hit.raw}" for c, hit in pairs))
     else:
         count = _scores_of_search(source, stream)
-    write_lines(stream, [PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
 
 
@@ -229,7 +229,7 @@ def write_sam(source: PairSource, stream: TextIO) -> int:
     for warning in (query_names.warning("queries"), target_names.warning("targets")):
         if warning:
             source.context.warn(warning)
-    write_lines(stream, sam.head_lines(targets, target_names, source.origin))
+    write_lines(stream, sam.head_lines(targets, target_names, source.provenance))
     count, seen = 0, set[int]()
     residues = source.query_texts
     for row in source.rows():
@@ -263,19 +263,19 @@ def write_matched(source: PairSource, stream: TextIO) -> int:
             first, last = row.target_ends
             residues = row.rows[2].replace("-", "")
             if source.choice.flank:
-                start, end, residues = flanked(database(), row.hit, row.domain.target_range, source.choice.flank)
+                start, end, residues = add_flanks(database(), row.hit, row.domain.target_range, source.choice.flank)
                 first, last = start + 1, end
                 if row.pair.strand < 0:
                     alphabet = row.card.get("target_alphabet") or row.card["alphabet"]
                     first, last, residues = end, start + 1, rows.complemented(residues, alphabet)
-            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", described(source, row.hit, row.card), residues))
+            stream.write(fasta_record(f"{row.hit.name}/{first}-{last}", describe(source, row.hit, row.card), residues))
             count += 1
     return count
 
 
 def write_stockholm(source: PairSource, stream: TextIO) -> int:
     """Write the targets of each query aligned to it, the query first if its file is at hand."""
-    count, comments = 0, source.origin.comments()
+    count, comments = 0, source.provenance.comments()
     for number, card in enumerate(source.cards):
 
         def aligned(number: int = number) -> Iterator[AlignedRow]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from clalign.building.profiles import Builder, Built
 from clalign.building.rows import NO_CODE, code_table
 from clalign.building.specs import BuildSpec
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.rows import ProfileTableSource
 from clalign.engines.plan7.exports.sequences import limited, write_round
@@ -39,7 +39,7 @@ def write_profiles(source: ProfileTableSource, stream: TextIO, number: int) -> i
     for profile in _of_round(source, number):
         source.context.check()
         built = profile_of(source.run, profile, source.spec, given)
-        date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.origin.seconds))
+        date = time.strftime("%a %b %e %H:%M:%S %Y", time.localtime(source.provenance.seconds))
         hmm = replace(built.hmm, facts={**built.hmm.facts, "date": date})
         write_lines(stream, profile_text(hmm, built.columns, built.mask))
         count += 1

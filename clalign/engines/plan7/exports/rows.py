@@ -10,7 +10,7 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from clalign.engines.columns import table_lines
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.aligned import aligned_row, target_text
 from clalign.engines.plan7.columns import Row
 from clalign.engines.plan7.exports.source import ProfileRunSource, Query, chosen_domains, hits, places, queries, sides

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import TextIO
 
-from clalign.engines.export import described, flanked, write_lines
+from clalign.engines.export_lines import add_flanks, describe, write_lines
 from clalign.engines.plan7.aligned import query_row
 from clalign.engines.plan7.exports.hmmer3_stockholm import BLOCK, PackedRows, hmmer3_stockholm_lines
 from clalign.engines.plan7.exports.rows import ProfileTableSource
@@ -21,7 +21,7 @@ def write_stockholm(source: ProfileTableSource, stream: TextIO) -> int:
 
     Those of a HMMER3 profile as hmmsearch 3 writes them.
     """
-    comments, count = source.origin.comments(), 0
+    comments, count = source.provenance.comments(), 0
     for query in profile_queries(source):
         card, block = source.cards[query.number], BLOCK if source.choice.width else 0
         is_round = source.spec.has_rounds
@@ -33,7 +33,7 @@ def write_stockholm(source: ProfileTableSource, stream: TextIO) -> int:
         if is_round:
             count += write_round(source, stream, query.number, rows, block, comments)
         elif packed := PackedRows(rows):
-            author = f"{source.origin.program} (clalign {source.origin.version})"
+            author = f"{source.provenance.program} (clalign {source.provenance.version})"
             write_lines(stream, hmmer3_stockholm_lines(card, packed, author, comments, block))
             count += len(packed)
     return count
@@ -71,7 +71,7 @@ def write_round(
         return 0
     card, first = source.cards[number], source.cards[source.cards[number]["first"]]
     named = {**first, "name": f"{first['name']}-i{card['round']}"}
-    author = f"{source.origin.program} (clalign {source.origin.version})"
+    author = f"{source.provenance.program} (clalign {source.provenance.version})"
     write_lines(stream, hmmer3_stockholm_lines(named, packed, author, comments, block, has_case=False))
     return len(packed)
 
@@ -86,13 +86,13 @@ def write_matched(source: ProfileTableSource, stream: TextIO) -> int:
     count, flank, database = 0, source.choice.flank, cache(source.database)
     for query in queries(source):
         for number, hit in hits(source, query):
-            description = described(source, hit, source.cards[number])
+            description = describe(source, hit, source.cards[number])
             for domain in chosen_domains(source, hit):
                 letters = zip(domain.states, domain.text.target, strict=True)
                 residues = "".join(letter.upper() for state, letter in letters if state != "D")
                 start, end = domain.target_range
                 if flank:
-                    start, end, residues = flanked(database(), hit, domain.target_range, flank)
+                    start, end, residues = add_flanks(database(), hit, domain.target_range, flank)
                 stream.write(fasta_record(f"{hit.name}/{start + 1}-{end}", description, residues))
                 count += 1
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TextIO
 
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.exports import hmmer3_tables
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.exports.source import ProfileRunSource, Query, hits, places, sides, widths, write_by_query
@@ -17,7 +17,7 @@ from clalign.values.hits import Domain, Hit
 def write_tblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write HMMER3's table of hits."""
     count = write_by_query(source, stream, write_hits, every=source.is_hmmer3)
-    write_lines(stream, hmmer3_tables.footer(source.origin))
+    write_lines(stream, hmmer3_tables.footer(source.provenance))
     return count
 
 
@@ -39,7 +39,7 @@ def _hit_rows(source: ProfileRunSource, query: Query, both: tuple[Widths, Widths
 def write_domtblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write HMMER3's table of domains."""
     count = write_by_query(source, stream, write_domains, every=source.is_hmmer3)
-    write_lines(stream, hmmer3_tables.footer(source.origin))
+    write_lines(stream, hmmer3_tables.footer(source.provenance))
     return count
 
 
@@ -63,7 +63,7 @@ def write_pfamtblout(source: ProfileRunSource, stream: TextIO) -> int:
     """Write the table of hits and domains that Pfam uses."""
     count = write_by_query(source, stream, write_hits_and_domains, every=True)
     # That HMMER calls a scan a search here is kept for the sake of comparison.
-    write_lines(stream, hmmer3_tables.footer(source.origin, mode="SEARCH"))
+    write_lines(stream, hmmer3_tables.footer(source.provenance, mode="SEARCH"))
     return count
 
 
@@ -101,7 +101,7 @@ def _direction(domain: Domain) -> tuple[bool, int]:
 def write_jsonl(source: ProfileRunSource, stream: TextIO) -> int:
     """Write a JSON object for each hit."""
     count = write_by_query(source, stream, write_objects)
-    write_lines(stream, [json_lines.PARTIAL] if source.origin.partial else [])
+    write_lines(stream, [json_lines.PARTIAL] if source.provenance.partial else [])
     return count
 
 

@@ -8,7 +8,7 @@ from typing import TextIO
 
 import numpy as np
 
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.exports import hmmer2_text as text
 from clalign.engines.plan7.exports import hmmer3_text
 from clalign.engines.plan7.exports.source import (
@@ -44,10 +44,10 @@ def write_text(source: ProfileRunSource, stream: TextIO) -> int:
     if source.is_hmmer3:
         write_hmmer3_head(source, stream)
     else:
-        write_lines(stream, text.opening(source.origin, text.SEARCH))
+        write_lines(stream, text.opening(source.provenance, text.SEARCH))
     count = write_by_query(source, stream, write_profile)
     closing = hmmer3_text.closing if source.is_hmmer3 else text.closing
-    write_lines(stream, [closing(source.origin)])
+    write_lines(stream, [closing(source.provenance)])
     return count
 
 
@@ -99,7 +99,7 @@ def _text_of_profile(source: ProfileRunSource, stream: TextIO, query: Query) -> 
             write_lines(stream, text.alignment_lines(card, hit, domain))
     report = source.run.facts.database
     n_targets = report.n_sequences - report.n_empty if report else None
-    write_lines(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.origin.partial)])
+    write_lines(stream, ["", *text.totals(searched, n_targets, n_hits, n_domains, source.provenance.partial)])
     return n_hits
 
 
@@ -110,11 +110,11 @@ def _text_of_scan(source: ProfileRunSource, stream: TextIO) -> int:
     """
     cards = source.cards
     n_uncalibrated = sum(card["calibration"] is None for card in cards)
-    write_lines(stream, text.opening(source.origin, text.SCAN))
+    write_lines(stream, text.opening(source.provenance, text.SCAN))
     write_lines(stream, text.scan_parameters(source.spec, len(cards), n_uncalibrated))
     width = max(12, all_widths(source)[0].name)
     n_hits = n_sequences = 0
-    for query in queries(source, every=not source.origin.partial):
+    for query in queries(source, every=not source.provenance.partial):
         # HMMER2 lists profiles of the same E-value in the order of the library.
         found = sorted(hits(source, query), key=lambda entry: (entry[1].evalue, entry[0]))
         if found or query.length:
@@ -124,8 +124,8 @@ def _text_of_scan(source: ProfileRunSource, stream: TextIO) -> int:
     searched = min((_n_searched(source, number) for number in range(len(cards))), default=0)
     report = source.run.facts.database
     n_targets = report.n_sequences - report.n_empty if report else None
-    write_lines(stream, text.scan_totals(searched, n_targets, n_sequences, n_hits, source.origin.partial))
-    write_lines(stream, [text.closing(source.origin)])
+    write_lines(stream, text.scan_totals(searched, n_targets, n_sequences, n_hits, source.provenance.partial))
+    write_lines(stream, [text.closing(source.provenance)])
     return n_hits
 
 

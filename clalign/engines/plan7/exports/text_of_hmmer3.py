@@ -10,7 +10,7 @@ from typing import TextIO
 import numpy as np
 import numpy.typing as npt
 
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.exports import hmmer3_text as text
 from clalign.engines.plan7.exports.source import (
     ProfileRunSource,
@@ -40,7 +40,7 @@ FILTER_NAMES = {"msv": "MSV", "bias": "bias", "viterbi": "Vit", "forward": "Fwd"
 
 def write_hmmer3_head(source: ProfileRunSource, stream: TextIO) -> None:
     """Write the head of the whole text."""
-    write_lines(stream, text.head_lines(source.origin, source.spec))
+    write_lines(stream, text.head_lines(source.provenance, source.spec))
 
 
 def write_hmmer3_query(source: ProfileRunSource, stream: TextIO, query: Query) -> int:
@@ -68,7 +68,7 @@ def write_hmmer3_rounds(source: ProfileRunSource, stream: TextIO, query: Query) 
         taken, dropped = chosen_rows(source.cards[number])
         both = n_rows, source.cards[later[0]]["n_rows"] if later else n_rows_of(source.run, number)
         n_new = sum(name not in known for name in names)
-        if place < len(numbers) or not source.origin.partial or source.run.best(number) is not None:
+        if place < len(numbers) or not source.provenance.partial or source.run.best(number) is not None:
             chosen = (len(taken), len(dropped))
             is_last = place == source.spec.iterations
             write_lines(stream, text.round_end(place, n_new, both, is_last, has_query, chosen))
@@ -92,11 +92,13 @@ def _statistics(source: ProfileRunSource, query: Query) -> Iterator[str]:
     card, work = source.cards[query.number], query.work
     n_targets = work.n_rows - n_left_out(source.run, query.number, card)
     n_residues = source.n_residues - (card.get("left_out_residues") or 0)
-    if source.origin.partial:
+    if source.provenance.partial:
         n_residues = int(work.cells) // query.length
     limits = [limit_of(card, stage) for stage in FILTERS]
     funnel = _funnel(source, query, (n_targets, n_residues), work.n_passed, limits)
-    return chain(text.statistics_lines(funnel, False), text.speed_lines(source.origin.device, work.cells, work.seconds))
+    return chain(
+        text.statistics_lines(funnel, False), text.speed_lines(source.provenance.device, work.cells, work.seconds)
+    )
 
 
 def write_hmmer3_scan(source: ProfileRunSource, stream: TextIO) -> int:
@@ -116,7 +118,7 @@ def write_hmmer3_scan(source: ProfileRunSource, stream: TextIO) -> int:
         count += len(query.keys)
     if source.sequences is None and source.choice.hits is None:
         write_lines(stream, ["# Sequences without hits are left out: the file is not the one that was scanned."])
-    write_lines(stream, [text.closing(source.origin)])
+    write_lines(stream, [text.closing(source.provenance)])
     return count
 
 

@@ -14,7 +14,7 @@ from clalign.compute.sessions import Check, Session, no_check
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
 from clalign.engines.commands import Command, Input
-from clalign.engines.export import write_lines
+from clalign.engines.export_lines import write_lines
 from clalign.engines.export_source import ExportSource
 from clalign.engines.exports import Export
 from clalign.engines.lazy_imports import LazyImport
@@ -70,7 +70,7 @@ EXPORTS = (
         "write the sequences that have it, whole",
         "Sequences",
         ".fasta",
-        LazyImport("clalign.engines.export:write_fasta"),
+        LazyImport("clalign.engines.export_lines:write_fasta"),
     ),
 )
 
