@@ -12,7 +12,7 @@ from typing import TextIO
 from msgspec.structs import replace
 
 from clalign.common.amounts import counted
-from clalign.engines.columns import Column, in_files
+from clalign.engines.columns import Column, file_column
 from clalign.engines.engine import engine_of
 from clalign.engines.export_lines import write_lines, write_table
 from clalign.engines.export_source import Choice, ExportSource
@@ -175,19 +175,21 @@ Row = tuple[Architecture, int, Clans]
 
 
 TABLE: tuple[Column, ...] = (
-    in_files("sequence", "text", "", "name of the sequence", lambda r: r[0].name),
-    in_files("accession", "text", "", "accession of the sequence", lambda r: r[0].accession),
-    in_files("length", "whole number", "residues", "length of the sequence", lambda r: r[0].length),
-    in_files("description", "text", "", "description of the sequence", lambda r: r[0].description),
-    in_files("architecture", "text", "", "families from the first domain to the last, ~ between", lambda r: r[0].words),
-    in_files("n_sequences", "whole number", "", "sequences of the run with this architecture", lambda r: r[1]),
-    in_files("n_domains", "whole number", "", "domains that are kept", lambda r: len(r[0].domains)),
-    in_files("n_left_out", "whole number", "", "domains that were left out, as they overlap better ones",
+    file_column("sequence", "text", "", "name of the sequence", lambda r: r[0].name),
+    file_column("accession", "text", "", "accession of the sequence", lambda r: r[0].accession),
+    file_column("length", "whole number", "residues", "length of the sequence", lambda r: r[0].length),
+    file_column("description", "text", "", "description of the sequence", lambda r: r[0].description),
+    file_column("architecture", "text", "", "families from the first domain to the last, ~ between",
+        lambda r: r[0].words),
+    file_column("n_sequences", "whole number", "", "sequences of the run with this architecture", lambda r: r[1]),
+    file_column("n_domains", "whole number", "", "domains that are kept", lambda r: len(r[0].domains)),
+    file_column("n_left_out", "whole number", "", "domains that were left out, as they overlap better ones",
         lambda r: r[0].n_found - len(r[0].domains)),
-    in_files("coverage", "percent", "%", "share of the sequence that the domains cover", lambda r: covered_share(r[0])),
-    in_files("domains", "text", "", "family, first and last residue and E-value of each domain, ; between",
+    file_column("coverage", "percent", "%", "share of the sequence that the domains cover",
+        lambda r: covered_share(r[0])),
+    file_column("domains", "text", "", "family, first and last residue and E-value of each domain, ; between",
         lambda r: ";".join(map(_words_of, r[0].domains))),
-    in_files("clans", "text", "", "clan of each domain, ~ between; - for none that is known",
+    file_column("clans", "text", "", "clan of each domain, ~ between; - for none that is known",
         lambda r: "~".join(r[2].clan(domain) or "-" for domain in r[0].domains)),
 )  # fmt: skip
 """The table of architectures."""

@@ -79,8 +79,8 @@ class Column(Struct, frozen=True):
         return self.first == "large" or (self.kind != "text" and not self.first)
 
 
-def in_files(name: str, kind: Kind, unit: str, meaning: str, value: CellOf) -> Column:
-    """Return a column of files alone."""
+def file_column(name: str, kind: Kind, unit: str, meaning: str, value: CellOf) -> Column:
+    """Return a column that stands in files alone."""
     return Column(name, kind=kind, unit=unit, file=name, meaning=meaning, value=value)
 
 
@@ -135,8 +135,8 @@ HITS = (
 )
 """What hits of every engine have."""
 
-QUERY_ACCESSION = in_files("query_accession", "text", "", "accession of the query", lambda r: r.card["accession"])
-QUERY_LENGTH = in_files(
+QUERY_ACCESSION = file_column("query_accession", "text", "", "accession of the query", lambda r: r.card["accession"])
+QUERY_LENGTH = file_column(
     "query_length", "whole number", "nodes, residues", "length of the query", lambda r: r.card["length"]
 )
 
@@ -149,7 +149,7 @@ def table_of(columns: Iterable[Column], names: str) -> tuple[Column, ...]:
 
 def table_lines(table: Iterable[Column], rows: Iterable[object]) -> Iterable[str]:
     """Yield the lines of a file; the first is its header."""
-    columns = [(column.value, _WRITTEN[column.kind]) for column in table]
+    columns = [(column.value, _FILE_FORMATS[column.kind]) for column in table]
     yield "\t".join(column.file for column in table)
     for row in rows:
         yield "\t".join("" if (found := value(row)) is None else written(found) for value, written in columns)
@@ -158,10 +158,10 @@ def table_lines(table: Iterable[Column], rows: Iterable[object]) -> Iterable[str
 def written_cell(column: Column, row: object) -> str:
     """Return the text of a row in a column of a file."""
     found = column.value(row)
-    return "" if found is None else _WRITTEN[column.kind](found)
+    return "" if found is None else _FILE_FORMATS[column.kind](found)
 
 
-_WRITTEN: dict[Kind, CellOf] = {
+_FILE_FORMATS: dict[Kind, CellOf] = {
     "text": plain,
     "whole number": str,
     "number": lambda value: str(value) if isinstance(value, int) else digits(value),

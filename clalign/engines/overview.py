@@ -11,7 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clalign.engines.columns import Column, in_files
+from clalign.engines.columns import Column, file_column
 from clalign.engines.engine import engine_of
 from clalign.engines.export_lines import write_lines, write_table
 from clalign.engines.export_source import Choice, ExportSource
@@ -237,35 +237,35 @@ def _known(value: float) -> float | None:
 
 
 TABLE: tuple[Column, ...] = (
-    in_files("query", "text", "", "name of the query", lambda r: r.name),
-    in_files("query_accession", "text", "", "accession of the query", lambda r: r.accession),
-    in_files("query_length", "whole number", "nodes, residues", "length of the query", lambda r: r.length),
-    in_files("description", "text", "", "description of the query", lambda r: r.description),
-    in_files("n_hits", "whole number", "", "targets that it hit", lambda r: r.n_hits if r.searched else None),
-    in_files(
+    file_column("query", "text", "", "name of the query", lambda r: r.name),
+    file_column("query_accession", "text", "", "accession of the query", lambda r: r.accession),
+    file_column("query_length", "whole number", "nodes, residues", "length of the query", lambda r: r.length),
+    file_column("description", "text", "", "description of the query", lambda r: r.description),
+    file_column("n_hits", "whole number", "", "targets that it hit", lambda r: r.n_hits if r.searched else None),
+    file_column(
         "n_significant",
         "whole number",
         "",
         "those of them that are significant",
         lambda r: r.n_significant if r.searched else None,
     ),
-    in_files("best_evalue", "number", "", "lowest E-value", lambda r: _known(r.best_evalue)),
-    in_files("best_score", "number", "", "highest score", lambda r: _known(r.best_score)),
-    in_files(
+    file_column("best_evalue", "number", "", "lowest E-value", lambda r: _known(r.best_evalue)),
+    file_column("best_score", "number", "", "highest score", lambda r: _known(r.best_score)),
+    file_column(
         "score_unit",
         "text",
         "",
         "what that score is in: bits, or raw, which is in units of the matrix where there are no statistics",
         lambda r: r.scale,
     ),
-    in_files(
+    file_column(
         "coverage",
         "percent",
         "%",
         "share of the query that its hits cover together",
         lambda r: r.coverage if r.searched else None,
     ),
-    in_files(
+    file_column(
         "identity",
         "percent",
         "%",

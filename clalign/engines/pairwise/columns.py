@@ -21,7 +21,7 @@ from clalign.engines.columns import (
     Column,
     Kind,
     Sets,
-    in_files,
+    file_column,
     table_of,
 )
 from clalign.formats.pairwise_rows import PairRow
@@ -90,12 +90,12 @@ _RESIDUES: tuple[Kind, str] = ("whole number", "residues")
 _IN_FILES = (
     QUERY_ACCESSION,
     replace(QUERY_LENGTH, unit="residues"),
-    in_files("query_from", *_RESIDUES, "first residue of the query that is aligned", lambda r: r.query_ends[0]),
-    in_files("query_to", *_RESIDUES, "last residue of the query that is aligned", lambda r: r.query_ends[1]),
-    in_files("target_from", *_RESIDUES, "first residue of the target that is aligned; on the minus strand after the"
+    file_column("query_from", *_RESIDUES, "first residue of the query that is aligned", lambda r: r.query_ends[0]),
+    file_column("query_to", *_RESIDUES, "last residue of the query that is aligned", lambda r: r.query_ends[1]),
+    file_column("target_from", *_RESIDUES, "first residue of the target that is aligned; on the minus strand after the"
              " last one", lambda r: r.target_ends[0]),
-    in_files("target_to", *_RESIDUES, "last residue of the target that is aligned", lambda r: r.target_ends[1]),
-    in_files("gap_residues", "whole number", "", "columns in gaps", lambda r: r.pair.n_gap_residues),
+    file_column("target_to", *_RESIDUES, "last residue of the target that is aligned", lambda r: r.target_ends[1]),
+    file_column("gap_residues", "whole number", "", "columns in gaps", lambda r: r.pair.n_gap_residues),
 )  # fmt: skip
 
 TABLES = {

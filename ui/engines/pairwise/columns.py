@@ -10,7 +10,7 @@ from clalign.formats.pairwise_rows import PairRow
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hits_model import CELLS, HitsModel, TableKind, sets_of, shown
+from ...models.results.hits_model import LOOKS, CellLook, HitsModel, TableKind, sets_of, shown
 
 
 def row_of(hit: HitRow, hits: HitsModel) -> PairRow | None:
@@ -25,23 +25,23 @@ def _bits(row: HitRow, model: HitsModel) -> str:
 
 
 PAIR_COLUMNS = shown(HITS, {
-    "name": (lambda r, m: r.name, 138, True),
-    "description": (lambda r, m: r.description, 200, True),
-    "evalue": (lambda r, m: formatting.evalue(r.evalue), 64, True),
-    "bits": (_bits, 48, True),
-    "raw": (lambda r, m: formatting.count(r.raw), 50, True),
-    "identity": (None, 46, True),
-    "positives": (None, 52, False),
-    "gaps": (None, 44, True),
-    "query_coverage": (None, 64, True),
-    "target_coverage": (None, 68, True),
-    "query_from_to": (None, 110, False),
-    "target_from_to": (None, 110, False),
-    "n_columns": (None, 70, False),
-    "strand": (None, 58, False),
-    "cigar": (None, 160, False),
-    "ranking": (None, 70, False),
-    "profile": (CELLS["profile"][0], 130, False),
+    "name": CellLook(138, shown=True, text=lambda r, m: r.name),
+    "description": CellLook(200, shown=True, text=lambda r, m: r.description),
+    "evalue": CellLook(64, shown=True, text=lambda r, m: formatting.evalue(r.evalue)),
+    "bits": CellLook(48, shown=True, text=_bits),
+    "raw": CellLook(50, shown=True, text=lambda r, m: formatting.count(r.raw)),
+    "identity": CellLook(46, shown=True),
+    "positives": CellLook(52),
+    "gaps": CellLook(44, shown=True),
+    "query_coverage": CellLook(64, shown=True),
+    "target_coverage": CellLook(68, shown=True),
+    "query_from_to": CellLook(110),
+    "target_from_to": CellLook(110),
+    "n_columns": CellLook(70),
+    "strand": CellLook(58),
+    "cigar": CellLook(160),
+    "ranking": CellLook(70),
+    "profile": LOOKS["profile"]._replace(width=130),
 }, row_of)  # fmt: skip
 
 PAIR_TABLE = TableKind(

@@ -10,7 +10,7 @@ from clalign.engines.plan7.columns import FILTER_HINT, HITS, SETS, Row
 from ... import formatting
 from ...models.results.hit_filter import words_of
 from ...models.results.hit_pages import HitRow
-from ...models.results.hits_model import Cell, HitsModel, TableKind, sets_of, shown
+from ...models.results.hits_model import Cell, CellLook, HitsModel, TableKind, sets_of, shown
 
 
 def _optional(value: float | None, write: Callable[[float], str]) -> str:
@@ -46,24 +46,24 @@ def _text_cell(key: str, write: Callable[..., str]) -> Cell:
 
 
 COLUMNS = shown(HITS, {
-    "status": (lambda r, m: m.status(r), 100, True),
-    "domains": (None, 150, True),
-    "bias": (None, 60, False),
-    "best_evalue": (_text_cell("best_evalue", lambda value: _optional(value, formatting.evalue)), 100, False),
-    "best_score": (_text_cell("best_score", lambda value: _optional(value, formatting.score)), 120, False),
-    "coverage": (_text_cell("coverage", lambda value: f"{value:.0f}"), 76, False),
-    "target_coverage": (_text_cell("target_coverage", lambda value: f"{value:.0f}"), 90, False),
-    "identity": (_text_cell("identity", lambda value: "" if value is None else f"{value:.0f}"), 84, False),
-    "from_to": (lambda r, m: _span(r, "target_range"), 90, False),
-    "envelope": (lambda r, m: _span(r, "envelope"), 96, False),
-    "model": (lambda r, m: _span(r, "query_range"), 110, False),
-    "accuracy": (_text_cell("accuracy", lambda value: number(value, 2)), 76, False),
-    "msv": (_text_cell("msv", number), 64, False),
-    "bias_filter": (_text_cell("bias_filter", number), 84, False),
-    "viterbi": (_text_cell("viterbi", number), 70, False),
-    "forward": (_text_cell("forward", number), 74, False),
-    "expected": (_text_cell("expected", number), 60, False),
-    **dict.fromkeys(("n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc"), (None, 48, False)),
+    "status": CellLook(100, shown=True, text=lambda r, m: m.status(r)),
+    "domains": CellLook(150, shown=True),
+    "bias": CellLook(60),
+    "best_evalue": CellLook(100, text=_text_cell("best_evalue", lambda value: _optional(value, formatting.evalue))),
+    "best_score": CellLook(120, text=_text_cell("best_score", lambda value: _optional(value, formatting.score))),
+    "coverage": CellLook(76, text=_text_cell("coverage", lambda value: f"{value:.0f}")),
+    "target_coverage": CellLook(90, text=_text_cell("target_coverage", lambda value: f"{value:.0f}")),
+    "identity": CellLook(84, text=_text_cell("identity", lambda value: "" if value is None else f"{value:.0f}")),
+    "from_to": CellLook(90, text=lambda r, m: _span(r, "target_range")),
+    "envelope": CellLook(96, text=lambda r, m: _span(r, "envelope")),
+    "model": CellLook(110, text=lambda r, m: _span(r, "query_range")),
+    "accuracy": CellLook(76, text=_text_cell("accuracy", lambda value: number(value, 2))),
+    "msv": CellLook(64, text=_text_cell("msv", number)),
+    "bias_filter": CellLook(84, text=_text_cell("bias_filter", number)),
+    "viterbi": CellLook(70, text=_text_cell("viterbi", number)),
+    "forward": CellLook(74, text=_text_cell("forward", number)),
+    "expected": CellLook(60, text=_text_cell("expected", number)),
+    **dict.fromkeys(("n_regions", "n_clustered", "n_overlaps", "n_envelopes", "dom", "rep", "inc"), CellLook(48)),
 }, row_of)  # fmt: skip
 
 PROFILE_TABLE = TableKind(

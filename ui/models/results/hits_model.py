@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -104,25 +105,27 @@ class TableKind:
         return next((place for place, column in enumerate(self.columns) if column.key == key), None)
 
 
-def shown(
-    columns: Iterable[Column], cells: Mapping[str, tuple[Cell | None, int, bool]], row_of: RowOf = no_row
-) -> tuple[ShownColumn, ...]:
-    """Return the columns of the window with their widths and initial visibility.
+class CellLook(NamedTuple):
+    """How the cells of a column look; by default they have the column's value, written as usual for its kind."""
 
-    A cell of None is the column's own value, written as usual for its kind; common columns are in `CELLS`. A column
-    without an entry has such a cell, and is hidden at first.
-    """
-    known = {**CELLS, **cells}
+    width: int
+    shown: bool = False
+    text: Cell | None = None
+
+
+def shown(columns: Iterable[Column], looks: Mapping[str, CellLook], row_of: RowOf = no_row) -> tuple[ShownColumn, ...]:
+    """Return the columns of the window with their looks; those of common columns are in `LOOKS`."""
+    known = {**LOOKS, **looks}
     return tuple(
-        ShownColumn(**asdict(column), text=text or _cell(column, row_of), width=width, shown=is_shown)
+        ShownColumn(**asdict(column), text=look.text or _cell(column, row_of), width=look.width, shown=look.shown)
         for column in columns
         if column.heading
-        for text, width, is_shown in [known.get(column.key, (None, 90, False))]
+        for look in [known.get(column.key, CellLook(90))]
     )
 
 
 def _cell(column: Column, row_of: RowOf) -> Cell:
-    write = _WRITTEN[column.kind]
+    write = _CELL_FORMATS[column.kind]
 
     def text(hit: HitRow, hits: HitsModel) -> str:
         row = row_of(hit, hits)
@@ -132,7 +135,7 @@ def _cell(column: Column, row_of: RowOf) -> Cell:
     return text
 
 
-_WRITTEN: dict[Kind, Callable[..., str]] = {
+_CELL_FORMATS: dict[Kind, Callable[..., str]] = {
     "text": str,
     "whole number": formatting.count,
     "number": formatting.score,
@@ -141,17 +144,17 @@ _WRITTEN: dict[Kind, Callable[..., str]] = {
     "picture": formatting.count,
 }
 
-CELLS: dict[str, tuple[Cell | None, int, bool]] = {
-    "name": (lambda r, m: r.name, 150, True),
-    "description": (lambda r, m: r.description, 230, True),
-    "note": (lambda r, m: m.note(r), 180, False),
-    "evalue": (lambda r, m: formatting.evalue(r.evalue), 72, True),
-    "score": (lambda r, m: formatting.score(r.score), 84, True),
-    "length": (lambda r, m: formatting.count(r.length), 70, False),
-    "accession": (lambda r, m: r.accession, 100, False),
-    "species": (lambda r, m: m.query.species.of(r.name, r.accession, r.description) or "—", 150, False),
-    "verified": (lambda r, m: r.verified or "—", 76, False),
-    "profile": (lambda r, m: str(m.cards[r.profile]["name"]), 120, False),
+LOOKS: dict[str, CellLook] = {
+    "name": CellLook(150, shown=True, text=lambda r, m: r.name),
+    "description": CellLook(230, shown=True, text=lambda r, m: r.description),
+    "note": CellLook(180, text=lambda r, m: m.note(r)),
+    "evalue": CellLook(72, shown=True, text=lambda r, m: formatting.evalue(r.evalue)),
+    "score": CellLook(84, shown=True, text=lambda r, m: formatting.score(r.score)),
+    "length": CellLook(70, text=lambda r, m: formatting.count(r.length)),
+    "accession": CellLook(100, text=lambda r, m: r.accession),
+    "species": CellLook(150, text=lambda r, m: m.query.species.of(r.name, r.accession, r.description) or "—"),
+    "verified": CellLook(76, text=lambda r, m: r.verified or "—"),
+    "profile": CellLook(120, text=lambda r, m: str(m.cards[r.profile]["name"])),
 }
 """Columns of the hits of every engine."""
 
