@@ -1,6 +1,8 @@
 """Reader of Stockholm alignments (Pfam and Rfam); a file may hold several.
 
-Writers: `clalign.formats.row_writers` for any rows, `clalign.formats.profile_stockholm` for domains of a profile.
+What writes Stockholm: `clalign.formats.row_writers` any rows, `clalign.engines.msa.writers` those of a computed
+alignment by it; `clalign.formats.profile_stockholm` hits as rows aligned to a query, for HMMER2 profiles and pairwise
+searches; `clalign.engines.plan7.exports.hmmer3_stockholm` the same for HMMER3 profiles, letter by letter as HMMER3.
 """
 
 from __future__ import annotations

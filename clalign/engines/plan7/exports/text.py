@@ -11,6 +11,12 @@ import numpy as np
 from clalign.engines.export_lines import write_lines
 from clalign.engines.plan7.exports import hmmer2_text as text
 from clalign.engines.plan7.exports import hmmer3_text
+from clalign.engines.plan7.exports.hmmer3_text_writer import (
+    write_hmmer3_head,
+    write_hmmer3_query,
+    write_hmmer3_rounds,
+    write_hmmer3_scan,
+)
 from clalign.engines.plan7.exports.source import (
     ProfileRunSource,
     Query,
@@ -19,12 +25,6 @@ from clalign.engines.plan7.exports.source import (
     places,
     queries,
     write_by_query,
-)
-from clalign.engines.plan7.exports.text_of_hmmer3 import (
-    write_hmmer3_head,
-    write_hmmer3_query,
-    write_hmmer3_rounds,
-    write_hmmer3_scan,
 )
 from clalign.runs.queries import is_significant
 from clalign.runs.run_file import RunFile
