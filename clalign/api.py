@@ -224,7 +224,7 @@ def hmmsearch(
     ...     [hit.name for hit in found][:2]
     ['sp|Q5R9H4|A1CF_PONAB', 'sp|Q923K9|A1CF_RAT']
     """
-    return _computed("hmmsearch", (profiles, targets), run, context, options)
+    return _compute("hmmsearch", (profiles, targets), run, context, options)
 
 
 def hmmscan(
@@ -232,7 +232,7 @@ def hmmscan(
     **options: object,
 ) -> Results:  # fmt: skip
     """Find the profiles that match each sequence; as `hmmsearch`, but E-values count profiles."""
-    return _computed("hmmscan", (profiles, targets), run, context, options)
+    return _compute("hmmscan", (profiles, targets), run, context, options)
 
 
 def phmmer(
@@ -249,7 +249,7 @@ def phmmer(
     **options
         Fields of `SearchSpec`, such as ``evalue=1e-5``, ``matrix="BLOSUM45"`` or ``popen=0.01``.
     """
-    return _computed("phmmer", (queries, targets), run, context, options)
+    return _compute("phmmer", (queries, targets), run, context, options)
 
 
 def sw(
@@ -266,7 +266,7 @@ def sw(
     **options
         Fields of `PairwiseSpec`, such as ``matrix="BLOSUM45"``, ``mode="global"`` or ``top=10``.
     """
-    return _computed("sw", (queries, targets), run, context, options)
+    return _compute("sw", (queries, targets), run, context, options)
 
 
 def align(query: str | Sequence, target: str | Sequence, **options: Any) -> Hit:
@@ -321,7 +321,7 @@ def align_many(
     ...     [row.text for row in found.alignment()]
     ['MKVLATGH--', 'MKV-ATGHKL']
     """
-    return _computed("align", (sequences,), run, context, options)
+    return _compute("align", (sequences,), run, context, options)
 
 
 def hmmbuild(alignment: PathLike, output: PathLike | None = None, device: str = "auto", **options: object) -> list[Hmm]:
@@ -523,7 +523,7 @@ def begin(
         spec = engine.spec_of({**command.usual, **command.preset, **options, **files})
         path = folder.path / "run.clalign" if run is None else Path(path_text(run, "run"))
         if path.exists():
-            file = _continued(path, engine, spec)
+            file = _continue(path, engine, spec)
             spec = spec_of(file).on(spec.to_dict()["device"])
         else:
             spec = spec.settled()
@@ -536,7 +536,7 @@ def begin(
     return Begun(Results(file, folder), task, read)
 
 
-def _computed(
+def _compute(
     name: str, inputs: tuple[object, ...], run: PathLike | None, context: JobContext | None, options: SpecFields
 ) -> Results:
     """Do what a sub-command does; see `begin`."""
@@ -548,7 +548,7 @@ def _computed(
     return begun.results
 
 
-def _continued(path: Path, engine: Engine, spec: Spec) -> RunFile:
+def _continue(path: Path, engine: Engine, spec: Spec) -> RunFile:
     """Open a run that is there, if it is one of the same search."""
     with contextlib.ExitStack() as undone:
         file = undone.enter_context(open_file(path, writable=True, is_shared=True))

@@ -48,9 +48,9 @@ class Rounds:
         self._begun: Begun | None = None
         self._found: Results | None = None
         self._error: BaseException | None = None
-        self._thread = self._started()
+        self._thread = self._start_thread()
 
-    def _started(self) -> threading.Thread:
+    def _start_thread(self) -> threading.Thread:
         self._watch.is_over.clear()
         thread = threading.Thread(target=self._compute, name="searches in rounds", daemon=True)
         thread.start()
@@ -92,7 +92,7 @@ class Rounds:
             spec = one_more_round(begun.results.run, taken, dropped, device, self._watch)
         self._error = None
         self._begun = replace(begun, task=replace(begun.task, spec=spec))
-        self._thread = self._started()
+        self._thread = self._start_thread()
 
     def __iter__(self) -> Iterator[Round]:
         return self

@@ -149,7 +149,7 @@ class Builder:
         effective, counts = self._weighed(counts, rows)
         found = probabilities(counts, self.prior)
         node_mask = "".join(chr(mask[column]).replace(".", "-") for column in columns) if mask else ""
-        hmm = replace(self._described(found, alignment, name, columns, effective), facts=facts)
+        hmm = replace(self._describe(found, alignment, name, columns, effective), facts=facts)
         hmm = self._calibrated(hmm) if known is None else _with_statistics(hmm, known)
         match = hmm.match.copy()
         match[1:-1][[letter == "m" for letter in node_mask.ljust(hmm.length)[:-1]]] = self.background  # as HMMER has it
@@ -293,7 +293,7 @@ class Builder:
             return float(clusters(rows, spec.eid, self.check).max() + 1)
         return by_entropy(counts, n_rows, self.background, self.prior, self._target(counts))
 
-    def _described(
+    def _describe(
         self, found: Counts, alignment: RowAlignment, name: str, columns: npt.NDArray[np.int64], effective: float
     ) -> Hmm:
         """Return the profile with what the alignment says of its nodes."""

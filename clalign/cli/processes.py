@@ -72,7 +72,7 @@ class WorkerProcess:
     """
 
     def __init__(self, job: JobRequest, worker_ahead: starting.WorkerAhead | None = None) -> None:
-        self._process = (worker_ahead.take() if worker_ahead is not None else None) or _started()
+        self._process = (worker_ahead.take() if worker_ahead is not None else None) or _start_worker()
         self._lines: queue.Queue[str | None] = queue.Queue()
         self._log: collections.deque[str] = collections.deque(maxlen=MAX_LOG_LINES)
         self._readers = [
@@ -194,7 +194,7 @@ class WorkerProcess:
                 stream.close()
 
 
-def _started() -> subprocess.Popen[str]:
+def _start_worker() -> subprocess.Popen[str]:
     try:
         return starting.started(starting.worker_command())
     except OSError as error:

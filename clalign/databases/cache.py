@@ -190,7 +190,7 @@ def checksums_of(source: Source, context: JobContext) -> Checksums:
             known = checked_content(place.read_text("utf-8"))
             if known["stamp"] == before:
                 return Checksums(**known["checksums"])
-        found = _computed(stream, source, context)
+        found = _compute(stream, source, context)
         settled = _is_settled(stream) and _stamp(stream, source) == before
     if settled and not source.is_copy:
         with suppress(OSError):
@@ -214,7 +214,7 @@ def _is_settled(stream: BinaryIO) -> bool:
     return time.time() - max(facts.st_mtime, facts.st_ctime) > SETTLED_SECONDS
 
 
-def _computed(stream: BinaryIO, source: Source, context: JobContext) -> Checksums:
+def _compute(stream: BinaryIO, source: Source, context: JobContext) -> Checksums:
     digest, checksum, done = hashlib.sha256(), 0, 0
     while data := stream.read(CHUNK):
         digest.update(data)

@@ -101,7 +101,7 @@ def merge_runs(paths: Sequence[Path], output: Path, how: Merging) -> JobResult:
         parts = _complete(parts)
         for part in parts[1:]:
             _check_same(part, parts[0])
-        merged = [_described(part.run) for part in parts]
+        merged = [_describe(part.run) for part in parts]
         with _made(parts, output, merged) as run:
             _fill(run, parts, how.context)
             stack.close()  # the runs may be on a share: nothing more is needed of them
@@ -202,7 +202,7 @@ def _differs(part: Part, first: Part, why: str) -> InputError:
     )
 
 
-def _described(run: RunFile) -> MergedPart:
+def _describe(run: RunFile) -> MergedPart:
     """Return the facts that a merged run keeps of one of its parts."""
     facts = run.facts
     return {

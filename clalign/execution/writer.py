@@ -118,10 +118,10 @@ class Writer:
     @property
     def gcups(self) -> float:
         """10^9 cells a second since the devices began, unfinished units included."""
-        return rate_of_run(self.new_cells + self._begun, self.seconds)
+        return rate_of_run(self.new_cells + self._begun_cells, self.seconds)
 
     @property
-    def _begun(self) -> float:
+    def _begun_cells(self) -> float:
         """Computed cells of unfinished units."""
         return sum(cells for cells, _ in self._midway.values())
 
@@ -142,7 +142,7 @@ class Writer:
             self._report(number)
 
     def _report(self, number: int) -> None:
-        plan, done = self.planner.plan, self._begun
+        plan, done = self.planner.plan, self._begun_cells
         if plan.phases is None:
             phase, before = Phase("search", plan.n_cells, {"query": number}), self.done_cells
         else:

@@ -110,7 +110,7 @@ def aligned_by_logarithms(
         return None
     posterior = _posterior(forward, _backward(problem, check), score, problem)
     sums = _accuracies(posterior, problem, check)
-    path, certainty = _traced(sums, posterior, problem)
+    path, certainty = _trace(sums, posterior, problem)
     path = DomainPath(path.states, path.node_start, path.residue_start + start)
     return Rescored(float(score), np.ones(N_CODES, np.float32), float(sums.c[-1]), path, "", certainty)
 
@@ -209,7 +209,7 @@ def _accuracies(posterior: _Matrix, p: _Problem, check: Callable[[], None]) -> _
     return s
 
 
-def _traced(s: _Matrix, posterior: _Matrix, p: _Problem) -> tuple[DomainPath, Floats]:
+def _trace(s: _Matrix, posterior: _Matrix, p: _Problem) -> tuple[DomainPath, Floats]:
     """Return the path from first to last match state, and the certainty of each residue (float32[L])."""
     weights, begin = _weights(p)
     steps = weights.astype(np.float32)

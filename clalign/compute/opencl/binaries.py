@@ -33,7 +33,7 @@ def ignore_remarks() -> None:
 
 
 @lru_cache(64)
-def _begun(source: str) -> hashlib._Hash:
+def _begin_digest(source: str) -> hashlib._Hash:
     """Return a checksum that has seen a source: programs of the same source are looked for one after the other."""
     return hashlib.sha256(source.encode())
 
@@ -48,7 +48,7 @@ def _facts_of(device: cl.Device) -> list[str]:
 
 def place_of(device: cl.Device, source: str, options: Sequence[str]) -> Path:
     """Return the file in which a compiled program is kept."""
-    digest = _begun(source).copy()
+    digest = _begin_digest(source).copy()
     digest.update("\0".join(["", *options, *_facts_of(device)]).encode())
     return kernel_folder() / digest.hexdigest()
 

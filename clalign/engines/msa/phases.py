@@ -146,9 +146,9 @@ class PairSearch(Struct, frozen=True, eq=False):
 
     def start_scoring(self, session: Session, batch: Span) -> Callable[[], Scored[None]]:
         """Return a callable that computes some pairs."""
-        return lambda: self._scored(session, batch)
+        return lambda: self._score(session, batch)
 
-    def _scored(self, session: Session, span: Span) -> Scored[None]:
+    def _score(self, session: Session, span: Span) -> Scored[None]:
         rows = np.arange(span.first, span.last)
         block = self.blocks.of_pair(span.first)
         ends = self.blocks.ends[block : self.blocks.of_pair(span.last - 1) + 1] - span.first

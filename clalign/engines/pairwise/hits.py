@@ -177,7 +177,7 @@ def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Seque
     cells = [database.length(one.row) * max(1, one.query.length) for one in wanted]
     parts = list(portions(np.array(cells, np.int64), session.device.kind))
     domains: list[Domain] = []
-    started = _started(session, database, wanted[slice(*parts[0])]) if parts else None
+    started = _start_tracing(session, database, wanted[slice(*parts[0])]) if parts else None
     for number, (start, end) in enumerate(parts):
         session.check()
         assert started is not None
@@ -185,7 +185,7 @@ def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Seque
         yield is_ready
         alignments, following = wait(), parts[number + 1 : number + 2]
         # The device traces the next while the host looks at these.
-        started = _started(session, database, wanted[slice(*following[0])]) if following else None
+        started = _start_tracing(session, database, wanted[slice(*following[0])]) if following else None
         for one, alignment in zip(wanted[start:end], alignments, strict=True):
             target = database.residues(one.row)
             checked(alignment, one.raw, one.query, target, (one.query.sequence.name, database.header(one.row)[0]))
@@ -193,7 +193,7 @@ def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Seque
     return domains
 
 
-def _started(
+def _start_tracing(
     session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]
 ) -> tuple[Callable[[], list[PairAlignment]], Callable[[], bool]]:
     """Start tracing some alignments; return a callable that waits for them, and one that says if they are there."""

@@ -106,9 +106,9 @@ class PairSearch(Struct, frozen=True):
 
     def start_scoring(self, session: Session, batch: PairRows) -> Callable[[], Scored[None]]:
         """Return a callable that aligns them: tracing takes memory, so only one strand of one batch at a time."""
-        return lambda: self._aligned(session, batch)
+        return lambda: self._align(session, batch)
 
-    def _aligned(self, session: Session, batch: PairRows) -> Scored[None]:
+    def _align(self, session: Session, batch: PairRows) -> Scored[None]:
         inputs, (numbers, rows) = self.inputs, batch.pairs.T.tolist()
         targets = [inputs.targets.residues(row) for row in rows]
         best: list[Domain] = []
@@ -123,7 +123,7 @@ class PairSearch(Struct, frozen=True):
                 session.check()
                 found.append(self._domain(alignment, query, row, strand))
             best = [max(pair, key=lambda domain: domain.raw) for pair in zip(best or found, found, strict=True)]
-        return self._scored(batch, best)
+        return self._make_scored(batch, best)
 
     def align_long(self, session: Session, batch: PairRows, progress: UnitProgress) -> Scored[None]:
         """Align the only pair of a batch with all of the device."""
@@ -132,14 +132,14 @@ class PairSearch(Struct, frozen=True):
         names = f"{queries[0].sequence.name} and {inputs.targets.header(row)[0]}"
         found = align_long(session, queries, target, names, progress)
         domains = map(self._domain, found, queries, [row] * len(queries), inputs.strands)
-        return self._scored(batch, [max(domains, key=lambda domain: domain.raw)])
+        return self._make_scored(batch, [max(domains, key=lambda domain: domain.raw)])
 
     def _domain(self, alignment: PairAlignment, query: PairwiseQuery, row: int, strand: int) -> Domain:
         target = self.inputs.targets.residues(row)
         checked(alignment, alignment.score, query, target, (query.sequence.name, self.inputs.targets.header(row)[0]))
         return domain_of(alignment, query, target, strand, None)
 
-    def _scored(self, batch: PairRows, best: list[Domain]) -> Scored[None]:
+    def _make_scored(self, batch: PairRows, best: list[Domain]) -> Scored[None]:
         hits = [
             (number, hit_of(self.inputs.targets, row, place, [domain]))
             for place, ((number, row), domain) in enumerate(zip(batch.pairs.tolist(), best, strict=True), batch.first)

@@ -35,11 +35,11 @@ def rehearse(inputs: PairwiseInputs, session: Rehearsal) -> None:
             SMITH_WATERMAN.start(session, batch, query)
     if not len(batch) or not numbers:
         return
-    for pairs in _traced(inputs, numbers, len(batch)):
+    for pairs in _trace_batches(inputs, numbers, len(batch)):
         SMITH_WATERMAN_TRACE.start(session, pairs, inputs.stranded(numbers[0])[0].scoring)
 
 
-def _traced(inputs: PairwiseInputs, numbers: list[int], n_targets: int) -> Iterator[PairBatch]:
+def _trace_batches(inputs: PairwiseInputs, numbers: list[int], n_targets: int) -> Iterator[PairBatch]:
     """Yield pairs as may be traced: what several queries find is traced together, so by any of the programs."""
     if len(numbers) > 1:
         for length in TRACED_LENGTHS:

@@ -148,11 +148,11 @@ class ProfileWork(Struct):
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
             may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
-            start_many=start_many, groups=shelves.firsts, described=self._described if rounds is None else None,
+            start_many=start_many, groups=shelves.firsts, described=self._describe if rounds is None else None,
         )  # fmt: skip
         return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task)
 
-    def _described(self, number: int, raw: int, row: int) -> TargetFacts:
+    def _describe(self, number: int, raw: int, row: int) -> TargetFacts:
         hmm, spec = self.profiles[number], self.task.spec
         if not isinstance(hmm.settings, Hmmer3Settings):
             return prepare_search(hmm, number, spec, self.searched).described(raw, row)

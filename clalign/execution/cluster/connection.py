@@ -199,7 +199,7 @@ class Connection(ExitStack):
         """
 
         since, is_reported = time.monotonic(), False
-        with self._begun(begin) as answering:
+        with self._begin(begin) as answering:
             while not wait([answering], CHECK_SECONDS).done:
                 waited = time.monotonic() - since
                 self.is_silent = waited > STUCK_SECONDS
@@ -225,7 +225,7 @@ class Connection(ExitStack):
             If the scheduler cannot be reached while it is waited for; else what the call raises.
         """
         asked, looked = set(workers), time.monotonic()
-        with self._begun(begin) as answering:
+        with self._begin(begin) as answering:
             while not wait([answering], CHECK_SECONDS).done:
                 self._look()
                 if time.monotonic() - looked > STUCK_SECONDS:
@@ -235,7 +235,7 @@ class Connection(ExitStack):
         return answering.result()
 
     @contextmanager
-    def _begun(self, begin: Callable[[], Awaitable[Answer]]) -> Iterator[Future[Answer]]:
+    def _begin(self, begin: Callable[[], Awaitable[Answer]]) -> Iterator[Future[Answer]]:
         async def called() -> Answer:
             return await begin()
 

@@ -201,7 +201,7 @@ class OnePairStage(PairHmmLadderBase):
         def collect() -> BothWays:
             found, counts = Found(), no_counts(model)
             for of in self._each(pairs):
-                pair = self._begun(session, of)
+                pair = self._begin(session, of)
                 entries = self._posteriors_of(session, pair)
                 self._count_pair(session, pair, counts)
                 found[int(of.rows[0])] = (*entries, float(counts.log_likelihoods[of.rows[0]]))
@@ -213,7 +213,7 @@ class OnePairStage(PairHmmLadderBase):
         """Return the posteriors of pairs, as `start` computes them."""
         found, pairs = Found(), self._pairs(batch, model)
         for of in self._each(pairs):
-            pair, results = self._begun(session, of), session.results(4 * N_RESULTS)
+            pair, results = self._begin(session, of), session.results(4 * N_RESULTS)
             entries = self._posteriors_of(session, pair)
             self._add_up(session, pair, session.zeros(32), 0, results)
             sums = session.download(results, (1, N_RESULTS), np.float32)
@@ -224,7 +224,7 @@ class OnePairStage(PairHmmLadderBase):
         """Return the expected counts of pairs, as `start` computes them."""
         counts, pairs = no_counts(model), self._pairs(batch, model)
         for of in self._each(pairs):
-            self._count_pair(session, self._begun(session, of), counts)
+            self._count_pair(session, self._begin(session, of), counts)
         return counts
 
     def _pairs(self, batch: PairBatch, model: PairHmms) -> Pairs:
@@ -235,7 +235,7 @@ class OnePairStage(PairHmmLadderBase):
     def _each(self, pairs: Pairs) -> Iterator[Pairs]:
         return (pairs.select(np.array([place])) for place in range(len(pairs)))
 
-    def _begun(self, session: KernelSession, of: Pairs) -> _Pair:
+    def _begin(self, session: KernelSession, of: Pairs) -> _Pair:
         """Return a pair with its Forward table."""
         pair = _Pair.on(session, of)
         self._passed(session, "preparing")

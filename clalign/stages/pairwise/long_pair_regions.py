@@ -481,7 +481,7 @@ def _portions(
 def follow(filled: Filled, path: Path, report: ReportCells) -> Path:
     """Follow a path back through a filled region, until it leaves it or begins."""
     if filled.region.is_small:
-        return _traced(filled, path)
+        return _trace(filled, path)
     while path.i and path.j and not path.ends:
         part = filled.part(path.i, path.j)
         inner = follow(fill(part, report, method=filled.method), Path(part.m, part.n, path.gap), report)
@@ -490,7 +490,7 @@ def follow(filled: Filled, path: Path, report: ReportCells) -> Path:
     return path
 
 
-def _traced(filled: Filled, path: Path) -> Path:
+def _trace(filled: Filled, path: Path) -> Path:
     """Follow a path through a region of which all edges are kept."""
     region, pair = filled.region, filled.region.pair
     session = pair.session

@@ -62,7 +62,7 @@ def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices
     is_long = plan.are_long(pairs)
     short, long_ones = np.flatnonzero(~is_long), np.flatnonzero(is_long)
     in_groups = pairs.select(short)
-    traced = _traced(plan, in_groups, plan.widths(in_groups)) if len(short) else Traces.none
+    traced = _trace(plan, in_groups, plan.widths(in_groups)) if len(short) else Traces.none
 
     def collect() -> Traces:
         found = [(short, traced())]
@@ -74,7 +74,7 @@ def start_vector(session: KernelSession, pairs: Pairs, scoring: Scoring, choices
     return collect
 
 
-def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
+def _trace(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
     """Start tracing pairs, each with scores of this many bits."""
     parts: list[tuple[Rows, Callable[[], Traces]]] = []
     for width in np.unique(widths).tolist():
@@ -89,7 +89,7 @@ def _traced(plan: _Plan, pairs: Pairs, widths: Rows) -> Callable[[], Traces]:
         if not is_high.any():
             return traces
         exact, again = np.flatnonzero(~is_high), np.flatnonzero(is_high)
-        wider = _traced(plan, pairs.select(again), 2 * widths[again])()
+        wider = _trace(plan, pairs.select(again), 2 * widths[again])()
         kept = Traces(traces.results[exact], traces.ends[exact], traces.paths)
         return joined([(exact, kept), (again, wider)], len(pairs))
 

@@ -367,7 +367,7 @@ def arranged(sequences: str, symbols: Symbols, offsets: Values, lengths: Values)
 
     All but concatenated sequences are sorted by falling length.
     """
-    ways = {"concatenated": _concatenated, "interleaved": _interleaved, "padded": _padded, "packed": _packed}
+    ways = {"concatenated": _concatenated, "interleaved": _interleaved, "padded": _padded, "packed": _pack}
     return ways[sequences](symbols, offsets, lengths)
 
 
@@ -403,7 +403,7 @@ def _interleaved(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged
     return out, starts
 
 
-def _packed(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
+def _pack(symbols: Symbols, offsets: Values, lengths: Values) -> Arranged:
     """Return words of four symbols, interleaved; the first symbol is in the lowest byte."""
     counts, starts = _columns((lengths + 3) // 4, int(lengths[0] + 3) // 4)
     out = np.zeros(int(starts[-1]), np.uint32)
