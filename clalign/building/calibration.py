@@ -33,13 +33,13 @@ from clalign.values.sequences import SequenceBatch
 Doubles = npt.NDArray[np.float64]
 
 MULTIPLIER, INCREMENT = 69069, 1
-"""Of the generator of random numbers."""
+"""Constants of the generator of random numbers."""
 
 EDGE_CORRECTION = 1.44
-"""Of lambda in models with few nodes (bits)."""
+"""Correction of lambda in models with few nodes (bits)."""
 
 MAX_STEPS, TOLERANCE, MAX_SLOPE = 100, 1e-5, 1000.0
-"""Of the fit of a Gumbel distribution: steps, derivative of the likelihood at which it is done, and largest slope."""
+"""The fit of a Gumbel distribution: most steps, derivative of the likelihood at which it is done, and largest slope."""
 
 UNKNOWN = Calibration("gumbel", 0.0, 1.0)
 """Stands for the statistics while they are computed: the stages of the filters ask for some."""

@@ -13,10 +13,10 @@ from clalign.building.priors import Prior, match_probabilities
 from clalign.errors import OptionError
 
 NUMBER_TOLERANCE, RELATIVE_TOLERANCE = 0.01, 1e-12
-"""How near the bisection comes to the number of sequences: by so much, or by this share of it."""
+"""How near the bisection comes to the number of sequences: by this much, or by this share of it."""
 
 EXPONENT_TOLERANCE = 0.001
-"""The same of the power of the counts."""
+"""How near the bisection comes to the power of the counts."""
 
 MAX_STEPS = 100
 

@@ -16,10 +16,10 @@ ENOUGH = (500, 5_000, 50_000)
 """After more letters than each of these the alphabet is guessed; after all of them, if it is not known by then."""
 
 FEW = 10
-"""Of no more letters nothing is guessed."""
+"""Number of letters up to which nothing is guessed."""
 
 MANY_UNKNOWN = 2000
-"""Of more letters that are all N the alphabet is DNA."""
+"""Number of letters above which the alphabet is DNA if all are N."""
 
 OTHERS = 0.02
 """Share of other letters that an alphabet may have."""

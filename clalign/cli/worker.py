@@ -489,4 +489,4 @@ JOBS: dict[str, Callable[[JobRequest, Job], JobResult]] = {
 JOBS_OF_RUNS: dict[str, Callable[..., JobResult]] = {
     "dry_run": _dry_run, "resume": _resume, "compare_searches": _compare_searches,
 }  # fmt: skip
-"""Those that compute as the job of an engine does, on the devices that are there."""
+"""Jobs that compute as that of an engine does, on the devices that are there."""

@@ -134,7 +134,7 @@ class Work(Protocol):
 
     @property
     def report(self) -> InputReport:
-        """Of the targets."""
+        """The report on the targets."""
 
     def store(self) -> BegunFacts:
         """Store the cards of the queries, if they are not there, and return the facts of the input."""

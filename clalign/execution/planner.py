@@ -217,8 +217,8 @@ MAX_OUT = 64
 """Units for each executor that are not stored yet: more would only fill the memory."""
 
 MAX_SMALL_OUT, MAX_ROWS_OUT = 512, 2**20
-"""The same where units are started together, which takes many of them, as long as they have no more rows than this;
-once the limit is reached nothing is handed out before half of them are stored."""
+"""Units for each executor that are not stored yet where units are started together, which takes many of them, and their
+rows; once the limit is reached nothing is handed out before half of them are stored."""
 
 MAX_OPEN = 128
 """Queries that may lack rows because no idle executor has these at hand."""

@@ -26,7 +26,7 @@ FIRST_RATE = 2e8
 """Rate for which the first batch is sized if the device was never measured (cells / s)."""
 
 REFERENCE_RATE = 2e6
-"""The same for the reference (cells / s)."""
+"""Rate for which the first batch of the reference is sized (cells / s)."""
 
 RELEASE_RESIDUES = 2**26
 """Size of a database from which on its pages are released while it is read (residues)."""

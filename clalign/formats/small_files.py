@@ -12,7 +12,7 @@ from typing import Any
 MAX_BYTES = 1 << 20
 
 MAX_DOCUMENT_BYTES = 1 << 25
-"""Of a document in JSON that a user chooses."""
+"""Most bytes of a document in JSON that a user chooses."""
 
 
 def read_small_file(path: Path, limit: int = MAX_BYTES, follows_links: bool = False) -> bytes:

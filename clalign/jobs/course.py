@@ -19,7 +19,7 @@ MEMORY_SECONDS = 30.0
 """Time in which a measured rate loses most of its weight (s): a device may get more or less to do."""
 
 RATE_SECONDS = 5.0
-"""The same of the rate that is shown."""
+"""Time in which the rate that is shown loses most of its weight (s)."""
 
 FIRST_SECONDS = 0.5
 """Time of work after which its rate is shown (s)."""

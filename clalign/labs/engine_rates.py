@@ -43,12 +43,12 @@ CHECKED = 3, 60
 """Sequences, or pairs, and residues of each, that the reference computes, too."""
 
 TOLERANCE = 1e-3
-"""Of a score or a posterior in single precision."""
+"""Tolerance of a score or a posterior in single precision."""
 
 PAIR_LENGTH, SEQUENCE_LENGTH = 400, 354
 
 MAX_SEQUENCES = 1 << 16
-"""Of a job, and pairs, so that it fits the memory of small cards."""
+"""Most sequences, and pairs, of a job, so that it fits the memory of small cards."""
 
 CHANGED = 0.5
 """Share of the residues in which the sequences of a pair differ."""

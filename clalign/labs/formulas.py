@@ -30,7 +30,7 @@ SEGMENT, WARP = 128, 32
 """Bytes of a segment of memory that one transaction moves, and work-items that read together (004, section 6.1.2)."""
 
 MULTIPROCESSORS = 7
-"""Of the source's card."""
+"""Multiprocessors of the source's card."""
 
 FERMI = 21
 """Compute capability of the source's card."""
@@ -98,7 +98,7 @@ def example_found(request: Request, context: JobContext) -> Found:
 
 
 N_SEQUENCES, N_RESIDUES, MEAN, MAX = 530_264, 189_891_553, 354, 32_513
-"""Of the Swiss-Prot of 004: sequences, residues, and those of a mean and the longest sequence."""
+"""The Swiss-Prot of 004: sequences, residues, and those of a mean and the longest sequence."""
 
 MEAN_NODES, MAX_NODES = 173, 488
 
@@ -172,7 +172,7 @@ PLAIN = ("ACGTA", "ACGAA", "ACTTA", "ACTCA", "ACCCG"), (True,) * 5
 """The rows of 004's figure 2.3, and which columns are nodes."""
 
 GAPPED = ("ACGATA", "CC--TG", "CCA-GG", "AC--GA", "A---TG", "ACC-TG"), (True, True, False, False, True, True)
-"""Those of its figure 2.5."""
+"""The rows of 004's figure 2.5, and which columns are nodes."""
 
 NEW_ROWS = {"S7 = ACTTA": ("ACTTA", PLAIN), "S8 = AGG": ("A---GG", GAPPED), "S9 = ACATG": ("ACA-TG", GAPPED)}
 """Sequences and their rows in these alignments."""

@@ -27,7 +27,7 @@ METHODS = ("lbs", "lfs", "ilbs", "ulfs")
 MEETINGS, SMALL_MEETINGS = 200, 8
 
 STAMPS = 16
-"""Of a meeting in ``relay_item.cl``: enough for the steps of three levels."""
+"""Stamps of a meeting in ``relay_item.cl``: enough for the steps of three levels."""
 
 NO_CLOCK = "This device has no clock in its kernels: OpenCL C has one from cl_khr_kernel_clock on."
 

@@ -11,7 +11,7 @@ LOCAL_RESERVED = 1024
 """Bytes of local memory that each work-group takes beside its own, from 8.0 on."""
 
 FERMI_REGISTERS, FERMI_REGISTERS_AT_ONCE = 32768, 64
-"""The same before 3.0."""
+"""Registers of a multiprocessor, and those that are allotted at once, before 3.0."""
 
 LIMITS = {
     20: (48, 8, 48), 21: (48, 8, 48),

@@ -56,10 +56,10 @@ from clalign.values.synthetic import random_codes
 from clalign.values.text_columns import TextColumn
 
 TOLERANCE = 1e-5
-"""Of a posterior, and of a count in the residues of its pair: single precision, along thousands of residues."""
+"""Tolerance of a posterior, and of a count in the residues of its pair: single precision, along many residues."""
 
 MAX_CELLS = 2**24
-"""Of a pair: for each the plain reference takes some 100 bytes of the host's memory."""
+"""Most cells of a pair: for each the plain reference takes some 100 bytes of the host's memory."""
 
 N_DIFFERENT = 2
 """Pairs that the plain reference computes; where there are more, they take turns."""

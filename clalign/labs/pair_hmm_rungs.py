@@ -24,7 +24,7 @@ SIZES = ((1182, 1199), (1417, 1460), (1949, 2205))
 
 X, Y = SIZES[1]
 PAIRS = 849
-"""Of the published run."""
+"""Lengths and number of the pairs of the published run."""
 
 COUNTS_OF_PAIR = 4
 """How often a run needs the expected counts of a pair: two rounds of learning from all pairs and two from this one."""

@@ -26,7 +26,7 @@ FLAGS = {"C++ -O0": "-O0", "C++ -O3": "-O3"}
 COMPILERS = ("c++", "g++", "clang++")
 
 MAX_SECONDS = 120.0
-"""Of the compiler, and of the program."""
+"""Timeout of the compiler, and of the program (s)."""
 
 
 def plain_rows(

@@ -39,7 +39,7 @@ DIVERGENCE_SECONDS = {
 }
 
 COPY_SHARE = published_figures("004", "table 8.5")["basic"]["share"]
-"""Of the basic rung's time."""
+"""Share of the copies in the basic rung's time."""
 
 OF_THE_COMPILER = published_figures("004", "table 10.3", "table 8.3")
 """Registers and occupancy of rungs."""

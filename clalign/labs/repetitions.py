@@ -52,7 +52,7 @@ OF_RUNGS = "rows", "copies", "bandwidth"
 """Tables of ladders with a row for each rung."""
 
 N_KERNELS = {"granularity": 10, "divergence": 4, "work-group": len(WORK_GROUPS)}
-"""That experiments time; rungs are one each."""
+"""Numbers of kernels that experiments time; rungs are one each."""
 
 WHOLE = ", whole"
 """Follows the name of a rung whose time has its copies."""
@@ -90,8 +90,8 @@ FAMILY_SECONDS = 0.1
 
 
 SOME_FAMILIES = slice(2, None, 6)
-"""Of the families by their length, those that are measured on processors or in a given time: each length and rung is a
-program."""
+"""Families, in the order of their lengths, that are measured on processors or in a given time: each length and rung is
+a program."""
 
 
 def _chosen_families(request: Request) -> dict[str, int]:

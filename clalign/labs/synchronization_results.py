@@ -11,7 +11,7 @@ from clalign.values.charts import Bar, BarChart, Chart, Line, LineChart, Mark
 from clalign.values.text_columns import Row, TextColumn, text_line
 
 NAMES = {"launch": "Launch", "discovered": "Discovered"}
-"""Of ways to wait; the others are written in capitals."""
+"""Names of ways to wait; the others are written in capitals."""
 
 TIPS = {
     "launch": "One launch a round: its end is the barrier",

@@ -36,7 +36,7 @@ SUBSTITUTED, GAPPED, GAP = 0.5, 0.01, 5
 """Share of the residues that a relative has changed and of places with a gap, and the mean residues of a gap."""
 
 TOLERANCE = 1e-3
-"""Of a posterior: differences of single precision grow while models are learned."""
+"""Tolerance of a posterior: differences of single precision grow while models are learned."""
 
 STEPS = ("learning", "posteriors", "merging")
 

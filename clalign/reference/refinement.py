@@ -28,9 +28,9 @@ class _Scores:
         self.n = len(posteriors.lengths)
         self.factor = np.float32(gap_factor)
         self.entries: dict[tuple[int, int], dict[tuple[int, int], np.float32]] = {}
-        """Of each ordered pair of sequences, by their residues."""
+        """Posteriors of each ordered pair of sequences, by their residues."""
         self.gaps: dict[tuple[int, int], list[np.float32]] = {}
-        """Of the first of each ordered pair of sequences."""
+        """Probabilities of gaps of the residues of the first of each ordered pair of sequences."""
         for x, y, pair in posteriors.each():
             places = list(zip(pair.rows.tolist(), pair.columns.tolist(), strict=True))
             self.entries[x, y] = dict(zip(places, pair.probabilities, strict=True))

@@ -40,7 +40,7 @@ NODES = (61, 240)
 """Lengths of the models of trials: a short and a longer one."""
 
 SSV_CPU_NODES = (61, 110)
-"""The same for SSV on a CPU, which works on several sequences at once only for shorter models."""
+"""Lengths of the models of trials of SSV on a CPU, which works on several sequences at once only for shorter models."""
 
 QUERY_LENGTHS = (150, 500)
 """Lengths of the queries of trials of Smith-Waterman (residues)."""

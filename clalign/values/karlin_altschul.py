@@ -46,7 +46,7 @@ SAME_LAMBDA = 1e-8
 makes more."""
 
 MAX_LAMBDA, MAX_ROOT_STEPS, TOLERANCE = 50.0, 100, 1e-12
-"""Of the search for lambda: limit of its beginning, steps, and how near two of them are in the end."""
+"""The search for lambda: limit of its beginning, most steps, and how near two of them are in the end."""
 
 MAX_STEPS = 400
 SMALL_TERM = 1e-7

@@ -204,7 +204,7 @@ def _with_engine_commands() -> tuple[Command, ...]:
 COMMANDS = _with_engine_commands()
 
 MENUS = ("File", "Edit", "View", "Run", "Devices", "Help")
-"""Of the window. Those of the menu *Alignment* are in *Tools* above every alignment."""
+"""Menus of the window. Commands of the menu *Alignment* are in *Tools* above every alignment."""
 
 _ROLE = QAction.MenuRole
 

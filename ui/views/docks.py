@@ -359,7 +359,7 @@ class DeviceChip(QPushButton):
     """
 
     resized = Signal()
-    """It needs another width."""
+    """The dock needs another width."""
 
     def __init__(self, picker: DevicePicker) -> None:
         super().__init__()

@@ -71,7 +71,7 @@ OUTPUTS = (
     *(TEXT, TABLE, SCORES, SAM, JSONL, STOCKHOLM, *SEQUENCES, *shared.OVERVIEW, *shared.HIT_FILES),
     *(*shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
-"""Those that have flags, in the order of a help."""
+"""Exports that have flags, in the order of a help."""
 
 EXPORTS = (
     *(TABLE, *shared.BLAST_TABLES, *shared.HIT_FILES, TEXT, SAM, JSONL, SCORES, *SEQUENCES, STOCKHOLM),

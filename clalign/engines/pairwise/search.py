@@ -87,7 +87,7 @@ class PairwiseWork(Struct):
 
     @property
     def report(self) -> InputReport:
-        """Of the targets."""
+        """The report on the targets."""
         return self.inputs.target_report
 
     def store(self) -> BegunFacts:

@@ -75,7 +75,7 @@ class HitNumbers(Struct, frozen=True, eq=False):
 
     @property
     def whose(self) -> str:
-        """The same at the beginning of a title; names keep their letters."""
+        """What the hits are of, at the beginning of a title; names keep their letters."""
         return self.of if self.card else f"A{self.of[1:]}"
 
     @property

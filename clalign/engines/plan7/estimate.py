@@ -20,13 +20,13 @@ stages below measured.
 """
 
 PASSED = {"cpu": 0.95, "gpu": 0.8, "accelerator": 0.8, "reference": 0.8}
-"""The same of MSV, bias and Viterbi filter together, for what passes the first one."""
+"""Cells of MSV, bias and Viterbi filter together in that time, for what passes the first one."""
 
 FORWARD = {"cpu": 0.6, "gpu": 0.1, "accelerator": 0.1, "reference": 0.5}
-"""The same of the Forward filter."""
+"""Cells of the Forward filter in that time."""
 
 DOMAINS = {"cpu": 0.03, "reference": 0.005}
-"""The same of all that defines domains: decoding, sampling, envelopes, alignments."""
+"""Cells of all that defines domains in that time: decoding, sampling, envelopes, alignments."""
 
 HOST_RATE = 7e8
 """Cells a second of that by the processor beside a card."""

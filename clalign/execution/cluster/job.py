@@ -37,7 +37,7 @@ END_SECONDS = 5.0
 """Timeout for workers to end a job of which everything is stored (s)."""
 
 LATE_SECONDS = 1.0
-"""The same for workers that were still computing (s)."""
+"""Timeout for workers that were still computing to end such a job (s)."""
 
 MAX_RETRIES = 100
 """Tasks of a device that may be sent again, one after the other, before the device counts as failing."""

@@ -21,7 +21,7 @@ class WaitSign(QWidget):
 
     stopped = Signal()
     turned = Signal()
-    """It was shown or hidden."""
+    """The sign was shown or hidden."""
 
     def __init__(self, words: str, tip: str = "Keep the current view", keeps_room: bool = True) -> None:
         super().__init__()

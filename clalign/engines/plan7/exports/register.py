@@ -165,13 +165,13 @@ OUTPUTS = _limited(
     *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *SEQUENCES, *shared.OVERVIEW),
     *(*shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.ARCHITECTURES, shared.REPORT, *shared.ALIGNMENTS, shared.BLAST),
 )
-"""Those that have flags, in the order of a help."""
+"""Exports that have flags, in the order of a help."""
 
 OUTPUTS_OF_ROUNDS = _limited(
     *(TEXT, *HMMER_TABLES, JSONL, *TABLES, STOCKHOLM, A3M, *ROUNDS, *SEQUENCES),
     *(*shared.HIT_FILES, *shared.DOMAIN_FILES, shared.REPORT, shared.BLAST),
 )
-"""The same of a search in rounds."""
+"""Exports of a search in rounds that have flags, in the order of a help."""
 
 EXPORTS = _limited(
     *(*SEQUENCES, STOCKHOLM, A3M, *ROUNDS, *TABLES, *shared.HIT_FILES, *shared.DOMAIN_FILES, *shared.BLAST_TABLES),
