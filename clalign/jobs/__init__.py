@@ -65,7 +65,7 @@ class JobContext(Protocol):
     def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: object) -> None:
         """Report how much of a stage is done, in `unit` (``cells`` wherever dynamic programming runs).
 
-        `clalign.jobs.stages` has the words of stages.
+        `clalign.jobs.course` has the words of stages.
         """
 
     def partial(self, **facts: object) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 from clalign.common.plain_data import Json
-from clalign.jobs import BUILD, PREPARING
-from clalign.jobs.stages import stage_words
+from clalign.jobs import BUILD, PREPARING, TEST
 
 PREPARING_SHARE = 0.05
 """Largest part of the bar before the time of the work itself is known."""
@@ -53,6 +52,37 @@ AHEAD = 0.25
 
 AT_LEAST = 0.15
 """Part of the expected time of a stage that is left at least, while its end cannot be seen."""
+
+_WORDS = {
+    BUILD: "Compiling kernels, once for this device",
+    TEST: "Testing the device, once",
+    "read": "Reading",
+    "encode": "Preparing sequences",
+    "rows": "Ordering rows",
+    "profiles": "Making profiles",
+    "search": "Searching",
+    "align": "Aligning",
+    "training": "Learning from pairs",
+    "pairs": "Comparing pairs",
+    "annealing": "Merging columns",
+    "refinement": "Refining columns",
+    "tree": "Joining neighbors",
+    "export": "Writing",
+    "merge": "Merging parts",
+    "verify": "Checking",
+    "self-test": "Testing",
+    "calibrate": "Scoring random sequences",
+    "tune": "Trying kernels in different sizes",
+    "bench": "Measuring devices",
+    "ladder": "Running rungs",
+    "lab": "Measuring",
+}
+"""What stages of jobs do, as the command line and the window show it."""
+
+
+def stage_words(stage: str) -> str:
+    """Return the words for a stage of a job; a name that is not listed is made of words already."""
+    return _WORDS.get(stage) or f"{stage[:1].upper()}{stage[1:]}"
 
 
 class _Rate:

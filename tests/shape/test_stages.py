@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import clalign
-from clalign.jobs import stages
+from clalign.jobs import course
 
 FOLDER = Path(clalign.__file__).parent
 
@@ -29,9 +29,9 @@ def stages_in(tree: ast.Module) -> Iterator[str]:
 def test_every_stage_has_words() -> None:
     found = {stage for path in FOLDER.rglob("*.py") for stage in stages_in(ast.parse(path.read_text("utf-8")))}
     assert {"search", "self-test", "annealing", "encode", "pairs"} <= found
-    assert found - set(stages._WORDS) == set()
+    assert found - set(course._WORDS) == set()
 
 
 def test_a_stage_without_an_entry_is_shown_by_its_name() -> None:
-    assert stages.stage_words("training round 1 of at most 3") == "Training round 1 of at most 3"
-    assert stages.stage_words("self-test") == "Testing"
+    assert course.stage_words("training round 1 of at most 3") == "Training round 1 of at most 3"
+    assert course.stage_words("self-test") == "Testing"

@@ -1,13 +1,45 @@
-"""The results of a pairwise run, with a dot plot beside the alignment."""
+"""The results of a pairwise run, with a dot plot beside the alignment, and the sheet that explains a score."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from clalign.values.documents import Explanation
+
+from ... import theme
+from ...views.results.explain_sheet import ExplainSheet, mono_label
 from ...views.results.results_page import ResultsPage
 from .card import PairCard
-from .explain_sheet import ColumnSheet
 from .run_view import PairRunView
+
+COLUMNS_HEIGHT = 240
+"""Pixels of the scrolled table of columns."""
+
+
+class ColumnSheet(ExplainSheet):
+    """Shows every column of the alignment, and the derivation of bits and E-value."""
+
+    ASK_WORDS = "Aligns the sequence with the query, and shows the parts of their score, and why it is reported or not."
+    WAIT_WORDS = "Aligning the two sequences again…"
+
+    def parts(self, value: Explanation, verdict: QWidget) -> list[QWidget]:
+        """Return the widgets for the sequences, the table of their columns, and the sums."""
+        lines = list(self._engine.explanation_lines(value))
+        first, second, third = (place for place, text in enumerate(lines) if not text)
+        what, columns, sums = lines[:first], lines[first + 1 : second], lines[second + 1 : third]
+        return [verdict, mono_label("\n".join(what)), _scrolling("\n".join(columns)), mono_label("\n".join(sums))]
+
+
+def _scrolling(text: str) -> QPlainTextEdit:
+    """Return the columns in an area that scrolls: there may be thousands."""
+    made = QPlainTextEdit(text)
+    made.setReadOnly(True)
+    made.setFont(theme.mono_font(9))
+    made.setFixedHeight(COLUMNS_HEIGHT)
+    made.setTabChangesFocus(True)
+    made.setAccessibleName("Columns of the alignment with their scores")
+    return made
 
 
 class PairPage(ResultsPage):
