@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel, QStyle, QStyleOptionComboBox
 from clalign.engines.pictures.charts import chart_drawing, swatch
 from clalign.labs.register import LADDERS
 from clalign.ui import formatting, theme
-from clalign.ui.engines.plan7.calibration import fit_chart
+from clalign.ui.engines.plan7.calibrate_sheet import fit_chart
 from clalign.ui.engines.plan7.histogram import ProfileHistogram
 from clalign.ui.engines.plan7.logo_painter import fitting
 from clalign.ui.models.charts.histogram import Histogram

@@ -12,8 +12,8 @@ from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
 from clalign.ui import formatting
-from clalign.ui.engines.plan7.form import SearchForm
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_offers
+from clalign.ui.engines.plan7.sheet import SearchForm
 from clalign.ui.models import device_words
 from clalign.ui.models.data_tree import distinct_titles
 from clalign.ui.models.file_names import distinct_names

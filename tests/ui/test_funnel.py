@@ -12,8 +12,14 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
-from clalign.ui.engines.plan7.explain_sheet import FilterSheet
-from clalign.ui.engines.plan7.explanation import explanation_text, step_mark, step_note, step_numbers, step_result
+from clalign.ui.engines.plan7.explain_sheet import (
+    FilterSheet,
+    explanation_text,
+    step_mark,
+    step_note,
+    step_numbers,
+    step_result,
+)
 from clalign.ui.engines.plan7.funnel import COLUMNS, funnel_steps, judge, read_funnel, read_survivors
 from clalign.ui.engines.plan7.funnel_view import FunnelView, scale_of
 from clalign.ui.models.widgets.text_table import TextTable

@@ -22,8 +22,7 @@ from clalign.labs.publication_lab import PublicationSpec, files_of, run_publicat
 from clalign.labs.publications import publications
 from clalign.labs.register import LADDERS, PUBLICATIONS
 from clalign.ui import formatting
-from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet
-from clalign.ui.engines.plan7.calibration import fit_chart, fit_words
+from clalign.ui.engines.plan7.calibrate_sheet import CalibrateSheet, fit_chart, fit_words
 from clalign.ui.engines.plan7.sheet import RunSheet
 from clalign.ui.models.laboratory.documents import (
     read_document,

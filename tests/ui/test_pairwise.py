@@ -15,11 +15,11 @@ from clalign.runs.pages import HitQuery
 from clalign.ui.engines.pairwise import histogram
 from clalign.ui.engines.pairwise.columns import PAIR_TABLE
 from clalign.ui.engines.pairwise.dot_plot import MAX_DOTS, WORDS, DotPlot, dotted, path_of, read_dot_plot
-from clalign.ui.engines.pairwise.form import PairForm
 from clalign.ui.engines.pairwise.histogram import read_pair_histogram
 from clalign.ui.engines.pairwise.layout import PairLines, pair_fasta
 from clalign.ui.engines.pairwise.notices import compares_bases, pair_notices, reason_not_to_compare
 from clalign.ui.engines.pairwise.run_view import PairRunView
+from clalign.ui.engines.pairwise.sheet import PairForm
 from clalign.ui.models.alignment.alignment_layout import as_text
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.hit_pages import ALL_QUERIES, HitPages

@@ -12,9 +12,8 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QScrollArea
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.formats.blast_columns import columns_of
 from clalign.runs.run_file import open_run
-from clalign.ui.engines.pairwise.form import PairForm
 from clalign.ui.engines.pairwise.page import PairPage
-from clalign.ui.engines.pairwise.sheet import PairSheet
+from clalign.ui.engines.pairwise.sheet import PairForm, PairSheet
 from clalign.ui.models.workspace import Source
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet

@@ -20,8 +20,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.rounds import lost_words
 from clalign.errors import Cancelled, DamagedRun, OptionError
 from clalign.runs.run_file import open_run
-from clalign.ui.engines.plan7.form import SearchForm
-from clalign.ui.engines.plan7.sheet import SequencesSheet
+from clalign.ui.engines.plan7.sheet import SearchForm, SequencesSheet
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.queries_model import QueriesModel
 from clalign.ui.shell.main_window import MainWindow

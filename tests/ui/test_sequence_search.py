@@ -11,8 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from clalign.ui.engines.plan7.form import SearchForm
-from clalign.ui.engines.plan7.sheet import SequencesSheet
+from clalign.ui.engines.plan7.sheet import SearchForm, SequencesSheet
 from clalign.ui.shell.main_window import MainWindow
 
 LEFT = Qt.MouseButton.LeftButton

@@ -162,6 +162,15 @@ class AppContext(QObject):
         """Ask for a file to write, of a proposed name; return its path, empty if there is none, and the filter."""
         return QFileDialog.getSaveFileName(self.window, heading, str(self.export_folder / name), filters)
 
+    def output_of_job(self, folder: str, name: str, ending: str) -> str:
+        """Return an unused path for what a job will make, in a folder of the data; empty if that cannot be made."""
+        taken = {str(item.spec.get("output")) for item in self.queue.items}
+        try:
+            return self.settings.new_file(folder, name, ending, taken)
+        except OSError as error:
+            self.notify("stop", f"The folder for {folder} could not be created because: {error.strerror}.")
+            return ""
+
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:
         """Write a file in a reader's thread, and show the result.
 

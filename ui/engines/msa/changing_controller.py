@@ -65,11 +65,8 @@ class ChangingController(Controller):
             self._start(title, f"{self._alignments.stem}-realigned", job)
 
     def _start(self, title: str, name: str, job: JobRequest) -> None:
-        try:
-            taken = {str(item.spec.get("output")) for item in self._app.queue.items}
-            output = self._app.settings.new_file("alignments", name, ".sto", taken)
-        except OSError as error:
-            self._app.notify("stop", f"The folder for alignments could not be created because: {error.strerror}.")
+        output = self._app.output_of_job("alignments", name, ".sto")
+        if not output:
             return
         choice = dataclasses.asdict(self.choice())
         more = {"of": ENGINE.job, "output": output, "form": "stockholm", "device": self._app.workspace.device_ids[0]}

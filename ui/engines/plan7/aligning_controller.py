@@ -27,11 +27,8 @@ class AligningController(Controller):
             return
         profile, sequences = space.profiles, space.sequences
         name = str(profile.cards[0]["name"])
-        try:
-            taken = {str(item.spec.get("output")) for item in self._app.queue.items}
-            output = self._app.settings.new_file("alignments", f"{Path(sequences.path).stem}-{name}", ".sto", taken)
-        except OSError as error:
-            self._app.notify("stop", f"The folder for alignments could not be created because: {error.strerror}.")
+        output = self._app.output_of_job("alignments", f"{Path(sequences.path).stem}-{name}", ".sto")
+        if not output:
             return
         self._app.window.messages.clear_passed()
         job = {"job": "hmmalign", "profile": profile.path, "sequences": sequences.path, "output": output}

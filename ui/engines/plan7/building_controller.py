@@ -55,11 +55,8 @@ class BuildingController(Controller):
         self._alignments.with_file(lambda path: self._build(path, stem, stem, then_search))
 
     def _build(self, path: str, stem: str, name: str | None, then_search: bool) -> None:
-        try:
-            taken = {str(item.spec.get("output")) for item in self._app.queue.items}
-            output = self._app.settings.new_file("profiles", stem, ".hmm", taken)
-        except OSError as error:
-            self._app.notify("stop", f"The folder for profiles could not be created because: {error.strerror}.")
+        output = self._app.output_of_job("profiles", stem, ".hmm")
+        if not output:
             return
         if then_search:
             self._searches.add(output)
