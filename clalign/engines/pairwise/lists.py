@@ -115,7 +115,9 @@ class PairSearch(Struct, frozen=True):
         stranded = {number: inputs.stranded(number) for number in set(numbers)}
         for which, strand in enumerate(inputs.strands):
             queries = [stranded[number][which] for number in numbers]
-            both = PairBatch.in_step(_batch([q.sequence.codes for q in queries]), _batch(targets))
+            both = PairBatch.in_step(
+                SequenceBatch.from_texts([q.sequence.codes for q in queries]), SequenceBatch.from_texts(targets)
+            )
             found = []
             for alignment, query, row in zip(
                 session.run(SMITH_WATERMAN_TRACE, both, inputs.chosen.scoring), queries, rows, strict=True
@@ -163,10 +165,6 @@ def _start(search: PairSearch, session: Session, batch: PairRows, progress: Unit
     if batch.is_long:
         return lambda: search.align_long(session, batch, progress)
     return search.start_scoring(session, batch)
-
-
-def _batch(codes: list[npt.NDArray[np.uint8]]) -> SequenceBatch:
-    return SequenceBatch.from_texts(codes)
 
 
 def pairs_of(spec: PairwiseSpec, inputs: PairwiseInputs) -> tuple[Pairs, list[str]]:

@@ -16,7 +16,7 @@ from ...views.charts.pictures import FORMATS, save_picture
 from .logo_figure import LogoFigure, logo_figure
 from .logo_painter import MARGIN, LogoStyle, extra_height, paint_block
 
-__all__ = ["FORMATS", "LogoPicture", "PictureChoices", "has_fonts", "save_logo", "write_logo"]
+__all__ = ["FORMATS", "LogoPicture", "PictureChoices", "has_fonts", "write_logo"]
 
 LETTERS = 130.0
 """Height of the letters of a row in pixels."""
@@ -80,17 +80,6 @@ class LogoPicture:
             y += self.row_height + BETWEEN
 
 
-def save_logo(figure: LogoFigure, choices: PictureChoices, path: str, font: QFont) -> None:
-    """Write a logo; the ending of the file name decides the format.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written.
-    """
-    save_picture(LogoPicture(figure, choices), path, font)
-
-
 def write_logo(hmm: Hmm, mode: HeightMode, choices: PictureChoices, path: str) -> None:
     """Write the logo of a profile; the ending of the file name decides the format.
 
@@ -100,4 +89,4 @@ def write_logo(hmm: Hmm, mode: HeightMode, choices: PictureChoices, path: str) -
         The file cannot be written.
     """
     start_painting()
-    save_logo(logo_figure(hmm, mode), choices, path, QFont())
+    save_picture(LogoPicture(logo_figure(hmm, mode), choices), path, QFont())

@@ -243,11 +243,12 @@ class ProfileController(Controller):
         copy_picture(self._app, LogoPicture(figure, choices))
 
     def _save(self, figure: LogoFigure, choices: PictureChoices, path: str) -> None:
-        from .logo_pictures import save_logo
+        from ...views.charts.pictures import save_picture
+        from .logo_pictures import LogoPicture
 
         self._app.window.sheets.close_sheet()
         font = QFont(QApplication.font())
-        self._app.write_file(path, "Logo", lambda: save_logo(figure, choices, path, font))
+        self._app.write_file(path, "Logo", lambda: save_picture(LogoPicture(figure, choices), path, font))
 
 
 def _card_line(card: Card) -> str:
