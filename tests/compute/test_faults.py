@@ -2,7 +2,7 @@
 
 A small job of each engine runs with a driver that counts its calls and spoils one of them. The job must end as if
 nothing had been, because it was tried once more, or with an error that a user can act on. Everyday runs spoil a few
-calls of each kind; with ``--thorough`` also the first, the last and others, and every one of them in turn where the
+calls of each kind; with ``--thorough`` the first, the last and others, and every one of them in turn where the
 environment variable ``CLALIGN_EVERY_FAULT`` is set.
 """
 
@@ -252,6 +252,8 @@ def chosen(n: int, is_thorough: bool, few: int) -> Iterator[int]:
 
 
 @pytest.mark.thorough(name=["sw"], is_thorough=[False])
+@pytest.mark.exhaustive(name=["sw"])
+@pytest.mark.exhaustive(is_thorough=[True])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
 @pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
@@ -273,6 +275,8 @@ def test_a_call_that_fails(search: Callable[..., Outcome], name: str, is_thoroug
 
 
 @pytest.mark.thorough(name=["sw"], is_thorough=[False])
+@pytest.mark.exhaustive(name=["sw"])
+@pytest.mark.exhaustive(is_thorough=[True])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
 @pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_thorough: bool) -> None:
@@ -288,6 +292,8 @@ def test_a_copy_that_is_damaged(search: Callable[..., Outcome], name: str, is_th
 
 
 @pytest.mark.thorough(name=["sw"], is_thorough=[False])
+@pytest.mark.exhaustive(name=["sw"])
+@pytest.mark.exhaustive(is_thorough=[True])
 @pytest.mark.parametrize("name", ["hmmer2", "hmmer3", "sw"])
 @pytest.mark.parametrize("is_thorough", [False, True])
 def test_a_buffer_that_is_emptied(search: Callable[..., Outcome], opened: Device, name: str, is_thorough: bool) -> None:

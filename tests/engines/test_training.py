@@ -155,6 +155,8 @@ KIN_PAIRS = {
 
 
 @pytest.mark.thorough(device=["gpu", "cpu"])
+@pytest.mark.exhaustive(device=["gpu", "cpu"])
+@pytest.mark.exhaustive(n_sets=[1])
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_emissions_of_all_pairs(session: Session, n_sets: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "CPU_CELLS", 40_000)  # a few pairs at a time
@@ -212,6 +214,8 @@ POLYMERASES = {
 
 
 @pytest.mark.thorough
+@pytest.mark.exhaustive(device=["gpu", "cpu"])
+@pytest.mark.exhaustive(n_sets=[1])
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_polymerases(session: Session, data_folder: Path, n_sets: int) -> None:
     text = (data_folder / "msa" / "fsa_examples" / "RV12.BBS12030.fasta").read_text("ascii")

@@ -192,7 +192,7 @@ def test_times_of_a_process_that_ends_late_are_counted(
     assert len(reports) == 2
 
 
-@pytest.mark.thorough(engine=["hmmer3"])
+@pytest.mark.thorough
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
     engine: str, expected: Expected, folder: Path, started: list[client.DeviceProcess], tmp_path: Path,
@@ -217,7 +217,7 @@ def test_a_process_that_is_killed_is_begun_once_more_and_then_left_out(
 
 
 @pytest.mark.thorough
-@pytest.mark.exhaustive(seed=range(4))
+@pytest.mark.exhaustive(seed=range(2))
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("seed", range(20))
 def test_a_process_that_is_killed_at_any_moment_changes_nothing(

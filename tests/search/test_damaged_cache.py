@@ -51,6 +51,7 @@ def answer(kind: str, folder: Path) -> str:
 
 
 @pytest.mark.thorough
+@pytest.mark.exhaustive(kind=["hmmsearch", "sw"])
 @pytest.mark.parametrize("kind", ["hmmsearch", "hmmscan", "sw"])
 def test_every_damage_of_every_file_is_made_good(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path))

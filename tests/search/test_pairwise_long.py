@@ -75,6 +75,8 @@ def kernels(path: Path) -> set[str]:
 
 
 @pytest.mark.thorough(options=[{}])
+@pytest.mark.exhaustive(options=[{}])
+@pytest.mark.exhaustive(device=["gpu", "cpu"])
 @pytest.mark.parametrize(
     "options",
     [{}, {"mode": "global", "gap_first": 3, "gap_next": 3}, {"mode": "semiglobal"}, {"mode": "ungapped"}],
@@ -193,6 +195,7 @@ def content(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.mark.thorough(share=[0.3])
+@pytest.mark.exhaustive(share=[0.1, 0.3, 0.97])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8, 0.97])
 @pytest.mark.parametrize("mode", ["local", "global"])
 @pytest.mark.usefixtures("small_steps")

@@ -76,6 +76,8 @@ def input_order(run: RunFile, number: int, inputs: tuple[Path, Path]) -> list[in
 
 
 @pytest.mark.thorough(mode=["local"])
+@pytest.mark.exhaustive(mode=["local"])
+@pytest.mark.exhaustive(device=["gpu", "cpu"])
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal", "ungapped"])
 @pytest.mark.parametrize("kind", ["proteins", "bases"])
 def test_scores_of_all_pairs_are_those_of_the_reference(
@@ -179,6 +181,7 @@ def test_a_target_may_match_on_both_strands(tmp_path: Path) -> None:
     assert hit.domains[1].text.model == reverse
 
 
+@pytest.mark.thorough
 def test_published_statistics_are_shown_and_fitted_ones_beside_them(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     targets = [(f"t{i}", random_text(rng, "amino", int(rng.integers(20, 60)))) for i in range(250)]

@@ -106,8 +106,8 @@ def run_until_killed(job: dict[str, Any], chance: random.Random) -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.exhaustive(n_kills=[6])
-@pytest.mark.parametrize("n_kills", [6, 30])
+@pytest.mark.exhaustive(n_kills=[4])
+@pytest.mark.parametrize("n_kills", [4, 30])
 def test_killed_at_random_moments(spec: SearchSpec, undisturbed: dict[str, Any], tmp_path: Path, n_kills: int) -> None:
     """However often they are killed, runs end with the very result of an undisturbed one."""
     chance = random.Random(7)

@@ -121,7 +121,8 @@ def unnoticed(folder: Path) -> list[str]:
     return found
 
 
-@pytest.mark.thorough(kind=["hmmer2", "sw", "align"])
+@pytest.mark.thorough(kind=["sw"])
+@pytest.mark.exhaustive(kind=[kind for kind in KINDS if kind != "hmmscan"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_change_of_any_column_is_noticed(kind: str, tmp_path: Path) -> None:
     KINDS[kind](tmp_path)

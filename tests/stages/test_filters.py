@@ -44,7 +44,7 @@ def test_as_the_plain_filters(session: Session, n_nodes: int, limits: FilterLimi
 @pytest.mark.thorough(n_copies=[1])
 @pytest.mark.parametrize("n_copies", [1, 5], ids=["later filters for some", "all for all"])
 @pytest.mark.parametrize("limits", [FilterLimits(), FilterLimits(0.5, 0.3, 0.1, bias=False)])
-def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterLimits, n_copies: int) -> None:
+def test_many_models_at_once_as_each_alone(session: Session, limits: FilterLimits, n_copies: int) -> None:
     """Of programs and tables of their own, on a shelf and on none; of some nothing passes, and some rows are empty."""
     rng = np.random.default_rng(11)
     hmms = [random_local_hmm(rng, n_nodes) for n_nodes in (3, 20, 70, 20, 270, 9)]
@@ -54,11 +54,11 @@ def test_many_models_at_once_as_each_alone(any_session: Session, limits: FilterL
     batch = SequenceBatch.from_texts(["", *(one.residues(k) for one in related for k in range(5)), ""] * n_copies)
     assert (len(batch) > FEW_SEQUENCES) == (n_copies > 1)
     models = [FilterModel(profile, limits) for profile in profiles]
-    together = any_session.run(FILTERS, batch, models)
+    together = session.run(FILTERS, batch, models)
     assert {len(found.rows) > 0 for found in together} == {True, False} or not limits.bias
     for found, model in zip(together, models, strict=True):
         found.check()
-        alone = any_session.run(FILTERS, batch, [model])[0]
+        alone = session.run(FILTERS, batch, [model])[0]
         for name in ("msv", "rows", "bias", "viterbi", "forward", "reached"):
             assert np.array_equal(getattr(found, name), getattr(alone, name), equal_nan=name not in ("rows", "reached"))
         assert_same(found, FILTERS.reference_of(batch, model))

@@ -300,6 +300,8 @@ def assert_plan_holds(filled: Filled, counted: set[tuple[int, int]]) -> None:
 
 
 @pytest.mark.thorough(m=[5_000_000])
+@pytest.mark.exhaustive(m=[5_000_000, 1])
+@pytest.mark.exhaustive(way=["diagonal", "upwards", "along"])
 @pytest.mark.parametrize("way", ["diagonal", "early", "upwards", "along"])
 @pytest.mark.parametrize(("m", "n"), [(5_000_000, 5_000_000), (5_000_000, 3), (1, 5_000_000), (20_000_000, 6_000_001)])
 def test_plan_of_millions(m: int, n: int, way: str) -> None:

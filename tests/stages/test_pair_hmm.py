@@ -242,6 +242,7 @@ def test_likelihoods_that_floats_do_not_hold(session: Session, seed: int, least:
 
 
 @pytest.mark.thorough
+@pytest.mark.exhaustive(n_sets=[2])
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_long_sequences(session: Session, n_sets: int) -> None:
     rng = np.random.default_rng(11)

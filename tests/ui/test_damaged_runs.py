@@ -76,7 +76,7 @@ def faults_of(
     return found
 
 
-@pytest.mark.thorough(n=[SAMPLE])
+@pytest.mark.exhaustive(n=[SAMPLE])
 @pytest.mark.parametrize("n", [SAMPLE, LARGE_SAMPLE])
 @pytest.mark.parametrize("kind", KINDS)
 def test_changed_runs_are_shown_or_refused(faults_of: Callable[[str, int], list[str]], kind: str, n: int) -> None:
