@@ -46,6 +46,7 @@ def files(data_folder: Path, patterns: tuple[str, ...]) -> list[str]:
     return [str(path) for pattern in patterns for path in sorted(data_folder.glob(pattern))]
 
 
+@pytest.mark.thorough
 def test_every_pair_of_hmmer3(data_folder: Path, tmp_path: Path) -> None:
     sequences = files(data_folder, SEQUENCES[:2])
     n = sum(

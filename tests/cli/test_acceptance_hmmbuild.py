@@ -53,11 +53,13 @@ def lines_of(profiles: Path) -> list[str]:
     return [line for line in profiles.read_text(encoding="utf-8").splitlines() if not line.startswith("DATE")]
 
 
+@pytest.mark.thorough
 def test_every_alignment(data_folder: Path, tmp_path: Path) -> None:
     files = [path for pattern in ALIGNMENTS for path in sorted(data_folder.glob(pattern))]
     assert compared(files, [], tmp_path) > len(files) // 2
 
 
+@pytest.mark.thorough
 def test_alignments_as_they_were_counted(data_folder: Path, tmp_path: Path) -> None:
     """Those that ``-O`` writes."""
     n = 0

@@ -52,6 +52,7 @@ def lines_of(path: Path) -> list[str]:
     return [line for line in lines if not line.startswith(own) and (path.suffix != ".tbl" or line[0] != "#")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equals_jackhmmer(files: tuple[str, str], tmp_path: Path, options: str) -> None:
     def words(side: str) -> list[str]:

@@ -95,6 +95,7 @@ def test_what_cannot_be_annealed_again_is_said(folder: Path, capsys: pytest.Capt
     capsys.readouterr()
 
 
+@pytest.mark.thorough
 def test_alignments_are_written_in_one_list_of_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("-q", "--device", "reference")
     for form in FORMS:

@@ -26,6 +26,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_table_and_document(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(kept.read_text())
     assert document["kind"] == "comparison"

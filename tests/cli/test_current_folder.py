@@ -68,6 +68,7 @@ def test_another_module_keeps_its_search_path(tmp_path: Path, monkeypatch: pytes
     assert run(sys.executable, "-m", "mine", "clalign").stdout == "found\n"
 
 
+@pytest.mark.thorough
 def test_looking_for_devices_and_at_the_installation_runs_nothing_of_the_current_folder(hostile: Path) -> None:
     before = [device.id for device in discover_devices()]
     add_another_clalign(hostile)

@@ -126,6 +126,7 @@ def test_nothing_found(library: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "Sequences with a match:     0" in text
 
 
+@pytest.mark.thorough
 def test_the_run_says_what_it_is_and_can_be_verified(library: str, tmp_path: Path) -> None:
     run = tmp_path / "scan.clalign"
     assert scan("--run", str(run), "-o", str(tmp_path / "a.txt"), library, SEQUENCES) == 0

@@ -40,6 +40,7 @@ def listed(text: str) -> list[tuple[str, str]]:
     return re.findall(r"<tr><td>([^<]*)</td><td>([^<]*)</td>", table)
 
 
+@pytest.mark.thorough
 def test_the_best_hits_of_each_query_are_listed_and_how_many_there_are(many: Path) -> None:
     rows = listed(report(many))
     assert len([row for row in rows if row[0] == "first"]) == 200

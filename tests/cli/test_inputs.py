@@ -78,6 +78,7 @@ def test_two_pipes_of_one_name_are_not_taken_for_one(
     Path(given[1]).read_bytes()  # nobody waits for its reader any more
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("worker_here")
 def test_calibrate_reads_three_times(pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words, written = ("--num", "600", "--fixed", "20", "-o"), [tmp_path / name for name in "ab"]

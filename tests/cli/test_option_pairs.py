@@ -57,6 +57,7 @@ def is_refused(name: str, words: list[str], profiles: Path) -> bool:
     return command.conflict(vars(arguments), spec_of(arguments, engine, command)) is not None
 
 
+@pytest.mark.thorough(command=["hmmsearch"])
 @pytest.mark.parametrize("command", ["hmmsearch", "hmmscan"])
 def test_the_pairs_that_hmmer_refuses_and_no_others(command: str, tmp_path: Path) -> None:
     pairs = list(itertools.combinations(VALUES, 2))
@@ -65,6 +66,7 @@ def test_the_pairs_that_hmmer_refuses_and_no_others(command: str, tmp_path: Path
     assert not [flag for flag in VALUES if is_refused(command, words_of((flag,), tmp_path), NEWER)]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("hmmsearch") is None, reason="HMMER 3 is not installed")
 def test_the_list_is_that_of_hmmer(tmp_path: Path) -> None:
     targets = tmp_path / "targets.fa"

@@ -179,6 +179,7 @@ def test_a_display_that_does_not_answer_is_reported(variables: dict[str, str], m
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display of their own")
 @pytest.mark.parametrize(
     ("variables", "answers"), [(DEAD_DISPLAYS[0], False), ({"QT_QPA_PLATFORM": "offscreen"}, True)]

@@ -58,6 +58,7 @@ def test_a_part_without_sequences_has_no_queries(here: Path) -> None:
     assert written == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="schedulers of Windows take no scripts of this kind")
 def test_the_script_searches_the_part_that_a_scheduler_names(here: Path) -> None:
     assert main(["shard", "2", "--script", "my search.sh", *SEARCH]) == 0

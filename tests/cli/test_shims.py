@@ -73,6 +73,7 @@ def test_help_has_the_version_that_scripts_look_for(folder: Path, name: str) -> 
     assert f"clalign {name}" not in found.stdout
 
 
+@pytest.mark.thorough(case=["templates", "hits of a family"])
 @pytest.mark.parametrize("case", LINES)
 def test_lines_of_pipelines(folder: Path, case: str, tmp_path: Path) -> None:
     program, *words = LINES[case].split()
@@ -154,6 +155,7 @@ def test_other_programs_are_those_of_hmmer(tmp_path: Path, monkeypatch: pytest.M
     assert write_programs(here)[PRESS] == [str(hmmers / PRESS)]
 
 
+@pytest.mark.thorough
 def test_without_hmmer_a_library_is_pressed_without_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert set(write_programs(tmp_path / "bin")) == {*programs(), PRESS}

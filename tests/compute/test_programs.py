@@ -270,6 +270,7 @@ class MadeUpChild(BuilderProcess):
         """Leave it to the other side."""
 
 
+@pytest.mark.thorough
 def test_children_without_work_end_and_others_begin_when_there_is_some(
     session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +290,7 @@ def test_children_without_work_end_and_others_begin_when_there_is_some(
     programs.close()
 
 
+@pytest.mark.thorough
 def test_children_do_not_wait_for_a_long_compilation_here(
     session: OpenCLSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_alignments_are_changed_in_files_and_runs(tmp_path: Path) -> None:
         clalign.tree(tmp_path / "nothing.afa")
 
 
+@pytest.mark.thorough
 def test_files_and_objects_give_the_same() -> None:
     queries = clalign.example("three_proteins.fasta")
     text = Path(queries).read_text()

@@ -154,6 +154,7 @@ application.exec()
 """
 
 
+@pytest.mark.thorough
 def test_a_run_is_shown_in_the_window(counted: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(TOY), "QT_QPA_PLATFORM": "offscreen"}
     command = [sys.executable, "-P", "-c", WINDOW, str(counted), str(tmp_path)]

@@ -56,6 +56,7 @@ def found(path: Path, profile: int) -> dict[str, Any]:
         }
 
 
+@pytest.mark.thorough
 def test_many_profiles_give_what_each_gives_alone(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +223,7 @@ class Stopping(QuietContext):
             raise Cancelled
 
 
+@pytest.mark.thorough
 def test_stopped_between_profiles_and_continued(
     inputs: tuple[Path, Path, list[Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

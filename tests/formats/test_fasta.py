@@ -91,6 +91,7 @@ def scan(data: bytes, chunk: int) -> tuple[list[tuple[str, str]], list[int], Rea
     return list(zip(names, residues, strict=True)), lines, reading
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(fasta_texts(), st.sampled_from([1, 2, 3, 7, 16, 64, 1 << 20]))
 def test_the_scanner_finds_what_a_naive_parser_finds(data: bytes, chunk: int) -> None:

@@ -96,6 +96,7 @@ def test_customary_gap_costs(name: str, costs: tuple[int, int]) -> None:
     assert words.startswith("BLAST")
 
 
+@pytest.mark.thorough
 def test_every_matrix_has_gap_costs() -> None:
     for name in matrix_names():
         gaps, words = usual_gaps(load_matrix(name))

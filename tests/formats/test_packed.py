@@ -70,6 +70,7 @@ def expected_volumes(records: Records, residues: int, sequences: int) -> list[li
     return [volume for volume in [*volumes, current] if volume]
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from("abcdefgh"), st.text("ACDEF", max_size=12)), min_size=1, max_size=30).filter(

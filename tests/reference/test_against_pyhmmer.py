@@ -60,6 +60,7 @@ def p_of(score: float, found: Passage, calibration: Calibration | None) -> float
     return pvalue(np.float32(score) - np.float32(found.bias), calibration)
 
 
+@pytest.mark.thorough
 def test_msv_and_bias_filter(profile: LocalProfile, passages: dict[str, Passage]) -> None:
     """The P-value of MSV above the bias filter's score, where that is the higher of the two."""
     n_tested = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from clalign.reference.envelope import posterior_of, rescore
 from clalign.reference.logarithms import aligned_by_logarithms, log_sum
@@ -21,6 +22,7 @@ def test_sums_are_those_of_the_table() -> None:
     assert np.allclose(found[:2], np.logaddexp(a[:2], b[:2]), atol=1e-3)
 
 
+@pytest.mark.thorough
 def test_aligns_as_odds_do() -> None:
     rng = np.random.default_rng(12)
     profile = random_local_profile(rng, 40)
@@ -39,6 +41,7 @@ def test_aligns_as_odds_do() -> None:
             assert np.abs(one.certainty - other.certainty).max() < 0.02
 
 
+@pytest.mark.thorough
 def test_takes_over_where_odds_overflow() -> None:
     profile = random_local_profile(np.random.default_rng(1), 120)
     codes = np.concatenate([encode(profile.hmm.consensus)] * 3)

@@ -48,8 +48,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, options in given.items():
         found[name] = folder / f"{name}.clalign"
         clalign.sw(proteins, proteins, found[name], device="reference", **options).close()
-    found["alignment"] = folder / "alignment.clalign"
-    clalign.align_many(proteins, found["alignment"], device="reference").close()
+    family, found["alignment"] = folder / "family.fa", folder / "alignment.clalign"
+    family.write_text(">a\nMKVLATGHEWQRIPNDFCYSTAAGKL\n>b\nMKVLSTGHDWQKIPNDFCYTAAGK\n>c\nKVMATHEWRIPDYFCWSTKAGKL\n")
+    clalign.align_many(family, found["alignment"], device="reference").close()
     return found
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SQL = re.compile(
@@ -29,6 +31,7 @@ def violations(root: Path) -> Iterator[str]:
                 yield f"{place}:{node.lineno}"
 
 
+@pytest.mark.thorough
 def test_all_sql_stands_in_one_room() -> None:
     assert list(violations(ROOT)) == []
 

@@ -160,6 +160,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[[str], object]:
     return write
 
 
+@pytest.mark.thorough
 def test_proteins(data_folder: Path, scratch: Path, say: Callable[[str], object]) -> None:
     """Every other file of profiles against every other file of proteins, and the other ones against the others."""
     profiles = [path for path in found(data_folder, PROFILES, scratch) if alphabet_of(path) == "amino"]
@@ -178,6 +179,7 @@ def test_proteins(data_folder: Path, scratch: Path, say: Callable[[str], object]
     assert domains.n_equal > 0.995 * domains.n_lines
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alphabet", ["DNA", "RNA"])
 def test_nucleic_acids(alphabet: str, data_folder: Path, scratch: Path, say: Callable[[str], object]) -> None:
     profiles = [path for path in found(data_folder, PROFILES, scratch) if alphabet_of(path) == alphabet.lower()]
@@ -187,6 +189,7 @@ def test_nucleic_acids(alphabet: str, data_folder: Path, scratch: Path, say: Cal
     assert hits.n_lines > 20
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("hmmscan") is None, reason="hmmscan is not installed")
 def test_scans(data_folder: Path, scratch: Path, tmp_path: Path, say: Callable[[str], object]) -> None:
     library = plain_copy(data_folder / "pfam" / "pfam38_open50.hmm.gz", scratch)

@@ -56,7 +56,7 @@ def beginning(path: Path, folder: Path) -> Path:
     return made
 
 
-@pytest.mark.thorough(options=[{}, {"--mode": "global"}])
+@pytest.mark.thorough
 @pytest.mark.parametrize(("files", "options"), CASES, ids=lambda value: "-".join(map(str, value)) or "usual")
 def test_scores_are_those_of_a_second_method(
     files: tuple[str, str], options: dict[str, str], opencl_device: Device, data_folder: Path, tmp_path: Path

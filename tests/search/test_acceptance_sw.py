@@ -86,6 +86,7 @@ def queries(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("matrix", "first", "following"), SCORINGS)
 def test_proteins(

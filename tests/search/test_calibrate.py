@@ -102,6 +102,7 @@ def test_every_device_has_the_same_values(opencl_device: Device, tmp_path: Path)
         assert found == expected
 
 
+@pytest.mark.thorough
 def test_a_device_that_fails_is_tried_once_more(tmp_path: Path, loose_device: list[Session]) -> None:
     (found,) = fits("katdna_ls", REFERENCE, tmp_path, SMALL)
     assert len(loose_device) == 2
@@ -165,6 +166,7 @@ def test_events_and_result(fast_device: Device, tmp_path: Path) -> None:
         assert hmm.calibration.slope == np.float32(fit["lambda"])
 
 
+@pytest.mark.thorough
 def test_a_stop_leaves_nothing(tmp_path: Path) -> None:
     profiles = tmp_path / "a.hmm"
     profiles.write_bytes((PROFILES / "katdna_ls.hmm").read_bytes())

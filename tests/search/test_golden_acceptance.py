@@ -64,6 +64,7 @@ def compare(program: str, profile: Path, sequences: Path, options: tuple[str, ..
     return [f"{profile.name} x {sequences.name}: {text}" for text in found]
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(3600)
 def test_every_hmmer2_profile_of_the_data(data_folder: Path, hmm2search: str, scratch: Path) -> None:
     files = sorted(found for pattern in PROFILES for found in (data_folder / "hmmer2").glob(pattern))
@@ -78,6 +79,7 @@ def test_every_hmmer2_profile_of_the_data(data_folder: Path, hmm2search: str, sc
     assert n_searches >= (50 if EVERY_SEQUENCE else 25)
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", ["katdna_ls", "katdna_fs", "made1_ls", "made1_fs", "made1_s"])
 def test_dna_profiles_against_genomes(name: str, data_folder: Path, hmm2search: str, scratch: Path) -> None:

@@ -65,6 +65,7 @@ def test_there_are_cases_of_every_kind() -> None:
         assert any(kind in name for name in names), kind
 
 
+@pytest.mark.thorough
 def test_the_profiles_of_the_data(data_folder: Path, hmm2search: str, tmp_path: Path) -> None:
     """Every protein profile of the acceptance data in one library against some of its globins and others."""
     folder = data_folder / "hmmer2"

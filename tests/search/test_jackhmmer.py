@@ -106,6 +106,7 @@ def test_rounds_are_yielded_and_a_stopped_search_goes_on(files: dict[str, Path],
     assert lines_of(tmp_path / "resumed.txt") == lines_of(whole)
 
 
+@pytest.mark.thorough
 def test_several_devices_find_the_same(files: dict[str, Path], fast_device: Device, tmp_path: Path) -> None:
     both = [str(files["queries"]), str(files["targets"])]
     for name, device in (("one", fast_device.id), ("two", f"{fast_device.id},{fast_device.id}")):
@@ -115,6 +116,7 @@ def test_several_devices_find_the_same(files: dict[str, Path], fast_device: Devi
         assert lines_of(tmp_path / f"one.{end}") == lines_of(tmp_path / f"two.{end}")
 
 
+@pytest.mark.thorough
 def test_a_run_is_verified_explained_and_exported(files: dict[str, Path], fast_device: Device, tmp_path: Path) -> None:
     kept = tmp_path / "x.clalign"
     both = [str(files["queries"]), str(files["targets"])]
@@ -257,6 +259,7 @@ def test_rounds_from_a_profile_equal_hmmsearch_and_hmmbuild(
         assert abs(float(row[5]) - float(other[5])) < 0.11, row[0]
 
 
+@pytest.mark.thorough
 def test_rounds_from_an_alignment_are_those_of_its_profile(
     files: dict[str, Path], family: dict[str, Path], fast_device: Device, tmp_path: Path
 ) -> None:
@@ -383,6 +386,7 @@ def test_a_stopped_search_goes_on_with_the_device_of_the_caller(
         assert rounds.results.summary["device"] == fast_device.name
 
 
+@pytest.mark.thorough
 def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_path: Path) -> None:
     kept, texts = tmp_path / "x.clalign", {name: tmp_path / f"{name}.txt" for name in ("one", "more", "whole")}
     both = [str(files["queries"]), str(files["targets"])]
@@ -459,6 +463,7 @@ def test_one_more_round_of_a_query_that_has_fewer_than_another(
         assert len({run.work_done(number)[0] / run.card(number)["length"] for number in range(run.n_queries())}) == 1
 
 
+@pytest.mark.thorough
 def test_one_more_round_of_a_stopped_search_leaves_it_its_rounds(files: dict[str, Path], tmp_path: Path) -> None:
     kept, whole, text = tmp_path / "x.clalign", tmp_path / "whole.txt", tmp_path / "x.txt"
     both = files["queries"], files["targets"]

@@ -84,6 +84,7 @@ def test_equals_phmmer(files: dict[str, Path], tmp_path: Path, options: str) -> 
     assert len(lines_of(tmp_path / "ours.tbl")) >= 3
 
 
+@pytest.mark.thorough
 def test_a_run_is_verified_explained_and_continued(files: dict[str, Path], tmp_path: Path) -> None:
     path = tmp_path / "x.clalign"
     options = {"device": "reference", **QUICK}

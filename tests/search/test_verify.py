@@ -144,6 +144,7 @@ class Listening(StopAfter):
         self.messages += [done / total] if stage == "verify" and total else []
 
 
+@pytest.mark.thorough
 def test_one_long_pair_is_reported_and_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_pair, "CELLS_BETWEEN_WORDS", 10_000)
     text = "ACGGTCATTA" * 30

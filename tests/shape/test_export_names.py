@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from clalign.engines.engine import engines
 from clalign.formats.row_forms import FORMS
 
@@ -20,6 +22,7 @@ def constants(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@pytest.mark.thorough
 def test_names_of_exports_stand_where_these_are_declared() -> None:
     names = {one.name for engine in engines() for one in engine.exports} - OTHERWISE
     assert len(names) > 20

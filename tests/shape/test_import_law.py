@@ -356,6 +356,7 @@ def names_of_engines(root: Path) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_nothing_but_the_register_names_an_engine(tmp_path: Path):
     assert names_of_engines(ROOT) == []
     planted = tmp_path / "clalign" / "cli" / "a.py"

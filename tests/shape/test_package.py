@@ -83,21 +83,25 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
+@pytest.mark.thorough
 def test_wheel_installs_one_package(wheel: set[str]):
     tops = {name.split("/")[0] for name in wheel}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"clalign"}
 
 
+@pytest.mark.thorough
 def test_wheel_holds_every_program_file_kernel_and_resource(wheel: set[str]):
     assert expected_names(ROOT) - wheel == set()
 
 
+@pytest.mark.thorough
 def test_wheel_holds_the_documents_for_the_help(wheel: set[str]):
     documents = {f"clalign/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
     assert documents
     assert {name for name in wheel if name.startswith("clalign/docs/")} == documents
 
 
+@pytest.mark.thorough
 def test_file_of_no_known_kind_is_missed_in_the_wheel(tmp_path: Path):
     tree = tmp_path / "planted"
     for folder in FOLDERS:
@@ -162,6 +166,7 @@ def test_planted_resource_without_licence_is_found(tmp_path: Path):
     assert undocumented_resources(tmp_path) == ["resources/bare", "resources/silent"]
 
 
+@pytest.mark.thorough
 def test_tree_names_no_machine_paths():
     assert machine_paths(ROOT) == []
 

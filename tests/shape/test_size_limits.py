@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PYTHON_FOLDERS = ("clalign", "ui", "tests", "packaging", "benchmarks", "docs", "kernels_cl", "resources")
@@ -79,6 +81,7 @@ def oversized_kernels(root: Path) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 def test_python_files_and_functions_keep_their_limits():
     assert oversized_python(ROOT) == []
 

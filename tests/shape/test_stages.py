@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import clalign
 from clalign.jobs import course
 
@@ -26,6 +28,7 @@ def stages_in(tree: ast.Module) -> Iterator[str]:
             yield from (value.value for name, value in defaults if name == "stage" and isinstance(value, ast.Constant))
 
 
+@pytest.mark.thorough
 def test_every_stage_has_words() -> None:
     found = {stage for path in FOLDER.rglob("*.py") for stage in stages_in(ast.parse(path.read_text("utf-8")))}
     assert {"search", "self-test", "annealing", "encode", "pairs"} <= found

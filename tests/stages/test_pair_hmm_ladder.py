@@ -53,6 +53,7 @@ def check_all(session: Session, batch: PairBatch, models: PairHmms, tolerance: f
         assert worst_of_counts(batch, found.counts, expected.counts) < tolerance, vars(stage)
 
 
+@pytest.mark.thorough
 def test_small_and_odd_sizes(session: Session) -> None:
     rng = np.random.default_rng(1)
     sizes = [(1, 1), (1, 2), (2, 1), (1, 40), (40, 1), (7, 8), (8, 8), (9, 31), (47, 23), (48, 49)]

@@ -232,6 +232,7 @@ def test_nasty_sequences(session: Session) -> None:
     assert len(session.run(VITERBI_FILTER, SequenceBatch.from_texts([]), profile)) == 0
 
 
+@pytest.mark.thorough
 def test_longer_sequences_than_the_packed_form_takes(session: Session) -> None:
     assert int(length_terms(np.array([MAX_RESIDUES])).word_move[0]) == 12500 - 12000 - MAX_ABOVE
     rng = np.random.default_rng(7)

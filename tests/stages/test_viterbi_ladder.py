@@ -133,6 +133,7 @@ def test_odd_groups(session: Session, group: int, n: int) -> None:
     assert differing(choices, session, random_batch(rng, profile, n, 12), profile) == 0
 
 
+@pytest.mark.thorough
 def test_nasty_sequences(session: Session) -> None:
     rng = np.random.default_rng(2)
     profile = random_profile(rng, 20)
@@ -165,6 +166,7 @@ def test_long_sequence(session: Session) -> None:
         assert differing(choices, session, batch, profile, expected) == 0
 
 
+@pytest.mark.thorough
 def test_impossible_emissions(session: Session) -> None:
     """A node that cannot emit a residue at all must not wrap around 32 bits."""
     rng = np.random.default_rng(12)

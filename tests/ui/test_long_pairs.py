@@ -103,6 +103,7 @@ def test_the_middle_of_a_column_is_that_of_all_places(shown: tuple[dict[str, Any
     assert plot.place_of(1, 0) is None
 
 
+@pytest.mark.thorough
 def test_a_long_alignment_opens_in_the_window(
     qtbot: Any, window: MainWindow, run: Path, made: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

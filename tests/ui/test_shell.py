@@ -34,6 +34,7 @@ from clalign.ui.views.widgets.parts import ElidedButton, IconButton
 LEFT = Qt.MouseButton.LeftButton
 
 
+@pytest.mark.thorough
 def test_no_page_makes_the_window_larger(
     qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path], pair_runs: dict[str, Path]
 ) -> None:

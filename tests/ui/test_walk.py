@@ -438,6 +438,7 @@ def test_start_and_sheets(qtbot: Any, walk: Walk, files: dict[str, str], drop: A
     assert not walk.found, walk.error_text()
 
 
+@pytest.mark.thorough
 def test_laboratory_help_and_library(qtbot: Any, walk: Walk, made_run: Callable[..., Path]) -> None:
     controller = walk.window.controller
     for kind in LABORATORIES:

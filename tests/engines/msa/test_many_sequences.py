@@ -116,6 +116,7 @@ def batch_of_lengths(lengths: list[int], pairs: np.ndarray) -> PairBatch:
     return PairBatch(codes, codes, pairs[:, 0], pairs[:, 1])
 
 
+@pytest.mark.thorough
 def test_blocks_do_not_depend_on_windows() -> None:
     """Pairs are cut by their number and by their cells, across the windows that they are gone through in."""
     lengths = [0, 3, 9000, 13000, 40, 20000] * 70
