@@ -163,6 +163,12 @@ def test_an_option_from_the_last_search_is_never_hidden(qtbot: Any) -> None:
     assert form.more.isHidden()
     form.set_values({"score": 50.0})
     assert not form.more.isHidden()
+    rounds = SearchForm("rounds")
+    qtbot.addWidget(rounds)
+    assert rounds.values()[0]["inclusion_evalue"] == 0.001
+    assert rounds.more.isHidden(), "its usual limit is another one"
+    rounds.set_values({"inclusion_evalue": 0.01})
+    assert not rounds.more.isHidden()
 
 
 def test_a_seed_is_a_whole_number(qtbot: Any) -> None:

@@ -43,6 +43,8 @@ class SearchForm(OptionForm):
         super().__init__(SearchSpec, FOUND, {"direction": direction})
         self._usual = {name: field.default for name, field in self._fields.items() if name in PRESET_FIELDS}
         self._has_hmmer3 = False
+        self.usual = dict(USUAL_IN_ROUNDS) if direction == "rounds" else {}
+        self.set_values(self.usual)
         self.presets = self._preset_box()
         self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
         self.changed.connect(self._show_replaced)
@@ -180,8 +182,7 @@ class SequencesSheet(QueriesSheet):
         form, has_rounds = SearchForm(self._direction), self._direction == "rounds"
         form.offer_presets(True)
         texts = ("Search in rounds" if has_rounds else "Search with sequences", "Run search")
-        usual = dict(USUAL_IN_ROUNDS) if has_rounds else {}
-        super().__init__(workspace, form, {**usual, **options}, texts, "Start the search (Ctrl+R)")
+        super().__init__(workspace, form, options, texts, "Start the search (Ctrl+R)")
 
     @property
     def query(self) -> Source | None:

@@ -88,6 +88,9 @@ class OptionForm(QWidget):
     beside: ClassVar[Mapping[str, str]] = {}
     """Options that share a line with another one, by its name."""
 
+    usual: Mapping[str, object] = {}
+    """Values that are usual in place of the defaults of the spec."""
+
     def __init__(self, spec: type[Spec], found: str, given: Options | None = None) -> None:
         super().__init__()
         self._fields, self._found = {field.name: field for field in options_of(spec, given)}, found
@@ -167,11 +170,11 @@ class OptionForm(QWidget):
         self.resized.emit()
 
     def set_values(self, values: Options) -> None:
-        """Fill the form in; an option that differs from its default is never hidden."""
+        """Fill the form in; an option that differs from what is usual is never hidden."""
         for name, value in values.items():
             self._put(name, value)
-        defaults = {field.name: field.default for field in self._rest}
-        if self.more.isHidden() and any(values.get(name, usual) != usual for name, usual in defaults.items()):
+        usual = {field.name: self.usual.get(field.name, field.default) for field in self._rest}
+        if self.more.isHidden() and any(values.get(name, value) != value for name, value in usual.items()):
             self.toggle_more()
 
     def _put(self, name: str, value: object) -> None:
