@@ -159,8 +159,9 @@ QComboBox::down-arrow { image: url("$icons/chevron-$name.svg"); width: 12px; hei
 QComboBox { padding-right: 22px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border; selection-background-color: $selected;
     selection-color: $text; outline: 0; }
-QTreeView, QListView, QTableView { background: $surface; border: none; outline: 0; gridline-color: $border;
-    selection-background-color: $selected; selection-color: $text; }
+QTreeView, QListView, QTableView { background: $surface; border: 1px solid transparent; outline: 0;
+    gridline-color: $border; selection-background-color: $selected; selection-color: $text; }
+QTreeView:focus, QListView:focus, QTableView:focus { border: 1px solid $accent; }
 QTreeView[role="dock"], QListView[role="dock"] { background: $window; }
 QTreeView::item { padding: 3px 2px; }
 QTreeView::item:hover, QListView::item:hover { background: $hover; }

@@ -332,7 +332,37 @@ def test_the_focus_is_where_it_was_after_a_sheet_is_closed(window: MainWindow, p
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
     assert window.sheets.sheet is None
     assert page.hits.table.hasFocus()
+    window.show_palette()
+    QTest.keyClick(window.palette_.field, Qt.Key.Key_Escape)
+    assert page.hits.table.hasFocus(), "after the palette, too"
+    window.show_palette()
+    QTest.keyClicks(window.palette_.field, "preferences")
+    QTest.keyClick(window.palette_.field, Qt.Key.Key_Return)
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.sheets.sheet is None
+    assert page.hits.table.hasFocus(), "after a sheet that the palette has opened"
     assert window.dock_button.focusPolicy() == Qt.FocusPolicy.NoFocus, "nothing strays there"
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Down, Qt.Key.Key_Return])
+def test_the_filter_leads_to_the_hits(window: MainWindow, page: ResultsPage, key: Qt.Key) -> None:
+    window.controller.hits.filter_hits()
+    assert page.hits.filter_box.hasFocus()
+    before = page.hits.table.grab().toImage()
+    QTest.keyClick(page.hits.filter_box, key)
+    assert page.hits.table.hasFocus()
+    assert page.hits.table.grab().toImage().pixelColor(0, 0) != before.pixelColor(0, 0), "which is seen"
+
+
+def test_the_focus_goes_to_the_page_where_it_was_on_nothing(window: MainWindow, page: ResultsPage) -> None:
+    gone = QPushButton(page)
+    gone.show()
+    gone.setFocus()
+    window.about()
+    gone.hide()
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.sheets.sheet is None
+    assert page.isAncestorOf(window.focusWidget())
 
 
 @pytest.mark.thorough

@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication, QUndoCommand
+from shiboken6 import isValid
 
 from clalign.common.plain_data import Json
 from clalign.engines.export import export
 from clalign.formats.scratch import Scratch
+from clalign.runs.pages import ALL_QUERIES, HitQuery, count_hits
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 
+from ..formatting import file_words
 from ..models.results.scripts import as_command, as_python
 from ..services.app_context import AppContext, Controller
 from ..services.job_controller import JobController
@@ -114,15 +117,16 @@ class HitController(Controller):
         hits, n_chosen = page.run.hits, page.hits.table.n_chosen()
         counts: dict[str, int | None] = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": n_chosen}
         if page.run.engine is not None and page.run.engine.calls_significant:
-            # To count those of all queries would take long where only one is in view.
-            are_counted = (page.run.shows_all or len(page.run.cards) == 1) and not page.run.thresholds_moved
-            counts["significant"] = page.run.counts["significant"] if are_counted else None
+            counts["significant"] = None
         name = page.run.title.replace(" x ", "-x-").replace(" ", "_")
         forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
         chosen = self._app.settings.preferences
         folder, one_query = self._app.export_folder, _words_of_one(page.run)
-        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query)
+        of_one = "" if page.run.shows_all or len(page.run.cards) < 2 else f"-{file_words(page.run.card['name'])}"
+        choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query, of_one)
         sheet = ExportSheet(choices)
+        if "significant" in counts:
+            self._count_significant(page, sheet)
         sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
         sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
         sheet.preview_requested.connect(lambda *asked: self._preview(page, sheet, *asked))
@@ -145,6 +149,16 @@ class HitController(Controller):
         hits, shape, path = page.run.hits.ids(rows)[:PREVIEW_HITS], sheet.shape(), page.run.path
         shape |= _taxonomy(page, shape) | {"provenance": False}
         self._app.reader.ask((id(sheet), "preview"), lambda: _first_lines(path, what, hits, shape), sheet.take_preview)
+
+    def _count_significant(self, page: ResultsPage, sheet: ExportSheet) -> None:
+        """Show in the sheet how many hits of all queries the search called significant."""
+
+        def take(answer: tuple[int, int] | Exception) -> None:
+            if isValid(sheet) and not isinstance(answer, Exception):
+                sheet.show_count("significant", answer[1])
+
+        every = HitQuery(page.run.path, ALL_QUERIES)
+        self._app.reader.ask((id(sheet), "significant"), lambda: count_hits(every, None), take)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
         """Show in the sheet how many queries found some hits."""

@@ -7,6 +7,7 @@ import re
 from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from .. import theme
 from ..models.widgets.text_table import Index
@@ -58,6 +59,7 @@ class CommandPalette(QFrame):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._window = parent
+        self._before: QWidget | None = None
         self.setProperty("role", "surface")
         self.field = QLineEdit()
         self.field.setPlaceholderText("Search commands")
@@ -97,6 +99,7 @@ class CommandPalette(QFrame):
             item.setIcon(action.icon())
             item.setToolTip(action.toolTip())
             self._source.appendRow(item)
+        self._before = self._window.focusWidget()
         self.field.clear()
         self._narrow("")
         parent = self._window
@@ -126,8 +129,14 @@ class CommandPalette(QFrame):
         action = index.data(ACTION_ROLE)
         if action is None or not action.isEnabled():
             return
-        self.hide()
+        self._leave()
         action.trigger()
+
+    def _leave(self) -> None:
+        """Close, and give the focus back."""
+        before = self._before if self._before is not None and isValid(self._before) else None
+        self.hide()
+        (before or self._window).setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
@@ -137,8 +146,7 @@ class CommandPalette(QFrame):
         key = event.key()
         row = self.view.currentIndex().row()
         if key == Qt.Key.Key_Escape:
-            self.hide()
-            self._window.setFocus()
+            self._leave()
         elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
             place = row + (1 if key == Qt.Key.Key_Down else -1)
             if 0 <= place < self._filter.rowCount():

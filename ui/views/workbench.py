@@ -67,7 +67,6 @@ class Workbench(QMainWindow):
         self.center = QStackedWidget()
         self.start = start
         self.center.addWidget(self.start)
-        self.messages.focus_left.connect(lambda: (self.center.currentWidget() or self.start).setFocus())
         stage, middle = QWidget(), QWidget()
         for holder, widgets in ((stage, (self.center,)), (middle, (self.tour, stage))):
             box = QVBoxLayout(holder)
@@ -84,6 +83,8 @@ class Workbench(QMainWindow):
         stage.setMinimumSize(MIN_STAGE)
         self.setCentralWidget(middle)
         self.sheets = SheetHost(stage)
+        for part in (self.messages, self.sheets):
+            part.focus_left.connect(lambda: (self.center.currentWidget() or self.start).setFocus())
 
     def show_drop(self, shown: bool) -> None:
         """Show or hide that files can be dropped."""

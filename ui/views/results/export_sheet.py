@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, zip_longest
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QAbstractButton,
     QButtonGroup,
@@ -31,11 +33,13 @@ from ..widgets.flow import Flow
 from ..widgets.parts import allow_entry, button, label, row
 from ..widgets.sheet import Sheet
 
+LEFT = QTextOption.TabType.LeftTab
+
 GROUPS = {title.lower(): title for title in ("Sequences", "Alignment", "Table", "Annotation", "Report")}
 """Titles of the groups of formats."""
 
-PREVIEW_MS, PREVIEW_LINES, TAB_LETTERS = 200, 10, 18
-"""Pause after a change before the first lines are written, how many are shown, and the letters of a tabulator."""
+PREVIEW_MS, PREVIEW_LINES, GAP = 200, 8, 2
+"""Pause after a change before the first lines are written, how many are shown, and the letters between columns."""
 
 HIT_CHOICES = {
     "all": "All reported hits",
@@ -54,6 +58,8 @@ class ExportChoices:
     ----------
     name : str
         Proposed file name without ending.
+    of_one : str
+        Is added to it for hits of the query in view alone.
     counts : dict
         Number of hits that are ``all``, ``filtered`` (shown) and ``selected``; where hits are judged also those that
         are ``significant``, None if they are not counted.
@@ -74,6 +80,7 @@ class ExportChoices:
     columns: str = ""
     form: str = ""
     one_query: str = ""
+    of_one: str = ""
 
     @property
     def named(self) -> NamedColumns | None:
@@ -89,11 +96,20 @@ class FirstLines(QPlainTextEdit):
         self.setReadOnly(True)
         self.setFont(theme.mono_font(9))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.setTabStopDistance(TAB_LETTERS * self.fontMetrics().horizontalAdvance("0"))
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName("First lines of the file")
         self.setFixedHeight(PREVIEW_LINES * self.fontMetrics().lineSpacing() + 28)
+
+    def show_lines(self, lines: list[str]) -> None:
+        """Show lines, and columns that tabulators separate below each other."""
+        cells = [line.split("\t") for line in lines]
+        widths = [max(map(len, column)) for column in zip_longest(*cells, fillvalue="")]
+        option = self.document().defaultTextOption()
+        letter = self.fontMetrics().horizontalAdvance("0")
+        option.setTabs([QTextOption.Tab(end * letter, LEFT) for end in accumulate(width + GAP for width in widths)])
+        self.document().setDefaultTextOption(option)
+        self.setPlainText("\n".join(lines))
 
 
 class ExportSheet(Sheet):
@@ -253,13 +269,12 @@ class ExportSheet(Sheet):
             if key not in counts:
                 continue
             known = counts[key]
-            made = QRadioButton(text if known is None else f"{text} ({formatting.count(known)})")
-            made.setEnabled(known != 0)
-            if known == 0:
-                made.setToolTip("There are none.")
-            elif key == "significant":
-                made.setToolTip("As judged by the search; for tables of domains only significant domains")
+            made = QRadioButton(text)
             self.which.addButton(made, number)
+            if key == "significant":
+                made.setToolTip("As judged by the search; for tables of domains only significant domains")
+            if known is not None:
+                self.show_count(key, known)
         self.body.addLayout(Flow(*self.which.buttons(), spacing=24))
         n_all, n_shown, n_selected = (counts[key] or 0 for key in ("all", "filtered", "selected"))
         self._usual_which = "selected" if n_selected > 1 else "filtered" if 0 < n_shown < n_all else "all"
@@ -268,13 +283,21 @@ class ExportSheet(Sheet):
         self.which.buttonClicked.connect(self._keep_which)
         self.body.addSpacing(8)
 
+    def show_count(self, key: str, count: int) -> None:
+        """Show how many hits a choice has."""
+        made = self.button_of(key)
+        made.setText(f"{HIT_CHOICES[key]} ({formatting.count(count)})")
+        made.setEnabled(count != 0)
+        if not count:
+            made.setToolTip("There are none.")
+
     def button_of(self, which: str) -> QAbstractButton:
         """Return the button of a choice of hits by a key of `HIT_CHOICES`."""
         return self.which.button(list(HIT_CHOICES).index(which))
 
     def _keep_which(self) -> None:
         self._own_which = True
-        self._judge()
+        self._propose()
 
     @property
     def _which(self) -> str:
@@ -294,7 +317,8 @@ class ExportSheet(Sheet):
         if not self._own_which:
             self.button_of("all" if self._form.is_of_run else self._usual_which).setChecked(True)
         if not self._own_name:
-            name = f"{self._choices.name}{self._form.ending}"
+            of_one = self._choices.of_one if self._which in ("filtered", "selected") else ""
+            name = f"{self._choices.name}{of_one}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))
         self._judge()
 
@@ -331,7 +355,7 @@ class ExportSheet(Sheet):
     def take_preview(self, answer: str | Exception) -> None:
         """Show the first lines, or why there are none."""
         text = f"No preview: {answer}" if isinstance(answer, Exception) else answer
-        self.preview.setPlainText("\n".join(text.splitlines()[:PREVIEW_LINES]))
+        self.preview.show_lines(text.splitlines()[:PREVIEW_LINES])
 
     def _known_queries(self) -> int:
         """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""

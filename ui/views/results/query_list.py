@@ -84,7 +84,7 @@ class NameList(Surface):
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for column in range(1, len(self.model.columns)):
             self.table.setColumnHidden(column, True)
-        self.field = FilterField(f"Filter of {nouns.lower()}", f"Filter {nouns.lower()}")
+        self.field = FilterField(f"Filter of {nouns.lower()}", f"Filter {nouns.lower()}", self.table)
         self.field.settled.connect(self._narrow)
         self.top = row((self.field, 1), spacing=2, margins=(8, 6, 4, 4))
         self.setLayout(stacked(self.top, (self.table, 1), spacing=0))

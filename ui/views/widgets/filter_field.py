@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QTimer, Signal
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 TYPING_MS = 150
 """Pause after a key before the text is used (ms)."""
 
 
 class FilterField(QLineEdit):
-    """Emits its text shortly after the last key, or at once on Enter.
+    """Emits its text shortly after the last key, or at once on Enter, which like Down leads to what is below.
 
     Parameters
     ----------
@@ -18,12 +19,15 @@ class FilterField(QLineEdit):
         What it is called for those who do not see it.
     hint : str
         Placeholder of the empty field.
+    below : QWidget, optional
+        What it filters.
     """
 
     settled = Signal(str)
 
-    def __init__(self, name: str, hint: str) -> None:
+    def __init__(self, name: str, hint: str, below: QWidget | None = None) -> None:
         super().__init__()
+        self._below = below
         self.setAccessibleName(name)
         self.setPlaceholderText(hint)
         self.setClearButtonEnabled(True)
@@ -35,6 +39,12 @@ class FilterField(QLineEdit):
     def _settle(self) -> None:
         self._typing.stop()
         self.settled.emit(self.text())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        super().keyPressEvent(event)
+        leads = event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if leads and self._below is not None and self._below.isVisible():
+            self._below.setFocus(Qt.FocusReason.TabFocusReason)
 
     def put(self, text: str) -> None:
         """Set the text without a signal."""

@@ -100,6 +100,8 @@ class SheetHost(QWidget):
     """
 
     sheet_closed = Signal()
+    focus_left = Signal()
+    """The sheet that had the focus was closed, and what had it before is gone."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -135,8 +137,12 @@ class SheetHost(QWidget):
             return
         sheet, self.sheet = self.sheet, None
         before, self._focused_before = self._focused_before, None
-        if before is not None and isValid(before) and sheet.isAncestorOf(self.window().focusWidget()):
+        had_focus = sheet.isAncestorOf(self.window().focusWidget())
+        is_there = before is not None and isValid(before) and before.isVisible()
+        if had_focus and is_there and before is not None:
             before.setFocus()
+        elif had_focus:
+            self.focus_left.emit()
         self._box.removeWidget(sheet)
         sheet.hide()
         sheet.deleteLater()

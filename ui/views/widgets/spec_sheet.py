@@ -116,10 +116,16 @@ class SpecSheet(Sheet):
         made = FormLines()
         for place, (text, box) in enumerate(self._files().values()):
             made.add(LINES * place, text, box)
-            opens = button("Open…", self.open_requested.emit)
+            opens = button("Open…", partial(self._open, box))
             made.grid.addWidget(opens, LINES * place, 2, Qt.AlignmentFlag.AlignLeft)
         self._add_lines(made)
         return made
+
+    def _open(self, box: QComboBox) -> None:
+        """Ask for files; Enter is for what is done with them."""
+        self.open_requested.emit()
+        if box.isVisible():
+            box.setFocus()
 
     def _device_line(self) -> QWidget:
         """Return the line of the device."""
