@@ -74,7 +74,7 @@ _WORDS = {
     "calibrate": "Scoring random sequences",
     "tune": "Trying kernels in different sizes",
     "bench": "Measuring devices",
-    "ladder": "Running rungs",
+    "ladder": "Measuring",
     "lab": "Measuring",
 }
 """What stages of jobs do, as the command line and the window show it."""

@@ -22,8 +22,8 @@ DONE = "done"
 INEXACT = "inexact"
 """Status of a row whose other results come of an option of the compiler: to see that is what the row is for."""
 
-NOT_YET = "not run yet"
-"""Status of a row that is only known."""
+NOT_YET, MEASURING = "not run yet", "measuring"
+"""Status of a row that is only known, and of the one that is measured just now."""
 
 
 def number(key: str, form: str = ".3g") -> Cell:

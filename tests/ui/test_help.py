@@ -199,6 +199,13 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
         press(window.tour, "Finish" if step is STEPS[-1] else "Next")
     assert asked == [step.command for step in STEPS]
     assert not window.tour.isVisible()
+    window.start.tour.click()
+    card = window.start.cards[0]
+    window.start.example_requested.emit(card.name, card.example)
+    assert window.tour.place == 1, "what was done is no longer asked for"
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle and window.controller.search.sheet is not None)
+    window.controller.search.run()
+    qtbot.waitUntil(lambda: window.tour.place == 2)
 
 
 NUMBERS = {

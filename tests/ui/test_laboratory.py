@@ -256,6 +256,14 @@ def test_the_ladder_stops_and_keeps_its_rows(
     model = ladder_page.in_view.table.model()
     assert model.setData(model.index(3, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     press(ladder_page, "Run")
+    qtbot.waitUntil(lambda: ladder_page.view.rows[0]["status"] == "measuring")
+    assert cells(ladder_page, "rows", 0)["Check"] == "measuring"
+    assert ladder_page.view.rows[1]["status"] == "not run yet"
+    line = window.jobs.row_of(window.controller.queue.current)
+    assert ladder_page.view.rows[0]["name"] in line.words.text()
+    window.controller.show_start()
+    QTest.mouseClick(line, LEFT)
+    assert window.center.currentWidget() is ladder_page, "a click on the job leads to its page"
     qtbot.waitUntil(lambda: ladder_page.view.n_done == 1)
     n_ticked = sum(row["wanted"] for row in ladder_page.view.rows)
     assert n_ticked == len(ladder_page.view.rows) - 1
@@ -264,7 +272,8 @@ def test_the_ladder_stops_and_keeps_its_rows(
     wait_for_end(qtbot, window)
     assert 1 <= ladder_page.view.n_done < 4
     assert ladder_page.run_button.isVisible()
-    assert ladder_page.summary.text().endswith("; it did not finish")
+    assert ladder_page.summary.text().startswith("stopped after 1 of ")
+    assert not any(row["status"] == "measuring" for row in ladder_page.view.rows)
 
 
 def test_a_ladder_is_saved_opened_copied_and_drawn(

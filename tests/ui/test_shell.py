@@ -212,6 +212,16 @@ def test_enter_opens_the_example_in_focus(qtbot: Any, window: MainWindow) -> Non
 
 
 @pytest.mark.thorough
+def test_a_recent_file_of_sequences_is_shown(qtbot: Any, window: MainWindow, files: dict[str, str]) -> None:
+    path = files["made.fasta"]
+    window.settings.add_recent(path, "sequences")
+    window.show_recent()
+    window.start.recent_requested.emit(path)
+    qtbot.waitUntil(lambda: window.details.source.isVisible() and window.details.source.source.path == path)
+    assert not window.messages.messages
+
+
+@pytest.mark.thorough
 def test_the_start_page_cuts_nothing_in_a_small_window(qtbot: Any, window: MainWindow) -> None:
     inside = window.start.widget()
     for width in (900, 760, 1280):

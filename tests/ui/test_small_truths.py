@@ -173,6 +173,7 @@ def test_a_pasted_table_is_no_protein(qtbot: Any, window: MainWindow) -> None:
         ("q1\tsp|P1|A\t98.2\t120\t2\t0\t1\t120\t4\t123\t1e-40\t160\n", False, "a table of hits (BLAST)"),
         ("MVLSPADKTN VKAAWGKVGA\n", True, ""),
         (">a\nMVLSPADKTN\n", True, ""),
+        (">a first\n\n>b", False, "no residues"),
         ("CLUSTAL W\n\na MVLS\nb MVLT\n", True, ""),
         ("", False, ""),
     ):
@@ -332,6 +333,10 @@ def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any,
     bar, messages = loaded.statusBar(), loaded.messages
     assert bar.isAncestorOf(loaded.jobs)
     assert loaded.jobs.isVisible()
+    page = loaded.controller.page
+    loaded.controller.show_start()
+    QTest.mouseClick(loaded.jobs.row_of(searching.current), Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+    assert loaded.center.currentWidget() is page, "a click on a job leads to what it makes"
     loaded.controller.notify("note", "Something is worth telling.")
     qtbot.waitUntil(lambda: messages.geometry().bottom() < bar.geometry().top())  # the job stays in view
     searching.stop(searching.current)

@@ -51,6 +51,7 @@ class AppController(AppContext):
     """Opens and closes runs, and connects the controllers, each of which knows those before it."""
 
     hit_menu_requested = Signal(QPoint)
+    example_opened = Signal()
 
     def __init__(self, window: Workbench, settings: Settings, worker: list[str]) -> None:
         super().__init__(window, settings, worker)
@@ -81,6 +82,7 @@ class AppController(AppContext):
         self.sources.run_chosen.connect(self.show_run)
         self.jobs.run_begun.connect(lambda path: self.open_run_page(path, live=True))
         self.jobs.run_chosen.connect(self.show_run)
+        self.jobs.lab_chosen.connect(self.labs.show_job)
         self.queue.job_ended.connect(self._note_run_end)
         self.queue.job_removed.connect(self._note_removal)
         self.queue.job_changed.connect(lambda item: self._note_state(self.pages[item.run].run)
@@ -286,6 +288,7 @@ class AppController(AppContext):
     def open_example(self, name: str, example: object) -> None:
         """Open a bundled example and fill a sheet in with its files."""
         self.forms[name].open_example(example)
+        self.example_opened.emit()
 
     def close_source(self, path: str) -> None:
         """Close a file, and the results of a run with it."""

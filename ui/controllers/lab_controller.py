@@ -47,6 +47,7 @@ class LabController(Controller):
         self.pages: dict[str, LabPage] = {}
         self._chosen: dict[str, Row] = {}
         app.queue.partial_received.connect(self._take_partial)
+        app.queue.job_changed.connect(self._mark)
         app.queue.job_removed.connect(self._forget)
         app.queue.job_ended.connect(self._end)
         sources.document_opened.connect(self.open_document)
@@ -69,6 +70,10 @@ class LabController(Controller):
             page.show_search(spec if spec is not None and engine_for_spec(spec).writes_partial_results else None)
         self._app.show_page(page, page.title)
         self._show_facts(kind, self._chosen.get(kind))
+
+    def show_job(self, item: JobItem) -> None:
+        """Show the page of a job."""
+        self.open(_document_of(item))
 
     def compare(self) -> None:
         """Compare devices by the search of the run or form in view, or by a random job if there is none."""
@@ -172,6 +177,12 @@ class LabController(Controller):
         view, row = self._view_of(item), value.get("row") or value.get("device")
         if view is not None and row:
             view.add_row(row)
+
+    def _mark(self, item: JobItem) -> None:
+        """Mark what is measured now."""
+        view = self._view_of(item)
+        if view is not None and item.is_active:
+            view.measure(item.course.detail)
 
     def _forget(self, item: JobItem) -> None:
         """Update a page whose waiting job was removed."""

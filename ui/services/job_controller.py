@@ -72,6 +72,8 @@ class JobController(Controller):
 
     run_begun = Signal(str)
     run_chosen = Signal(str)
+    lab_chosen = Signal(object)
+    """A job of the laboratory whose page is wanted."""
 
     def __init__(self, app: AppContext, locating: LocateController) -> None:
         super().__init__(app)
@@ -187,11 +189,18 @@ class JobController(Controller):
             case "dismiss":
                 self.queue.dismiss(item)
             case "show":
-                self.run_chosen.emit(item.run)
+                self._show(item)
             case "resume":
                 self.resume(item.run)
             case "resume_elsewhere":
                 self.resume_elsewhere(item.run)
+
+    def _show(self, item: JobItem) -> None:
+        """Show the page of a job, if it has one."""
+        if item.run:
+            self.run_chosen.emit(item.run)
+        elif item.is_lab:
+            self.lab_chosen.emit(item)
 
     def record_next_run(self) -> None:
         """Turn the recording of a trace of the next run on or off."""

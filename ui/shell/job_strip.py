@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
@@ -92,7 +93,14 @@ class JobRow(QWidget):
         usual = QPushButton("Stop")
         usual.ensurePolished()
         self._title.setMinimumHeight(usual.sizeHint().height())  # a row without buttons is as high
+        if item.run or item.is_lab:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.show_item(item)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        # A click beside the buttons leads to what the job makes.
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.pressed.emit("show")
 
     def show_item(self, item: JobItem) -> None:
         """Show the state of the job."""

@@ -98,7 +98,7 @@ class MainWindow(Workbench):
         for entry in self.settings.recent:
             problem = entry.problem
             text = names[entry.path] + (f" – {problem}" if problem else "")
-            action = self.recent_menu.addAction(text, partial(self.controller.sources.open_paths, [entry.path]))
+            action = self.recent_menu.addAction(text, partial(self._open_recent, entry.path))
             action.setEnabled(not problem)
             action.setToolTip(f"{entry.path}\n{problem}".strip())
         if not self.settings.recent:
@@ -137,7 +137,7 @@ class MainWindow(Workbench):
         start.paste_requested.connect(controller.sources.paste_sequences)
         start.command_requested.connect(self._call)
         start.example_requested.connect(controller.open_example)
-        start.recent_requested.connect(lambda path: controller.sources.open_paths([path]))
+        start.recent_requested.connect(self._open_recent)
         start.pin_requested.connect(self._pin)
         start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
         data.source_chosen.connect(controller.sources.choose_source)
@@ -163,6 +163,8 @@ class MainWindow(Workbench):
         self.past_messages.clicked.connect(controller.help.messages)
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
+        controller.example_opened.connect(partial(self.tour.note_done, 0))
+        controller.queue.job_ended.connect(lambda item: self.tour.note_done(1) if item.is_search else None)
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda new: self.dress() if {"theme", "contrast"} & new.keys() else None)
         controller.hit_menu_requested.connect(self._offer_hit_menu)
@@ -189,6 +191,12 @@ class MainWindow(Workbench):
             if isinstance(stored, QByteArray):
                 restore(stored)
         self.arrange_dock(layout.value("wanted/data", "true") not in ("false", False))
+
+    def _open_recent(self, path: str) -> None:
+        """Open a recent file; one that has no page is shown beside it."""
+        if not path.endswith((ENDING, ".json")):
+            self.dock.show()
+        self.controller.sources.open_paths([path])
 
     def _pin(self, path: str, pinned: bool) -> None:
         self.settings.change_recent(path, pinned=pinned)

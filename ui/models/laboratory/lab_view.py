@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Signal
 
-from clalign.labs.laboratory import DONE, Document, Laboratory, Verdict
+from clalign.labs.laboratory import DONE, MEASURING, NOT_YET, Document, Laboratory, Verdict
 from clalign.values.charts import Chart
 
 from ..widgets.text_table import Row, TextTable
@@ -78,6 +78,16 @@ class LabView(QObject):
         places = [place for place, known in enumerate(self.rows) if self.main.row_key(known) == key] or [len(self.rows)]
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
+    def measure(self, name: str) -> None:
+        """Mark the row of a name, and no other, as the one that is measured now."""
+        marked = [
+            {**row, "status": MEASURING if row.get("name") == name else NOT_YET}
+            if row.get("status") in (NOT_YET, MEASURING) else row
+            for row in self.rows
+        ]  # fmt: skip
+        if marked != self.rows:
+            self._show(marked)
+
     def take(self, document: Document) -> None:
         """Show a whole document."""
         self.document, self.is_live = document, False
@@ -89,6 +99,7 @@ class LabView(QObject):
     def end(self) -> None:
         """Keep the rows of a job that ended early."""
         self.is_live = False
+        self.measure("")
         self.changed.emit()
 
     def _ticked(self, rows: Iterable[Row]) -> list[Row]:
@@ -117,8 +128,9 @@ class LabView(QObject):
         if not self.n_done:
             return self.of.promise
         n_chosen = sum(row[TICKED] or row.get("status", DONE) == DONE for row in self.rows) if self.of.known else 0
-        of, end = f" of {n_chosen:,}" if n_chosen else "", " so far" if self.is_live else "; it did not finish"
-        return f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns}{end}"
+        of = f" of {n_chosen:,}" if n_chosen else ""
+        done = f"{self.n_done:,}{of} {self.of.noun if self.n_done == 1 and not of else self.of.nouns}"
+        return f"{done} so far" if self.is_live else f"stopped after {done}"
 
     def verdicts(self) -> list[Verdict]:
         """Return severities and sentences about the results."""

@@ -62,6 +62,8 @@ class SequenceField(QPlainTextEdit):
         text = self.toPlainText().strip()
         if not text:
             return "Paste or type sequences first."
+        if text.startswith(">") and not re.search(r"^\s*[^>;\s]", text, re.MULTILINE):
+            return "There are no residues below the header."
         found = identify_text(text[:HEAD_BYTES].encode(), "pasted text")
         if is_letters_alone(text) or found.kind in ("sequences", "alignment"):
             return ""
