@@ -32,7 +32,7 @@ STEPS = (
     Step("An example has a profile and sequences, which fill the search form in.", "", "Open the example"),
     Step("Enter, or this button, starts it. The strip at the bottom shows its progress, and can stop it.",
          "search.run", "Run the search"),
-    Step("The best hits are at the top. The E-value is the number that chance alone would give. Type E<1e-5, or a word.",
+    Step("The best hits are on top. The E-value is the number that chance alone would give. Type E<1e-5, or a word.",
          "hits.filter_hits", "Go to the filter"),
     Step("Bars are sequences, the curve is chance. Drag the line: counts and table follow.",
          "show_tab:hits", "Show the histogram"),
