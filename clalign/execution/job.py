@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from operator import call
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from msgspec import Struct, field
@@ -245,16 +246,11 @@ def _by_devices(
             more = _processes_beside(openings[0], task, running, executors, processes)
             served += [(stack.enter_context(opening), running.serve_process) for opening in more]
             running.n_executors = len(served)
-        if len(served) == 1:  # it computes in this thread, which is also the writer's
-            openings[0].work(lambda session: running.serve(session, task.run, _run_now), executors.check, task.warn)
+        if len(served) == 1:  # it computes in this thread, which is also the writer's: what it posts is called at once
+            openings[0].work(lambda session: running.serve(session, task.run, call), executors.check, task.warn)
         else:
             executors.work(served, running.has_begun_units, running.is_reporting)
     return work, running
-
-
-def _run_now(function: Callable[[], object]) -> object:
-    """Call a function of the writer in its own thread."""
-    return function()
 
 
 def _by_workers(
