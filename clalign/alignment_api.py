@@ -61,7 +61,7 @@ def tree(alignment: Alignment, distance: str = "kimura", posteriors: PathLike | 
 
 
 def accuracy(alignment: Alignment, reference: Alignment, core: bool = False) -> AlignmentAccuracy:
-    """Return what an alignment has in common with a reference: ``ama``, ``sensitivity``, ``ppv``, ``total_column``.
+    """Return the measures of an alignment against a reference: ``ama``, ``sensitivity``, ``ppv``, ``total_column``.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def _window() -> str:
 
 
 def _probed(what: str, seconds: int) -> str:
-    """Return what is wrong with a part of the window, tested in a process of its own because it may crash or hang."""
+    """Return the problem of a part of the window, tested in a process of its own because it may crash or hang."""
     try:
         done = ask(own_command("probe", what), seconds)
         return str(json.loads(done.stdout))

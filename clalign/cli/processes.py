@@ -202,7 +202,7 @@ def _start_worker() -> subprocess.Popen[str]:
 
 
 def run_job(job: JobRequest) -> JobResult:
-    """Run a short job in a worker and return what it finished with.
+    """Run a short job in a worker and return its result.
 
     Raises
     ------

@@ -202,7 +202,7 @@ def watch_job(
     interruptions: Interruptions | None = None,
     worker_ahead: WorkerAhead | None = None,
 ) -> JobResult:
-    """Run a job that makes no run file; show its progress, obey Ctrl-C, and return what it finished with.
+    """Run a job that makes no run file; show its progress, obey Ctrl-C, and return its result.
 
     Parameters
     ----------

@@ -237,7 +237,7 @@ def _hint_for_bad(database: SequenceDatabase, alphabet: Alphabet, advice: str) -
 
 
 def _first_refused(path: str, form: str, refused: npt.NDArray[np.bool_]) -> RefusedLetter | None:
-    """Return what is said of the first refused character in a file; None if it cannot be read again."""
+    """Return the error about the first refused character in a file; None if it cannot be read again."""
     if not is_plain(path):
         return None
     table = np.append(refused, np.zeros(256 - N_CODES, bool))[ENCODE]

@@ -278,7 +278,7 @@ class Engine(Struct, frozen=True, kw_only=True):
         return explain(spec, query, target, pick_device, context)
 
     def explanation_lines(self, value: Explanation) -> Iterable[str]:
-        """Return what `explain` returned as lines of text."""
+        """Return the result of `explain` as lines of text."""
         return self._present(self.parts.explanation_lines, "explained").get()(value)
 
     def choices(self, run: RunFile) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ class _FirstLaunch(Rehearsal):
 
 
 def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
-    """Check everything that a run checks before it computes, and return what it will take.
+    """Check everything that a run checks before it computes, and return the time and memory that it will take.
 
     Parameters
     ----------

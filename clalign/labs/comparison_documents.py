@@ -52,7 +52,7 @@ def read_comparison(path: str) -> Document:
 
 
 def _problem(document: object) -> str:
-    """Return what keeps a JSON value from being a comparison, or nothing."""
+    """Return the reason why a JSON value is no comparison, or nothing."""
     if not isinstance(document, dict) or document.get("kind") != "comparison":
         return "it is not a device comparison."
     job, rows = document.get("job"), document.get("devices")

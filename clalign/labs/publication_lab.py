@@ -216,7 +216,7 @@ def kind_of(source: Publication) -> str:
 
 
 def _of(value: Row) -> str:
-    """Return what a figure is of, in words."""
+    """Return the subject of a figure, in words."""
     return str(value["quantity"]).replace("_", " ")
 
 

@@ -239,7 +239,7 @@ def _crowded_groups(request: Request, context: JobContext) -> Found:
 
 
 def _device(request: Request, context: JobContext) -> Found:
-    """Return what OpenCL reports of the device."""
+    """Return the facts that OpenCL reports of the device."""
     del context
     from clalign.compute.opencl.device_facts import device_facts
 

@@ -10,7 +10,7 @@ from clalign.values.text_columns import Row, TextColumn
 
 
 def published(row: Row) -> Row:
-    """Return what was published of a rung."""
+    """Return the published facts of a rung."""
     return row.get("published") or {}
 
 
@@ -31,7 +31,7 @@ def check_column(tip: str) -> TextColumn:
 
 
 def rung_tip(row: Row) -> str:
-    """Return what is known of a rung in a few lines."""
+    """Return the facts known of a rung in a few lines."""
     lines = [row["name"], row.get("text")]
     if row.get("reason"):
         lines.append(row["reason"] if row.get("status") in (DONE, INEXACT) else f"Not run: {row['reason']}")
@@ -94,6 +94,6 @@ def published_seconds(key: str, title: str, width: int) -> TextColumn:
 
 
 def one_core_note(document: Row) -> str:
-    """Return what the sequential rung ran on."""
+    """Return the note on the processor that the sequential rung ran on."""
     core = next((row["device"] for row in document["rows"] if row["name"] == "sequential"), None)
     return f"The sequential rung ran on one core of {core}." if core else ""

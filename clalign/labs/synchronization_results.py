@@ -24,7 +24,7 @@ TIPS = {
 
 
 def way_name(way: str) -> str:
-    """Return what a way to wait is called."""
+    """Return the name of a way to wait."""
     return NAMES.get(way) or way.upper().replace("DISCOVERED-", "Discovered ")
 
 
@@ -219,7 +219,7 @@ def _sets(document: Document) -> list[str]:
 
 
 def _levels(document: Document) -> list[str]:
-    """Return what each further level of ULFS cost."""
+    """Return the cost of each further level of ULFS."""
     lines = []
     for row in document["levels"]:
         there = row["published"]
@@ -264,7 +264,7 @@ def row_text(row: Row | None, ways: Sequence[str]) -> str:
 
 
 def below(document: Document) -> str:
-    """Return what stands below the rows."""
+    """Return the lines below the rows."""
     _, bands, sets = SYNCHRONIZATION.experiments
     has_bands = any(band["ratio"] for band in document["bands"])
     verdicts = [words for _, words in SYNCHRONIZATION.verdicts(document)]

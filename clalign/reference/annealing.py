@@ -83,7 +83,7 @@ class _Columns:
                 self._join(survivor, victim)
 
     def now(self, column: int) -> int:
-        """Return what a column has become part of."""
+        """Return the column that a column has become part of."""
         while self.merged[column] != column:
             column = self.merged[column]
         return column
@@ -149,7 +149,7 @@ class _Weights:
         ]
 
     def of(self, one: dict[int, int], other: dict[int, int]) -> float:
-        """Return what the merge of two columns with these residues is worth."""
+        """Return the worth of the merge of two columns with these residues."""
         matched = gapped = np.float32(0)
         for i, a in one.items():
             for j, b in other.items():

@@ -184,7 +184,7 @@ def _posterior(f: _Matrix, b: _Matrix, score: np.float32, p: _Problem) -> _Matri
 
 
 def _weights(p: _Problem) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return what a sum is multiplied by at each step within and into the model."""
+    """Return the factors of a sum at each step within and into the model."""
     return np.where(p.steps > NEVER, 1.0, TINY), np.where(p.begin > NEVER, 1.0, TINY)
 
 

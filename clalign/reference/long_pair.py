@@ -54,7 +54,7 @@ def nobody(cells: int) -> None:
 def alignment_by_rows(
     query: PairwiseQuery, target: npt.NDArray[np.uint8], report: ReportCells = nobody
 ) -> PairAlignment:
-    """Return what `clalign.reference.smith_waterman_trace.pair_alignment` returns.
+    """Return the result of `clalign.reference.smith_waterman_trace.pair_alignment`.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class _Pair:
         return deleted
 
     def _directions(self, first: int, last: tuple[int, int], start: Row) -> npt.NDArray[np.uint8]:
-        """Return what decides at the cells from row `first` to the cell `last`.
+        """Return the decisions at the cells from row `first` to the cell `last`.
 
         Of row `first`, unless it is 0, not all is known.
 

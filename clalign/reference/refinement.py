@@ -39,7 +39,7 @@ class _Scores:
         self.partners = [[j for j in range(self.n) if (i, j) in self.gaps] for i in range(self.n)]
 
     def of_residue(self, i: int, a: int, column: dict[int, int]) -> np.float32:
-        """Return what residue a of sequence i adds to the score of an alignment in a column with other residues."""
+        """Return the part of residue a of sequence i in the score of an alignment, in a column with other residues."""
         worth = _ZERO
         for j in self.partners[i]:
             if j in column:
@@ -65,7 +65,7 @@ class _Scores:
 
 
 def _best(scores: _Scores, columns: list[dict[int, int]], i: int, a: int, own: int) -> tuple[np.float32, int]:
-    """Return what a residue adds at most in the columns that it may move to, and the first of these."""
+    """Return the most that a residue adds in the columns that it may move to, and the first of these."""
     best, where = scores.of_residue(i, a, columns[own]), own
     for step in (1, -1):
         c = own + step

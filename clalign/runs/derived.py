@@ -73,7 +73,7 @@ def unequal_hits(
 
 
 def unequal_query(connection: RunConnection, number: int, again: Card, best: TargetFacts | None) -> Iterator[str]:
-    """Yield what is kept of a query and is otherwise now.
+    """Yield the values kept of a query that are otherwise now.
 
     Parameters
     ----------

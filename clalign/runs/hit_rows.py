@@ -84,7 +84,7 @@ class HitRows:
         return dict(self._last_card[1])
 
     def order(self, query: int, hit: Hit) -> tuple[float, str | None]:
-        """Return what hits of a query stand in falling order of, and what equal ones stand in rising order of."""
+        """Return the key by which hits of a query fall, and the one by which equal ones rise."""
         return self._connection.declared.order(self._query(query).card, hit)
 
     def forget_cards(self) -> None:

@@ -336,7 +336,7 @@ BEST = 24
 
 
 def found_by_query(path: Path) -> dict[int, QueryFound]:
-    """Return what each query has found so far, by its number; an index has all of it, however many hits there are."""
+    """Return the findings of each query so far, by its number; an index has all of it, however many hits there are."""
     best = f"FROM hits WHERE query = counted.query ORDER BY {ORDER} LIMIT"
     question = (
         f"SELECT query, n, (SELECT evalue {best} 1) AS best_evalue,"

@@ -101,7 +101,7 @@ class LocalProfile(Struct, frozen=True, eq=False, weakref=True):
         return self.hmm.settings
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[object, ...]:
-        """Return what a copy is made of: it is taken from the copy of the shelf."""
+        """Return the parts that a copy is made of: it is taken from the copy of the shelf."""
         return self.shelved.shelf.profile, (self.shelved.place,)
 
 
@@ -137,7 +137,7 @@ class ProfileShelf:
         return len(self.hmms)
 
     def __getstate__(self) -> Json:
-        """Return what a copy is made of; the rest can be computed again."""
+        """Return the parts that a copy is made of; the rest can be computed again."""
         return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @property

@@ -148,7 +148,7 @@ class JobController(Controller):
         self._submit(title or f"Continue {self._name(run)}", job)
 
     def _name(self, run: str) -> str:
-        """Return what a run searched, or was named; of one that is not open the name of its file."""
+        """Return the name of a run, by default its inputs; of one that is not open the name of its file."""
         opened = self._app.workspace.sources.get(run)
         return Path(run).stem if opened is None else opened.name.removesuffix(".clalign")
 

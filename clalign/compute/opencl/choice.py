@@ -162,7 +162,7 @@ class Devices:
             self._looking.join()
 
     def familiar(self) -> list[Device]:
-        """Return what `look_ahead` has found; else list the devices now."""
+        """Return the devices that `look_ahead` has found; else list them now."""
         return familiar_devices() if self._ahead is None else self._ahead.result()
 
     def pick(self, words: str, notify: Callable[[str], None] = ignore) -> Device:

@@ -349,7 +349,7 @@ def _verdict(device: Device) -> Verdict:
 
 
 def _checked_verdict(data: object) -> Verdict | None:
-    """Return what was read as a verdict, and that alone; None if it is none."""
+    """Return a value that was read as a verdict; None if it is none."""
     if not isinstance(data, dict):
         return None
     health, problem, gcups = (data.get(name) for name in ("health", "problem", "gcups"))

@@ -167,7 +167,7 @@ def _round(log_likelihood: float, model: PairHmm) -> dict[str, object]:
 
 
 def explanation_lines(value: Explanation) -> Iterable[str]:
-    """Return what `explain_pair` returned as lines of text."""
+    """Return the result of `explain_pair` as lines of text."""
     x, y = value["lengths"]
     yield f"{value['first']} ({x:,} residues) and {value['second']} ({y:,} residues)"
     if not value["is_compared"]:

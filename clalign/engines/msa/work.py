@@ -257,7 +257,7 @@ class AlignmentWork:
         return lambda run: run.set_card(number, {**card, "outcome": outcome})
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window also shows before an alignment; see `clalign.engines.msa.estimate`."""
+        """Return the estimate that the window shows before an alignment; see `clalign.engines.msa.estimate`."""
         planned = self.plan().n_cells  # of rounds of the training that may not be needed, too
         left = n_cells / planned if planned else 1.0
         found = estimate(self.given.lengths, self.task.spec, devices, len(self.batch), left)

@@ -109,7 +109,7 @@ class PairwiseWork(Struct):
         }
 
     def cautions(self) -> list[str]:
-        """Return what the user should know of the input."""
+        """Return the sentences that the user should read about the input."""
         return self.texts
 
     def plan(self) -> Plan:
@@ -152,7 +152,7 @@ class PairwiseWork(Struct):
         return store
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window also shows before a search; see `clalign.engines.pairwise.estimate`."""
+        """Return the estimate that the window shows before a search; see `clalign.engines.pairwise.estimate`."""
         from clalign.engines.pairwise.estimate import estimate
 
         return estimate(len(self.inputs.query_rows), self.inputs.queries.n_residues, n_cells, devices)

@@ -155,7 +155,7 @@ class _Reread:
 
 
 def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: JobContext) -> Iterator[str]:
-    """Yield what a run says of a query and contradicts, and which hits are none by their scores, or the reverse."""
+    """Yield statements of a run on a query that contradict each other, as hits that are none by their scores do."""
     card, database, is_done = run.card(number), inputs.targets, run.state == "done"
     yield from contradictions(run.connection, number, card, len(database), is_done, context.check)
     yield from _query_otherwise(run, number, inputs)

@@ -160,7 +160,7 @@ class ProfileWork(Struct):
         return described_by_msv(hmm.settings, limits, self.searched.database, raw, row)
 
     def estimate(self, n_cells: float, devices: Sequence[Device]) -> Estimate:
-        """Return what the window also shows before a search; see `clalign.engines.plan7.estimate`."""
+        """Return the estimate that the window shows before a search; see `clalign.engines.plan7.estimate`."""
         from clalign.engines.plan7.estimate import estimate
 
         spec = self.task.spec

@@ -37,7 +37,7 @@ LOADED = ["distributed.nanny", "clalign.execution.cluster.worker", "clalign.comp
 
 
 def keys_in(folder: Path) -> Security:
-    """Make a key and a certificate in a folder that no other user can enter, and return what Dask calls its security.
+    """Make a key and a certificate in a folder that no other user can enter, and return Dask's security object.
 
     Scheduler, workers, nannies and client know each other by them; whoever lacks the key is refused by all of them.
 

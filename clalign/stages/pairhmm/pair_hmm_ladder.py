@@ -421,7 +421,7 @@ def _places_of_letters(session: KernelSession, letters: npt.NDArray[np.uint8], n
 
 
 def _entries(whole: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int32], Floats, Floats]:
-    """Return what is kept of the posteriors of a pair."""
+    """Return the posteriors of a pair that are kept."""
     places = np.argwhere(whole >= MIN_POSTERIOR).astype(np.int32)
     values = np.minimum(whole[places[:, 0], places[:, 1]], np.float32(1))
     gaps = [gap_posteriors(places[:, k], values, length) for k, length in enumerate(whole.shape)]

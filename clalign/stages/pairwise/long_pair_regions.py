@@ -239,7 +239,7 @@ class Filled(Struct, frozen=True):
         return min(diagonal, self.n_strips - 1) - max(0, diagonal - self.n_tiles + 1) + 1
 
     def parts(self, n_diagonals: int) -> list[Part]:
-        """Return what is known of it after this many diagonals."""
+        """Return the parts of the state that are known after this many diagonals."""
         m, n, of_all = self.region.m, self.region.n, n_diagonals
         strips, tiles = n_done(of_all, 0, self.n_strips), n_done(of_all, 0, self.n_tiles)
         is_local, edges = self.region.pair.scoring.is_local, (self.n_strips - 1, self.n_tiles - 1)

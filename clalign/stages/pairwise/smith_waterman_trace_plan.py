@@ -100,7 +100,7 @@ class Traces(Struct, frozen=True):
 
 
 def possible_traces(session: KernelSession, pairs: Pairs, traces: Traces, most: int = 2**30) -> Traces:
-    """Return what a device may have found of pairs: paths within the two sequences, from one end to the other.
+    """Return paths that a device may have found of pairs: paths within the two sequences, from one end to the other.
 
     Where the score is above `most` it overflowed, and there is no path.
     """

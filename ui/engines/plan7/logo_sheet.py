@@ -53,6 +53,6 @@ class LogoSheet(PictureSheet):
         self.last.setValue(nodes.stop)
 
     def choices(self) -> PictureChoices:
-        """Return what was chosen."""
+        """Return the choices."""
         nodes = range(self.first.value() - 1, self.last.value())
         return PictureChoices(nodes, self.per_row.value(), self.with_rows.isChecked(), self._scheme)

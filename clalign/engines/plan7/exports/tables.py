@@ -93,7 +93,7 @@ def _rank(source: ProfileRunSource, domain: Domain) -> tuple[float, ...]:
 
 
 def _direction(domain: Domain) -> tuple[bool, int]:
-    """Return what HMMER looks at last: it takes a domain of one residue for one on the other strand."""
+    """Return the key that HMMER sorts by last: it takes a domain of one residue for one on the other strand."""
     start, end = domain.target_range
     return end - start == 1, start
 
