@@ -131,10 +131,10 @@ def cells(number: float) -> str:
 
 
 def share(percent: float) -> str:
-    """Return a percentage without its sign; small ones are not 0."""
+    """Return a percentage without its sign; small ones are not 0, and almost all is not 100."""
     if 0 < percent < 0.95:
         return f"{percent:.1f}" if percent >= 0.05 else "<0.1"
-    return f"{percent:.0f}"
+    return f"{math.floor(10 * percent) / 10:.1f}" if 99.5 <= percent < 100 else f"{percent:.0f}"
 
 
 def duration(seconds: float) -> str:

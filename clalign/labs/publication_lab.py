@@ -228,8 +228,8 @@ ITEMS = (
     TextColumn("Item", "As the source calls it; a tick: it is repeated next time", text_of("name"), width=150),
     TextColumn("What it shows", "", text_of("text"), width=260, stretch=True),
     check_column("Whether all results equal the expected ones"),
-    TextColumn("Ratio", "Here over there, of what is alike: the geometric mean over its rows", number("ratio", ".3g"),
-               True, 64),
+    TextColumn("Ratio", "This device / published, where both are comparable: the geometric mean over its rows",
+               number("ratio", ".3g"), True, 64),
     TextColumn("Kind", "What is measured there", text_of("kind"), width=80),
     TextColumn("Repeated by", "", text_of("by"), width=190, in_text=False),
     TextColumn("Takes", "About so long on two cores; items with the same entry before this one are measured together",
@@ -260,7 +260,7 @@ def _ratios(document: Document, rows: list[Row]) -> Chart:
         Bar(row["name"], row.get("ratio"), text=number("ratio", ".3g")(row), note=_why_none(row), tip=row["text"])
         for row in shown
     )
-    return BarChart("Here over there, of what is alike", "ratio (logarithmic)", tuple(bars), log=True)
+    return BarChart("This device / published, where both are comparable", "ratio (logarithmic)", tuple(bars), log=True)
 
 
 def _why_none(row: Row) -> str:

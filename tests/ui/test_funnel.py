@@ -193,6 +193,7 @@ def test_a_long_name_is_broken_not_cut(qtbot: Any) -> None:
 
 
 def test_steps_in_words() -> None:
+    assert step_numbers({**STEP, "limit": 0.00229779}).endswith(", at most 0.0023")
     assert step_numbers({**STEP, "threshold": 2.0449}) == "2.040 bits, 2.045 needed · P-value 0.021, at most 0.02"
     assert step_numbers({**STEP, "score": -3.0, "threshold": None, "limit": None}) == "−3.0 bits · P-value 0.021"
     full = step_numbers({**STEP, "score": None, "passed": True, "pvalue": 0.0})

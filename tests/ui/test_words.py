@@ -71,6 +71,11 @@ def test_a_low_rate_is_not_none(gcups: float, text: str) -> None:
     assert formatting.rate(gcups) == f"{text}{formatting.THIN}GCUPS"
 
 
+def test_almost_all_is_not_100_percent() -> None:
+    shares = 100.0, 99.98, 99.6, 99.4, 0.3, 0.01, 0.0
+    assert [formatting.share(share) for share in shares] == ["100", "99.9", "99.6", "99", "0.3", "<0.1", "0"]
+
+
 def test_moments_are_near_or_dates() -> None:
     now = 1_800_000_000.0
     assert formatting.moment(now, now).startswith("today")

@@ -158,7 +158,7 @@ _COMMANDS = (
     Command("labs.open:publication_004", "Published experiments", "Devices", "", "book-open-page-variant-outline",
             tip="Every numbered table and figure of the published systems, repeated on your device"),
     Command("labs.open:search_comparison", "Compare devices by your search", "Devices", "F8", "scale-balance",
-            tip="The search of the run or form in view on each device: the same hits, time, speed"),
+            tip="Runs the search in view on each device and compares hits, time and speed"),
     Command("labs.open:comparison", "Compare devices by a random job", "Devices", "", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("set_theme:light", "Light", "View", "", "white-balance-sunny", is_on=partial(has_theme, name="light"),

@@ -39,8 +39,8 @@ class AlignmentSpec(Spec):
     sequences: tuple[str, ...]
     device: str = "auto"
     is_fast: bool = option(
-        False, "--fast", "Fewer pairs", "compare each sequence only with some, most of them alike: much faster where"
-        " there are many (no difference below 15)", PAIRS, first=True,
+        False, "--fast", "Fewer pairs", "compare each sequence with only some others, mostly similar ones: much"
+        " faster where there are many (no difference below 15)", PAIRS, first=True,
     )  # fmt: skip
     gap_factor: float = option(
         1.0, "--gapfactor", "Gap factor", "what aligning must be worth: less than 1 for a more sensitive alignment,"

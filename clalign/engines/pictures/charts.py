@@ -65,6 +65,8 @@ def diamond(x: float, y: float) -> Line:
 
 def swatch(kind: str, left: float, middle: float) -> list[Shape]:
     """Return the mark before a name in a legend: ``bars``, ``beside``, ``calibration``, ``fit``, ``cutoff``."""
+    if not kind:  # a remark
+        return []
     if kind == "bars":
         return [framed(left + 4, middle - 5, left + 20, middle + 5)]
     if kind == "beside":

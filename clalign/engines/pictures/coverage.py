@@ -129,7 +129,7 @@ class Coverage(HitPicture):
         most = max(1, int(self.depth.max(initial=0)))
         shapes.append(depth_curve(self.depth, scale, y + DEPTH, y, most))
         shapes.append(Line(((scale.start, y + DEPTH), (scale.end, y + DEPTH)), "muted"))
-        caption = f"up to {counted(most, 'part')}"
+        caption = f"at most {counted(most, 'part')}"
         room = width - EDGE - scale.end - 6
         shapes.append(Words(scale.end + 6, y + 8, caption, color="muted", room=room, size=NAME_SIZE))
         y += DEPTH + 8

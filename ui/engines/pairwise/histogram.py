@@ -129,7 +129,7 @@ class PairHistogram(Histogram):
         name = "fit" if shown["kind"] == "fitted" else "calibration"
         lines = [(name, f"{of[shown['kind']]}: {_numbers(shown)}")] if self.curve(name) is not None else []
         if fitted and shown["kind"] != "fitted":
-            lines.append(("note", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
+            lines.append(("", f"For comparison, a fit to this run gives {_numbers(fitted)}"))
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:

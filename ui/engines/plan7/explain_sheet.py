@@ -47,7 +47,8 @@ def step_numbers(step: Step) -> str:
             return "more bits than the filter can count"  # which says nothing of how unlikely they are
         parts.append("no alignment at all")
     if step["pvalue"] is not None:
-        limit = "" if step["limit"] is None else f", at most {formatting.limit(step['limit'])}"
+        rounded = "" if step["limit"] is None else f"{step['limit']:.2g}"
+        limit = f", at most {formatting.limit(float(rounded))}" if rounded else ""
         parts.append(f"P-value {formatting.evalue(step['pvalue'])}{limit}")
     return " · ".join([part.replace("-", "−") if "bits" in part else part for part in parts])
 

@@ -208,7 +208,8 @@ class ProfileRunView(RunView):
                 "model's calibration, not fitted. Scores that overflow 8 bits are at the right end. Hits are "
                 "judged by other scores: see the Forward scores for the thresholds."
             )
-        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that reached Forward are shown{so_far}"
+        so_far = so_far and " so far"
+        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that reached Forward{so_far} are shown"
         return (
             f"{got}; no curve is fitted to filtered scores. The score of a hit is a little lower, because it is "
             "corrected for biased composition. Drag a line, or double-click to type a score."

@@ -211,7 +211,7 @@ class HitHistogram(Histogram):
         without = f" Hits without an E-value: {formatting.count(self.n_without)}." if self.n_without else ""
         return (
             f"{hits}, by E-value, the best at the right; scores of different {nouns} cannot be compared. A click on a"
-            f" bar selects its hits. For all scores and thresholds, choose one above.{without}"
+            f" bar selects its hits. For all scores and thresholds, choose a {noun} in the list.{without}"
         )
 
 

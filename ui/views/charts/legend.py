@@ -31,7 +31,7 @@ class Swatch(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        paint_shapes(QPainter(self), swatch(self.kind, 0.0, self.height() / 2) if self.kind else (), theme.current())
+        paint_shapes(QPainter(self), swatch(self.kind, 0.0, self.height() / 2), theme.current())
 
 
 class Legend(QWidget):
