@@ -101,7 +101,7 @@ class MessageBar(QWidget):
         self._box.setContentsMargins(0, 0, 0, 0)
         self._box.setSpacing(0)
         inside.setLayout(self._box)
-        scrolled = QScrollArea(widgetResizable=True)  # in a low window there is no room for all
+        self._scrolled = scrolled = QScrollArea(widgetResizable=True)  # in a low window there is no room for all
         scrolled.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scrolled.setWidget(inside)
         self.setLayout(stacked(scrolled))
@@ -183,6 +183,8 @@ class MessageBar(QWidget):
         had_focus = focus is not None and self.isAncestorOf(focus)
         clear_layout(self._box)
         self._is_unfolded = self._is_unfolded and bool(self.messages)
+        policies = Qt.ScrollBarPolicy.ScrollBarAlwaysOff, Qt.ScrollBarPolicy.ScrollBarAsNeeded
+        self._scrolled.setVerticalScrollBarPolicy(policies[self._is_unfolded])
         rows = [self._row(message) for message in self.messages[: None if self._is_unfolded else 1]]
         for made in rows:
             self._box.addWidget(made)
