@@ -1,4 +1,4 @@
-"""An alignment in view: order, colors, selection, matches, and measures."""
+"""An alignment in view: order, colors, selection, matches, measures, and what is said of its columns and cells."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from PySide6.QtCore import QObject, Signal
 
 from clalign.errors import OptionError
 from clalign.jobs import Event, JobContext
-from clalign.values.row_alignments import UPPER, Bytes, RowAlignment
+from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, is_residue
 
 from ... import formatting
 from ..reader import Answer, Reader
-from . import row_words
 from .row_colors import CODES, GAP, SCHEMES, CellValues, Coloring, Composition, coloring, value_coloring
 from .row_measures import Measures, Rows, identities, looks_nucleic, measure, order_by_name, order_by_value
 from .row_search import Found, find_rows, nothing
@@ -453,12 +452,54 @@ class RowsView(QObject):
 
     def describe(self, place: int, column: int) -> list[str]:
         """Return the description of a cell: row and residue, column, and the meaning of its color."""
-        return row_words.describe(self, place, column)
+        row = self.row_at(place)
+        byte = int(self.alignment.cells[row, column])
+        letter, name = chr(byte), formatting.short_text(formatting.short_name(self.shown_name(row)))
+        is_here = bool(is_residue(np.array([byte], np.uint8))[0])
+        before = self.alignment.position(row, column)
+        where = f"{letter} {formatting.count(before)}" if is_here else f"gap after {formatting.count(before)}"
+        parts = [f"{name}: {where}", self.column_words(column, letter if is_here else "")]
+        color = self._color_words(row, column, byte)
+        return [*parts, color] if color else parts
 
     def column_words(self, column: int, letter: str = "") -> str:
         """Return the description of a column, and the frequency of a letter in it."""
-        return row_words.column_words(self, column, letter)
+        text = f"column {formatting.count(column + 1)} of {formatting.count(self.n_columns)}"
+        if column >= self.n_known:
+            return text
+        counts, tracks = self.measures.counts[column], self.measures.tracks
+        total = int(counts.sum())
+        facts = [f"occupancy {formatting.share(100 * float(tracks.occupancy[column]))} %"]
+        if total:
+            shown = [(int(counts[i]), chr(65 + i)) for i in np.argsort(-counts.astype(np.int64))[:3] if counts[i]]
+            if letter and letter.upper() not in [other for _, other in shown]:
+                shown.append((int(counts[ord(letter.upper()) - 65]), letter.upper()))
+            facts.append(", ".join(f"{other} {formatting.share(100 * n / total)} %" for n, other in shown))
+            facts.append(f"conservation {tracks.conservation[column]:.2f}")
+        return " · ".join([text, *facts])
+
+    def _color_words(self, row: int, column: int, byte: int) -> str:
+        chosen = self.coloring
+        where = np.array([row]), np.array([column])
+        if chosen.values is not None:
+            value = float(chosen.values(*where)[0, 0])
+            return f"{chosen.name}: {'not defined' if np.isnan(value) else f'{value:.3f}'}"
+        known = Composition(self.measures.counts[where[1]], self.n_rows)
+        place = int(chosen.places(CODES[np.array([[byte]], np.uint8)], *where, known)[0, 0]) - 3
+        if place < 0:
+            return ""
+        color = chosen.palette[place]
+        meaning = next((words for swatch, words in chosen.legend if swatch == color), "")
+        return f"{chosen.name}: {meaning}" if meaning else ""
 
     def summary(self) -> str:
         """Return the size of the alignment as text."""
-        return row_words.summary(self)
+        rows, columns = formatting.plural(self.n_rows, "row"), formatting.plural(self.n_columns, "column")
+        facts = [rows, columns, "nucleotides" if self.nucleic else "protein"]
+        if self.is_measured:
+            tracks = self.measures.tracks
+            cells = max(1, self.n_rows * self.n_columns)
+            facts.append(f"{formatting.percent(1 - self.measures.lengths.sum() / cells)} gaps")
+            whole = int(np.count_nonzero((tracks.share >= 1) & (tracks.occupancy >= 1)))
+            facts.append(formatting.plural(whole, "invariant column"))
+        return " · ".join(facts)
