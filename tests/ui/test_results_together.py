@@ -27,10 +27,10 @@ from clalign.ui.models.alignment.rows_view import RowsView
 from clalign.ui.models.charts import architectures
 from clalign.ui.models.charts.architectures import (
     ArchitectureRequest,
+    family_colors,
     question,
     shown_words,
 )
-from clalign.ui.models.charts.family_colors import family_colors, letters_on
 from clalign.ui.models.charts.heat_map import HeatMap
 from clalign.ui.models.charts.histogram import HitHistogram
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
@@ -39,10 +39,10 @@ from clalign.ui.models.widgets import long_list
 from clalign.ui.models.widgets.long_list import LongList
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.alignment.aligned_hits import AlignedHits
-from clalign.ui.views.charts.architecture_painter import ArchitecturePicture
+from clalign.ui.views.charts.architecture_painter import ArchitecturePicture, letters_on
 from clalign.ui.views.charts.heat_map_view import HeatMapPicture
 from clalign.ui.views.charts.pictures import save_picture
-from clalign.ui.views.results import dragged_hits
+from clalign.ui.views.results import hits_table
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.drawings import FAMILY_COLORS
 from clalign.values.row_alignments import RowAlignment
@@ -453,7 +453,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     table.choose_row(0)
     first = together.run.hits.row_at(0)
     assert first is not None
-    written = dragged_hits._folder()
+    written = hits_table._folder()
     before = set(written.rglob("*.fasta"))
     caught = []
     monkeypatch.setattr(QDrag, "exec", lambda drag, actions: caught.append(drag.mimeData()))
@@ -482,7 +482,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     cells = Path(table.dragged().urls()[0].toLocalFile())
     assert cells.suffix == ".tsv"
     assert len(cells.read_text().splitlines()) == 6
-    monkeypatch.setattr(dragged_hits, "_folder", lambda: written / "no such folder")
+    monkeypatch.setattr(hits_table, "_folder", lambda: written / "no such folder")
     assert table.dragged().urls() == []
 
 

@@ -21,8 +21,7 @@ from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
 from ...services.job_controller import free_path
-from .aligning_controller import AligningController
-from .building_controller import BuildingController
+from .building_controller import AligningController, BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
 from .notices import reason_not_to_run, source_offers

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import colorsys
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +15,31 @@ import numpy as np
 from clalign.engines.architectures import read_architectures
 from clalign.jobs import JobContext
 from clalign.values.architectures import JOIN, Architecture, Group, grouped
+from clalign.values.drawings import FAMILY_COLORS
 
 from ... import formatting
 from ..widgets.long_list import LongList
 from ..widgets.text_table import Row, TextColumn
-from .family_colors import family_colors
+
+TURN = 0.61803398875
+"""Step on the color wheel between two of the other families."""
+
+
+def family_colors(families: Iterable[str]) -> dict[str, str]:
+    """Return a color for each family; `families` names one for each of its domains."""
+    counts = Counter(families)
+    ranked = sorted(counts, key=lambda name: (-counts[name], name))
+    return {
+        name: FAMILY_COLORS[place] if place < len(FAMILY_COLORS) else _turned(place)
+        for place, name in enumerate(ranked)
+    }
+
+
+def _turned(place: int) -> str:
+    hue = (place * TURN) % 1.0
+    lightness, saturation = (0.42, 0.62, 0.52)[place % 3], (0.55, 0.45, 0.7)[place // 3 % 3]
+    return "#" + "".join(f"{round(255 * part):02X}" for part in colorsys.hls_to_rgb(hue, lightness, saturation))
+
 
 RULE_WORDS = {
     "auto": ("Overlaps: automatic", "By clans if there is a table of them, else by the best E-value"),

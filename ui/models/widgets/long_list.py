@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from threading import Thread
 from typing import TypeVar
 
@@ -22,9 +21,6 @@ class LongList(list[Item]):
     Python lets all that a list holds go in one step, in which no other thread runs: a million sequences with their
     domains take a fifth of a second. The objects must be plain values, which may end in any thread.
     """
-
-    def __init__(self, items: Iterable[Item] = ()) -> None:
-        super().__init__(items)
 
     def __del__(self) -> None:
         """Hand the remaining objects to a thread."""

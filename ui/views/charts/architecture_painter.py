@@ -14,7 +14,6 @@ from clalign.values.architectures import Architecture, PlacedDomain
 from clalign.values.axes import linear_ticks
 
 from ... import formatting, theme
-from ...models.charts.family_colors import letters_on
 
 ROW = 30.0
 BLOCK = 18.0
@@ -31,6 +30,14 @@ LEFT, RIGHT = (
 
 MAX_TICKS = 400
 """Numbers of a ruler: sequences of tens of thousands of residues exist."""
+
+LIGHT_FROM = 0.25
+"""Luminance above which a color gets dark letters."""
+
+
+def letters_on(color: str) -> str:
+    """Return a readable color of letters on a color."""
+    return "#1A1E23" if theme.luminance(color) > LIGHT_FROM else "#FFFFFF"
 
 
 @dataclass(frozen=True, slots=True)
