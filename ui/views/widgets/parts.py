@@ -61,13 +61,6 @@ def line() -> QFrame:
     return made
 
 
-def surface() -> QFrame:
-    """Return a frame with the surface color."""
-    made = QFrame()
-    made.setProperty("role", "surface")
-    return made
-
-
 def button(text: str, call: Callable[[], object], role: str = "", tip: str = "") -> QPushButton:
     """Return a button that calls something."""
     made = QPushButton(text)

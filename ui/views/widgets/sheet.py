@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from ... import theme
-from .parts import IconButton, height_for, label, line, row, scrolled, stacked, surface
+from .parts import IconButton, height_for, label, line, row, scrolled, stacked
 
 ROW_PIXELS = 8
 """Widgets whose tops are closer are in one row for the Tab key."""
@@ -105,8 +105,8 @@ class SheetHost(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._frame = surface()
-        self._frame.setParent(self)
+        self._frame = QFrame(self)
+        self._frame.setProperty("role", "surface")
         self._box = QVBoxLayout(self._frame)
         self._box.setContentsMargins(0, 0, 0, 0)
         self.sheet: Sheet | None = None
