@@ -161,8 +161,8 @@ class ScorePlot(pg.GraphicsView):
         self.dress()
 
     data: Histogram | None
-
     view: pg.ViewBox
+    lines: dict[str, pg.InfiniteLine]
 
     def _lay_out(self) -> None:
         """Arrange the axes around the view."""
@@ -200,8 +200,6 @@ class ScorePlot(pg.GraphicsView):
             self.lines[name] = line
             self.view.addItem(line)
             line.hide()
-
-    lines: dict[str, pg.InfiniteLine]
 
     def dress(self) -> None:
         """Apply the colors of the theme."""

@@ -312,7 +312,6 @@ class FactsParagraph(ElidedLabel):
     """
 
     MAX_LINES = 2
-
     PLACE = Qt.AlignmentFlag.AlignTop
 
     def __init__(self, breaks: re.Pattern[str]) -> None:
