@@ -410,3 +410,10 @@ def test_enter_in_the_field_of_a_score_closes_it_and_it_opens_at_its_line(qtbot:
     QTest.keyClick(editor, Qt.Key.Key_Return)
     assert plot.editor is None
     assert plot.lines["significant"].value() == 25.5
+
+
+def test_a_low_plot_has_a_number_beside_its_bars(qtbot: Any) -> None:
+    axis = CountAxis()
+    axis.is_log = False
+    for most in range(1, 500, 7):
+        assert any(0 < tick <= most for tick in axis.tickValues(0.0, float(most), 64.0)[0][1])

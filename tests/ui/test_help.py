@@ -49,6 +49,8 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     QTest.keyClick(window, Qt.Key.Key_F1)
     page = window.center.currentWidget()
     assert isinstance(page, HelpPage)
+    listed = [page.list.item(row).text() for row in range(page.list.count())]
+    assert len(set(listed)) == len(listed), "documents of one title are told apart"
     assert page.text.toPlainText().startswith("A tour of five minutes")
     QTest.keyClicks(page.search, "gathering cutoff")
     assert page.list.count() > 0

@@ -421,7 +421,8 @@ def test_the_profile_of_a_hit_among_all_is_named(qtbot: Any, together: ResultsPa
     together.show_tab("query")
     assert together.profile.whose.text().startswith(f"{together.run.cards[1]['name']}, of the chosen hit")
     together.run.set_profile(0)
-    qtbot.waitUntil(lambda: not together.profile.whose.text())
+    name = f"{together.run.cards[0]['name']} · "
+    qtbot.waitUntil(lambda: together.profile.whose.text().startswith(name))
 
 
 @pytest.mark.thorough

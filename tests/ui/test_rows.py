@@ -237,6 +237,16 @@ def test_what_is_found_is_gone_to_and_colored(qtbot: Any, dropped: RowsPanel) ->
     assert canvas.hasFocus()
 
 
+def test_looking_begins_with_what_is_in_view(qtbot: Any, dropped: RowsPanel) -> None:
+    canvas = dropped.canvas
+    canvas.verticalScrollBar().setValue(int(10 * canvas.height_))
+    assert 5 not in canvas.shown_rows()
+    QTest.keyClick(canvas, Qt.Key.Key_F, CTRL)
+    QTest.keyClicks(dropped.field, "ngst")
+    QTest.keyClick(dropped.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: dropped.found.text() == "2 of 2")
+
+
 @pytest.mark.thorough
 def test_a_pattern_that_is_none_is_said(qtbot: Any, window: MainWindow, dropped: RowsPanel) -> None:
     dropped.modes.setCurrentIndex(dropped.modes.findData("regex"))

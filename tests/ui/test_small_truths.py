@@ -25,6 +25,7 @@ from clalign.ui.services import app_context
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.widgets.parts import LazyWidget
 from clalign.ui.views.widgets.small_sheets import DeviceSheet, PasteSheet, is_letters_alone
 from clalign.ui.views.widgets.text_table_view import TextTableView
 
@@ -443,3 +444,11 @@ def test_descriptions_of_hits_are_seen_in_a_small_window(
     tip = domains.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     assert "Envelope" in tip
     assert "Status" in tip
+
+
+def test_a_late_page_is_never_seen_in_another_size(qtbot: Any) -> None:
+    place = LazyWidget(QWidget)
+    qtbot.addWidget(place)
+    place.resize(300, 200)
+    place.show()
+    assert place.load().size() == place.size()

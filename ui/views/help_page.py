@@ -78,9 +78,11 @@ class HelpPage(QWidget):
                 name = part.heading if part.heading == part.title else f"{part.heading} – {part.title}"
                 self._add(f"{name}\n{part.snippet(words.lower().split())}", part)
         else:
-            for part in self.pages.sections:
-                if part.place == 0:
-                    self._add(part.title, part)
+            first = [part for part in self.pages.sections if part.place == 0]
+            titles = [part.title for part in first]
+            for part in first:
+                is_one = titles.count(part.title) == 1
+                self._add(part.title if is_one else f"{part.title} ({part.document.split('/')[-2]})", part)
         self.list.blockSignals(False)
         self._none.setVisible(bool(words) and not found)
         self._show_open()

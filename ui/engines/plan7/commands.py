@@ -55,7 +55,7 @@ def no_round_begun(app: AppContext) -> str:
 
 
 COMMANDS = (
-    Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "chart-timeline-variant",
+    Command("search.profiles.open_chosen", "Logo of the chosen profile", "View", "Ctrl+L", "alphabetical-variant",
             no_profile, "Letters, occupancy and insertions of the profile for the next search", before="show_start"),
     Command("search.profiles.export_logo", "Export logo…", "File", "", "export-variant", no_logo, before="close_page"),
     Command("search.run", "Run search…", "Run", "Ctrl+R", "play",

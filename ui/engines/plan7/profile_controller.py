@@ -143,15 +143,15 @@ class ProfileController(Controller):
         run = page.run
         number = run.hit.profile if run.shows_all and run.hit is not None else max(0, run.profile)
         path = (run.facts.get("spec") or {}).get("profiles", "-")
-        page.profile.show_profile_name(
-            _whose(run.cards[number], run.hit is not None) if run.shows_all and run.cards else ""
-        )
-        if not run.cards:
+        card = run.cards[number] if run.cards else None
+        whose = card and (_whose(card, run.hit is not None) if run.shows_all else _card_line(card))
+        page.profile.show_profile_name(whose or "")
+        if card is None:
             page.profile.show_text("No profile yet", "It appears here when the search begins.")
         elif path == "-":
             page.profile.show_text("The profile is not available", "It came from standard input: open it as a file.")
         else:
-            file, card = run.path, run.cards[number]
+            file = run.path
 
             def show(profile: ShownProfile) -> None:
                 then(profile)

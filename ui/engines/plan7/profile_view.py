@@ -192,7 +192,7 @@ class ProfileView(Surface):
         self._stack.setCurrentIndex(0)
 
     def show_profile_name(self, text: str) -> None:
-        """Show the name of the profile if nothing else in view does; an empty text hides it."""
+        """Show the name of the profile; an empty text hides it."""
         self.whose.setText(text)
         self._head.setVisible(bool(text))
 

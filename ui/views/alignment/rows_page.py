@@ -335,6 +335,10 @@ class RowsPanel(QWidget):
         self.canvas.setFocus()
 
     def _find(self) -> None:
+        row, column = self.view.cursor
+        rows, columns = self.canvas.shown_rows(), self.canvas.shown_columns()
+        if not (row in rows and column in columns):  # who scrolled there means what is in view
+            self.view.cursor = rows.start, columns.start
         self._searched = self.field.text(), self.modes.currentData()
         self.view.find(*self._searched)
 

@@ -84,8 +84,8 @@ class CountAxis(ChartAxis):
         self.is_log = True
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        if not self.is_log:
-            return super().tickValues(low, high, size)
+        if not self.is_log:  # three for one above 0, however low the plot is
+            return [(1.0, linear_ticks(low, high, max(3, int(size / self._every))))]
         ticks = log_ticks(10 ** max(0.0, low), 10**high, max(2, int(size / self._every * 2)))
         return [(1.0, [math.log10(tick) for tick in ticks])]
 

@@ -299,7 +299,7 @@ class ResultsPage(QWidget):
         self._tips = {tool: tool.toolTip() for tool in self._tools}
         self._make_unfinished()
         self.title_row = row(
-            (self._title, 1), (self.unfinished_bar, 1), self.report_button, self.reset_button, *self._tools
+            (self._title, 1), (self.unfinished_bar, 2), self.report_button, self.reset_button, *self._tools
         )
         return stacked(self.title_row, self.summary, self.statistics, margins=(12, 6, 8, 2), spacing=0)
 

@@ -396,8 +396,9 @@ class LazyWidget(QWidget):
         if self._made is None:
             self._made = self._make()
             self._box.addWidget(self._made)
-            # The layout would show it in the next turn only, too late for the focus.
+            # The layout would show it and give it its size in the next turn only, too late for the focus and the eye.
             self._made.show()
+            self._box.activate()
             self.setFocusProxy(self._made)
             if self._on_made is not None:
                 self._on_made(self._made)
