@@ -20,11 +20,11 @@ from .columns import number
 MAX_ROWS = 20_000
 """Best sequences of a stage that are listed."""
 
-MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.05
-"""Largest deviation (standard deviations) of many, and least probability of few, that is still called chance."""
+MAX_DEVIATIONS, MIN_CHANCE = 3.0, 0.00135
+"""Largest deviation (standard deviations) and least probability of what is still called chance."""
 
-MIN_NORMAL = 100.0
-"""Expected count from which on survivors are many."""
+MIN_NORMAL = 10.0
+"""Expected count from which on survivors are taken for normally distributed."""
 
 MIN_RATIO = 1.25
 """A smaller ratio to the expected count is called chance, however many sequences there are."""
@@ -135,6 +135,8 @@ def judge(stage: str, passed: int, expected: float | None, n_reported: int = 0) 
     if passed < expected - spread and MIN_RATIO * passed < expected:
         few = "fewer than expected by chance: unusual sequences or composition"
         return few, "caution" if WARNING_RATIO * passed < expected else "note"
+    if stage == "forward" and n_reported:
+        return "members of the family" + ", others by chance" * (passed > n_reported), "good"
     return "as expected by chance", "good"
 
 
