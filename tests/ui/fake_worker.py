@@ -250,7 +250,7 @@ def ladder(request: dict, job: Job) -> dict:
     wanted = request["variants"]
     for number, row in enumerate(document["rows"]):
         job.check()
-        job.progress("ladder", number, len(document["rows"]), "rungs", now=f"rung {number + 1} of 4: {row['name']}")
+        job.progress("ladder", number, len(document["rows"]), "rungs", now=row["name"])
         time.sleep(manners()["pause"])
         if wanted is not None and row["name"] not in wanted:
             row.update(status="not run", reason="It was not asked for.", speedup=None, equal=False)
