@@ -27,7 +27,7 @@ def test_choices_are_found_and_forgotten(
         monkeypatch.setattr(tuners, name, few)  # which choice is the best is not asked here
     assert main(["tune", "-q", "--device", device.id]) == ExitCode.DONE
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("lanes a vector")
+    assert lines[0].startswith("lanes per vector")
     assert f"Kept for {device.name}:" in lines
     kept = read_tunings()
     assert len(kept) == 1
