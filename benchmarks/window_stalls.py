@@ -213,7 +213,7 @@ class Tour:
         from clalign.engines.pictures import KINDS
 
         def view() -> Any:
-            return self.page.places["pictures"].content
+            return self.page.part_widgets["pictures"].content
 
         def is_drawn(kind: str) -> Callable[[], bool]:
             return lambda: view() is not None and (view().picture is not None or kind in ("filters",))
@@ -248,7 +248,7 @@ class Tour:
         """Yield the steps of the table of queries and the heat map."""
 
         def view() -> Any:
-            return self.page.places["overview"].content
+            return self.page.part_widgets["overview"].content
 
         def open_it() -> Callable[[], bool]:
             self.show("overview")
@@ -267,7 +267,7 @@ class Tour:
         """Yield the steps of the architectures."""
 
         def view() -> Any:
-            return self.page.places["domains"].content
+            return self.page.part_widgets["domains"].content
 
         def open_it() -> Callable[[], bool]:
             self.show("domains")
@@ -290,7 +290,7 @@ class Tour:
         """Yield the steps of the alignment of the hits."""
 
         def view() -> Any:
-            return self.page.places["aligned"].content
+            return self.page.part_widgets["aligned"].content
 
         def is_there() -> bool:
             return view() is not None and view().panel is not None and view().panel.view.is_measured

@@ -290,7 +290,7 @@ def settled(window: MainWindow) -> None:
 
 def is_filled(page: ResultsPage) -> bool:
     """Return whether the tab in view shows what it is for, or says that a file has moved."""
-    place = page.places[page.tab]
+    place = page.part_widgets[page.tab]
     shown = place.content if isinstance(place, LazyWidget) else place
     if isinstance(shown, ProfileView) and shown.locate_button.isVisible():
         return True

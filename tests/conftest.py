@@ -259,14 +259,18 @@ def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[No
 
     Those with a planted fault; and those that exchange values by barriers, which processors are given in tests alone,
     and cards whose maker is not known in searches, too. None of the latter is kept, so no other process builds or takes
-    one. Exhaustive tests have the latter built as users do.
+    one. Thorough tests have the first of these with the same macros built as users do, exhaustive tests all.
     """
     from clalign.compute.opencl import kernels
 
-    usual, is_exhaustive = kernels.options, is_asked(pytestconfig, "exhaustive")
+    usual, first = kernels.options, dict[frozenset[str], object]()
+    is_thorough, is_exhaustive = (is_asked(pytestconfig, level) for level in LEVELS)
+
+    def is_as_for_users(defines: Mapping[str, object]) -> bool:
+        return is_exhaustive or (is_thorough and first.setdefault(frozenset(defines), dict(defines)) == defines)
 
     def soon(defines: Mapping[str, object]) -> list[str]:
-        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_exhaustive)
+        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_as_for_users(defines))
         return [*usual(defines), *(["-cl-opt-disable"] if is_soon else [])]
 
     with pytest.MonkeyPatch.context() as patched:

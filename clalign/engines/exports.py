@@ -139,7 +139,7 @@ OPTIONS = {
     ),
     "seq_limit": ShapeOption(
         "--seq_limit",
-        "write at most the first N aligned parts of each query to alignments (with jackhmmer besides the query)",
+        "write at most the first N aligned domains of each query to alignments (with jackhmmer besides the query)",
         "N",
         is_number=True,
     ),

@@ -138,8 +138,10 @@ def compare_searches(
                 "gcups": result["cells"] / computing / 1e9 if result.get("cells") else None,
                 "n_hits": result["n_hits"], "hits_digest": digest(found), "n_different": n_different(first, found),
             }  # fmt: skip
-        rows = judged([*rows, {**row, "status": DONE}])
-        context.partial(device=rows[-1])
+        before, rows = rows, judged([*rows, {**row, "status": DONE}])
+        for judged_row in rows:
+            if judged_row not in before:  # the verdict on the first device comes with the second
+                context.partial(device=judged_row)
     context.progress("bench", 1.0, 1.0, "share")
     return {
         "kind": SEARCHES.kind, "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -360,7 +360,8 @@ class RunFile:
             with contextlib.closing(sqlite3.connect(path)) as copy:
                 self.connection.backup(copy)
         except sqlite3.Error:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                path.unlink()
             raise
 
     def scores(self, query: int) -> Iterator[tuple[int, int, npt.NDArray[np.int32]]]:
@@ -390,8 +391,9 @@ class RunFile:
         """Return the number of reported hits; of a search in rounds that of the last round of each query."""
         if self.facts.direction != "rounds":
             return self.n_hits()
-        numbers = range(self.n_queries())
-        return sum(map(self.n_hits, set(numbers) - {self.card(number).get("before") for number in numbers}))
+        before = {card.get("before") for card in self.cards()}
+        counts = self.connection.execute("SELECT query, count(*) AS count FROM hits GROUP BY query")
+        return sum(n for query, n in counts if query not in before)
 
     def rows_named(self, query: int, name: str) -> list[int]:
         """Return the rows of the hits of a query that have a name."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,11 @@ import pytest
 import clalign
 from clalign.cli import main
 
-N_TARGETS = 1200
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+
+from acceptance import EVERY_SEQUENCE
+
+N_TARGETS = 4000 if EVERY_SEQUENCE else 1200
 
 LENGTHS = (40, 90, 130, 180, 250, 350, 480, 700)
 """Of queries, of which the sample has one that is about as long."""

@@ -65,7 +65,6 @@ def test_several_give_what_one_gives(
 
 
 @pytest.mark.thorough(engine=["sw"])
-@pytest.mark.exhaustive(engine=["hmmer2", "hmmer3", "sw"])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_any_order_of_results_gives_the_same(
     engine: str, expected: Expected, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

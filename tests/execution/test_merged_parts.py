@@ -64,7 +64,6 @@ def merged(paths: list[Path], output: Path, devices: Devices, context: Any = Non
 
 
 @pytest.mark.thorough(kind=["sw"])
-@pytest.mark.exhaustive(kind=[kind for kind in KINDS if kind != "scan2"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_merged_parts_are_the_run_of_the_whole(
     kind: str, tmp_path: Path, devices: Devices, monkeypatch: pytest.MonkeyPatch

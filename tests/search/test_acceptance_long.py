@@ -5,6 +5,7 @@ Needs ``CLALIGN_DATA``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,11 @@ from clalign.values.sequences import Sequence
 
 pytestmark = [pytest.mark.usefixtures("worker_here"), pytest.mark.timeout(900)]
 
-MAX_BASES = 10_000
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+
+from acceptance import EVERY_SEQUENCE  # noqa: E402
+
+MAX_BASES = 50_000 if EVERY_SEQUENCE else 10_000
 """Of a sequence, from its beginning, so that there are several strips: two whole chloroplasts take minutes."""
 
 SWAPPED = str.maketrans("ID", "DI")

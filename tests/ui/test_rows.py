@@ -243,6 +243,10 @@ def test_looking_begins_with_what_is_in_view(qtbot: Any, dropped: RowsPanel) -> 
     assert 5 not in canvas.shown_rows()
     QTest.keyClick(canvas, Qt.Key.Key_F, CTRL)
     QTest.keyClicks(dropped.field, "ngst")
+    cursor = dropped.view.cursor
+    dropped.field.clear()
+    assert dropped.view.cursor == cursor, "only a step moves it"
+    QTest.keyClicks(dropped.field, "ngst")
     QTest.keyClick(dropped.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: dropped.found.text() == "2 of 2")
 

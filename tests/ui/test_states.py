@@ -150,6 +150,9 @@ def test_a_run_that_is_read_says_so_and_offers_nothing(
 @pytest.mark.thorough
 def test_a_run_that_waits_says_so(qtbot: Any, loaded: MainWindow, searching: JobQueue) -> None:
     controller = loaded.controller
+    assert searching.current is not None
+    searching.toggle_pause(searching.current)  # else it may be over before anybody looks
+    qtbot.waitUntil(lambda: searching.items[0].state == "paused")
     run = controller.jobs.search(SearchSpec(**searching.items[0].spec["spec"]))
     qtbot.waitUntil(lambda: run in controller.pages)
     page, item = controller.pages[run], searching.of_run(run)

@@ -206,7 +206,8 @@ class AppController(AppContext):
         if item is None or item.kind == "resume":  # a new search replaces the run that lies there
             self._restore_thresholds(run)
         run.is_live = item is not None  # before the page shows it: else it would offer to continue what is computed
-        run.working_title = item.title if item is not None else run.working_title
+        if item is not None:
+            run.working_title = item.title
         page: ResultsPage = part_of(engine, "page")(run)
         if item is not None and item.state == "waiting":
             page.show_progress(item.line())

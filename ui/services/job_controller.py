@@ -194,6 +194,8 @@ class JobController(Controller):
                 self.resume(item.run)
             case "resume_elsewhere":
                 self.resume_elsewhere(item.run)
+            case _:
+                raise KeyError(name)
 
     def _show(self, item: JobItem) -> None:
         """Show the page of a job, if it has one."""

@@ -111,8 +111,8 @@ class SourceController(Controller):
         self._run_when_read.discard(path)
         is_shown = path in self._shown_when_read and source.is_alignment
         self._shown_when_read.discard(path)
-        if self._offer_search and not self._run_when_read and not space.being_read:  # others may be those to search
-            self._offer_search = not any(offer() for offer in self.runs)
+        if self._offer_search:
+            self._offer_run()
             is_shown = is_shown and self._offer_search
         if is_shown:
             self.alignment_opened.emit(path)
@@ -120,8 +120,14 @@ class SourceController(Controller):
             self._app.notify("good", f"Opened {source.name}: {source_line(source)}.", ("Show", dock.show))
         self._app.update_actions()
 
+    def _offer_run(self) -> None:
+        """Offer a run with the chosen files, unless others, which may be meant, are still read."""
+        if self._offer_search and not self._run_when_read and not self._app.workspace.being_read:
+            self._offer_search = not any(offer() for offer in self.runs)
+
     def _refuse_file(self, path: str) -> None:
         source = self._app.workspace.sources[path]
+        self._offer_run()
         self._run_when_read.clear()
         self._shown_when_read.discard(path)
         self._offer_search = False

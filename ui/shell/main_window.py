@@ -109,6 +109,10 @@ class MainWindow(Workbench):
         runs = [entry.path for entry in self.settings.recent if entry.path.endswith(ENDING)]
         self.controller.reader.ask((id(self), "recent"), partial(run_words, runs), self._take_run_words)
 
+    def _note_search(self, item: JobItem) -> None:
+        if item.is_search and item.state == "done":
+            self.tour.note_done(1)
+
     def _take_job(self, item: JobItem) -> None:
         """Show that a recent run goes on, or is paused."""
         if item.is_active and self.run_words.get(item.run, ("", item.state_words))[1] != item.state_words:
@@ -164,7 +168,7 @@ class MainWindow(Workbench):
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
         controller.example_opened.connect(partial(self.tour.note_done, 0))
-        controller.queue.job_ended.connect(lambda item: self.tour.note_done(1) if item.is_search else None)
+        controller.queue.job_ended.connect(self._note_search)
         controller.actions_outdated.connect(self.actions_.update)
         controller.preferences_changed.connect(lambda new: self.dress() if {"theme", "contrast"} & new.keys() else None)
         controller.hit_menu_requested.connect(self._offer_hit_menu)

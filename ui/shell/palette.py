@@ -99,7 +99,8 @@ class CommandPalette(QFrame):
             item.setIcon(action.icon())
             item.setToolTip(action.toolTip())
             self._source.appendRow(item)
-        self._before = self._window.focusWidget()
+        if not self.isVisible():
+            self._before = self._window.focusWidget()
         self.field.clear()
         self._narrow("")
         parent = self._window

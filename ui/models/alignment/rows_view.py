@@ -104,6 +104,7 @@ class RowsView(QObject):
         self.cursor = (0, 0)
         self.selection: Selection | None = None
         self.found, self.found_at, self.is_finding = nothing(), -1, False
+        self._begin: tuple[int, int] | None = None
         self._ways: Rows = np.empty(0, np.int64)
         self._readers: dict[str, Reader] = {}
         if PROBABILITY_TAG in alignment.notes.residues:
@@ -366,8 +367,9 @@ class RowsView(QObject):
 
     # --- looking for something ---
 
-    def find(self, text: str, mode: str) -> None:
-        """Search all rows."""
+    def find(self, text: str, mode: str, begin: tuple[int, int] | None = None) -> None:
+        """Search all rows; the first step begins at a displayed row and column, by default at the cursor."""
+        self._begin = begin
         if not text.strip():
             self.stop_finding()
             self._take_found(nothing())
@@ -400,11 +402,11 @@ class RowsView(QObject):
         self.found_at = -1
 
     def step_found(self, step: int) -> None:
-        """Go to the next or the previous match, at first from the cursor."""
+        """Go to the next or the previous match."""
         if not len(self.found):
             return
         if self.found_at < 0:
-            row, column = self.cursor
+            row, column = self._begin or self.cursor
             begins = self.found.begins[self._ways]
             after = np.flatnonzero((self._ways_rows > row) | ((self._ways_rows == row) & (begins >= column)))
             first = int(after[0]) if len(after) else 0

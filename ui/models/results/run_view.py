@@ -377,8 +377,8 @@ class RunView(QObject):
 
     @property
     def n_hits(self) -> int:
-        """Number of reported hits of all profiles together."""
-        return self._asked(RunFile.n_hits, self.hits.n_all)
+        """Number of reported hits of all profiles together, of rounds those of the last."""
+        return self._asked(RunFile.n_final_hits, self.hits.n_all)
 
     @property
     def thresholds_moved(self) -> bool:

@@ -335,12 +335,10 @@ class RowsPanel(QWidget):
         self.canvas.setFocus()
 
     def _find(self) -> None:
-        row, column = self.view.cursor
-        rows, columns = self.canvas.shown_rows(), self.canvas.shown_columns()
-        if not (row in rows and column in columns):  # who scrolled there means what is in view
-            self.view.cursor = rows.start, columns.start
+        (row, column), rows, columns = self.view.cursor, self.canvas.shown_rows(), self.canvas.shown_columns()
+        is_in_view = row in rows and column in columns  # who scrolled away means what is there
         self._searched = self.field.text(), self.modes.currentData()
-        self.view.find(*self._searched)
+        self.view.find(*self._searched, None if is_in_view else (rows.start, columns.start))
 
     def _step(self, step: int) -> None:
         if self._searched != (self.field.text(), self.modes.currentData()):

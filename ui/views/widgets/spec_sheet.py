@@ -9,6 +9,7 @@ from functools import partial
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from clalign.errors import ClalignError
 from clalign.execution.speed import Estimate
@@ -124,7 +125,7 @@ class SpecSheet(Sheet):
     def _open(self, box: QComboBox) -> None:
         """Ask for files; Enter is for what is done with them."""
         self.open_requested.emit()
-        if box.isVisible():
+        if isValid(box) and box.isVisible():
             box.setFocus()
 
     def _device_line(self) -> QWidget:
