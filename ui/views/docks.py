@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import (
-    QAbstractItemModel,
-    QEvent,
-    QPoint,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-    SignalInstance,
-)
+from PySide6.QtCore import QAbstractItemModel, QEvent, QPoint, QRect, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,

@@ -98,10 +98,6 @@ class ProfileRunView(RunView):
     def _followed(self) -> int:
         return self._last_round(self.profile) if self.is_of_rounds and self.hits.n_all else super()._followed()
 
-    @property
-    def lists_best_first(self) -> bool:
-        return super().lists_best_first and not self.is_of_rounds
-
     def _with_hits(self) -> int:
         return self._last_round(super()._with_hits())
 

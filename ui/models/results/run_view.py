@@ -305,7 +305,7 @@ class RunView(QObject):
     @property
     def lists_best_first(self) -> bool:
         """Whether the order of the queries is that of their best hits, and does not change any more."""
-        return self.is_complete
+        return self.is_complete and self.facts.get("direction") != "rounds"
 
     @property
     def is_nucleic(self) -> bool:

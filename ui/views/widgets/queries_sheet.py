@@ -13,8 +13,6 @@ from .parts import button, label, row, set_role, stacked
 from .small_sheets import SequenceField, show_problem
 from .spec_sheet import SpecSheet
 
-UNUSED = "Use the pasted sequences as query, or empty their box."
-
 
 class QueriesSheet(SpecSheet):
     """Queries against targets, both of them sequences."""
@@ -70,7 +68,8 @@ class QueriesSheet(SpecSheet):
 
     def _show_readiness(self, problem: str, shown: set[str]) -> None:
         is_unused = not self._paste.isHidden() and bool(self.text.toPlainText().strip())
-        super()._show_readiness(problem or UNUSED * is_unused, shown)
+        unused = "Use the pasted sequences as query, or empty their box." if is_unused else ""
+        super()._show_readiness(problem or unused, shown)
 
     @property
     def query(self) -> Source | None:
