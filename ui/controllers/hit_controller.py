@@ -125,7 +125,7 @@ class HitController(Controller):
         of_one = "" if page.run.shows_all or len(page.run.cards) < 2 else f"-{file_words(page.run.card['name'])}"
         choices = ExportChoices(name, counts, folder, forms, self._columns, chosen.export_form, one_query, of_one)
         sheet = ExportSheet(choices)
-        if "significant" in counts and page.run.facts.get("direction") != "rounds":  # only the last are exported
+        if "significant" in counts and not page.run.card.get("round"):  # only the last rounds are exported
             self._count_significant(page, sheet)
         sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
         sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
