@@ -8,8 +8,9 @@
      model_of    int[]                           the model of each sequence
      models, transitions, emissions              see common/local_rows.h
      next        uint[1]                         in: 0; the next sequence to be taken
-     rows        float[n items][3][room][LANES]  scratch: M, I, D of a row
-     slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
+     rows        float[n teams][room][ROW_LANES]   scratch: M, I, D of a row, or of two in turn; of work-items in local
+                                                 memory
+     slots       float[n teams][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n]                        out: Forward scores in nats, minus infinity if nothing can be matched
      expected    float[n]                        out: expected number of domains, no number on overflow
      regions     int[n_residues]                 out, see find_regions
@@ -92,13 +93,13 @@ CALL float find_regions(__global float *slots, int length, float factor, __globa
 }
 
 /* Backward of all problems; leaves its products with Forward in the slots, and 1 / N of the first row. */
-CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, grid m, grid i, grid d, slots_t slots,
+CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, row_t m, row_t i, row_t d, slots_t slots,
                               const length_model_t *ends)
 {
     local_specials_t s = {ZEROS, ZEROS, ZEROS, ZEROS, ZEROS};
     masks own = (masks)(0);
     const reals length = from_each(t->length);
-    for (int q = 0; q < team->vectors; q++) m[VEC(q)] = i[VEC(q)] = d[VEC(q)] = ZEROS;
+    EACH_VECTOR(team, q) m[VEC(q)] = i[VEC(q)] = d[VEC(q)] = ZEROS;
     for (int x = t->longest; x > 0; x--) {
         const emission_t emission = emissions_at(team, t->codes, t->length, x - SABOTAGE);
         backward_row(team, m, i, d, &s, length == (float)x, ends, &emission);
@@ -117,23 +118,23 @@ CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, grid m,
 __kernel KERNEL_ATTRIBUTES
 void decoding(__global const uchar *codes, __global const int *offsets, __global const int *order, const uint n,
             __global const int *model_of, __global const int *models, table_t transitions, table_t emissions,
-            const int room, const int longest, __global uint *next, grid rows, slots_t slots,
+            const int room, const int longest, __global uint *next, row_t rows, slots_t slots,
             __global float *scores, __global float *expected, __global int *regions)
 {
     DECLARE_TEAM(team);
-    grid m = rows + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
+    row_t m = ROWS_OF_TEAM(rows, room);
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);
-        grid i = m + VEC(team.vectors), d = i + VEC(team.vectors);
+        row_t i = m + VEC(team.vectors), d = i + VEC(team.vectors);
         for (int s = 0; s < PROBLEMS; s++) {
             const int row = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1, start = row < 0 ? 0 : offsets[row];
             place_target(&t, s, row, row < 0 ? 0 : offsets[row + 1] - start, codes + start);
         }
         t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(t.length, 0);
-        forward_targets(&team, &t, m, i, d, 0, 0, slots, &ends);
+        forward_targets(&team, &t, m, 0, 0, 0, 0, 0, slots, &ends);
         const per_lane_t factor = backward_targets(&team, &t, m, i, d, slots, &ends);
         BARRIER;
         for (int s = 0; s < PROBLEMS; s++) {

@@ -14,10 +14,11 @@
      residues    uchar[N_KINDS]                  letter codes of these residues
      members     uint[N_CODES]                   the residues that each letter may stand for: bits by their letter codes
      next        uint[1]                         in: 0; the next region to be taken
-     matrix      float[n items][3][room][LANES]  scratch: M, I, D of all rows
-     slots       float[n items][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
-     columns     int[n items][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
-     tallies     int[n items][TEAM_PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
+     rows        float[n teams][row_room][ROW_LANES]   scratch: of work-items, two rows in turn, in local memory
+     matrix      float[n teams][3][room][ROW_LANES]   scratch: M, I, D of all rows
+     slots       float[n teams][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
+     columns     int[n teams][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
+     tallies     int[n teams][TEAM_PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
                                                  `most`
@@ -42,7 +43,8 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
             __global const int *residue_at, __global const uint *states, __global const int *model_of,
             __global const int *models, table_t transitions, table_t emissions, __global const float *ratios,
             __global const uchar *residues, __global const uint *members, const ulong room, const int longest,
-            const int n_tallies, const int most, __global uint *next, grid matrix, slots_t slots,
+            const int n_tallies, const int most, __global uint *next, row_t rows, const int row_room,
+            grid matrix, slots_t slots,
             __global int *columns, __global int *tallies, __global float *factors, __global int *counts,
             __global int *envelopes)
 {
@@ -66,7 +68,8 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
         const length_model_t ends = length_model_for(whole, 0);
         const size_t n_cells = VEC((size_t)(t.longest + 1) * team.vectors);
         grid i = m + n_cells, d = i + n_cells;
-        forward_targets(&team, &t, m, i, d, team.vectors, team.vectors, slots, &ends);
+        forward_targets(&team, &t, ROWS_OF_TEAM(rows, row_room), m, i, d, team.vectors, team.vectors, slots,
+                        &ends);
         per_lane_t move, loop;
         move.v = ends.move;
         loop.v = ends.loop;

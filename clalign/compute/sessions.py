@@ -101,7 +101,13 @@ class Buffer(Protocol):
         """Size in bytes."""
 
 
-Argument = Buffer | np.generic
+class LocalMemory(Struct, frozen=True):
+    """Local memory of each work-group, of this number of bytes."""
+
+    n_bytes: int
+
+
+Argument = Buffer | LocalMemory | np.generic
 """An argument of a kernel."""
 
 
@@ -274,7 +280,7 @@ class KernelSession(Session, Protocol):
         n_items, group : int
             Work-items, a multiple of the work-group's size; nothing is done where there are none.
         *arguments
-            Buffers and numpy scalars, in the kernel's order.
+            Buffers, local memory and numpy scalars, in the kernel's order.
         offset : int
             Number of the first work-item.
         """

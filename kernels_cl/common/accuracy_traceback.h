@@ -43,7 +43,7 @@ CALL int alignment_traceback(const trace_t *t, int x, int at, __global uchar *st
     while (x > 0 && k > 0 && state != BEST_FROM_B) {
         q = (k - 1) % t->vectors;
         lane = (k - 1) / t->vectors;
-        const size_t here = (size_t)((x - 1) * t->vectors + q) * LANES + lane;
+        const size_t here = (size_t)((x - 1) * t->vectors + q) * ROW_LANES + lane;
         const int cell = t->cells[here];
         end--;
         if (state == BEST_FROM_D) {

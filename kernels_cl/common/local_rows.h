@@ -1,5 +1,14 @@
-/* One row of HMMER3's Forward and of its Backward (clalign/reference/local_rows.py). A row of M, I or D is reals[Q];
-   old and new rows may be the same.
+/* HMMER3's Forward and Backward of local alignments (clalign/reference/local_rows.py). A row of M, I or D is reals[Q].
+   What is done cell by cell is here; rows, where order counts, are those of common/local_rows_vector.h or
+   common/local_rows_lanes.h:
+
+   forward_t           where Forward is: M, I and D of its last row
+   forward_at_start    before the first residue, given scratch rows and where all rows are kept: `stride` (of D:
+                       `d_stride`) vectors for each, 0 to keep none
+   forward_row         M, I and D of the next residue; returns E
+   keep_row            keeps the last row
+   backward_row        M, I and D before a residue, in place, and the special states; `at_end` problems end here
+   multiply_kept       multiplies kept rows of M and I by others
 
    Tables, those of all models of a launch one after the other
      models       int[][N_MODEL_NUMBERS]
@@ -15,7 +24,6 @@
 
 /* What is below this share of the value that it is added to changes no bit of it, here nor further on. */
 #define NO_SHARE 0x1p-26f
-#define VECTORS_BETWEEN_LOOKS 4
 
 typedef struct { reals n, e, j, b, c; } local_specials_t;
 
@@ -44,53 +52,22 @@ CALL emission_t emissions_at(const team_t *team, __global const uchar *const *co
     return e;
 }
 
-/* Deletes on their way through further lanes, given what leaves each lane. */
-CALL void further_deletes(const team_t *team, grid d, reals leaving)
+/* The special states before a residue, given B; returns E. */
+CALL reals local_specials_before(local_specials_t *s, reals b, masks at_end, const length_model_t *ends)
 {
-    for (int round = 1; round < 4; round++) {
-        leaving = SHIFT_UP(team, leaving, 0.0f);
-        for (int q = 0; q < team->vectors; q++) {
-            const reals v = d[VEC(q)];
-            if (q % VECTORS_BETWEEN_LOOKS == 0 && !any_of(team, leaving > v * NO_SHARE)) return;
-            d[VEC(q)] = leaving + v;
-            leaving = leaving * TRANS(team, q, DD);
-        }
-    }
+    s->b = b;
+    s->c = at_end ? ends->move : s->c * ends->loop;
+    s->j = b * ends->move + s->j * ends->loop;
+    s->n = b * ends->move + s->n * ends->loop;
+    s->e = s->c * ends->e_to_c + s->j * ends->e_to_j;
+    return s->e;
 }
 
-/* M, I and D of a residue; returns E. */
-CALL reals forward_row(const team_t *team, grid old_m, grid old_i, grid old_d, grid m, grid i, grid d, reals b,
-                       const emission_t *emission)
-{
-    const int last = VEC(team->vectors - 1);
-    reals left_m = SHIFT_UP(team, old_m[last], 0.0f), left_i = SHIFT_UP(team, old_i[last], 0.0f);
-    reals left_d = SHIFT_UP(team, old_d[last], 0.0f);
-    reals e = ZEROS, opened = ZEROS;
-    for (int q = 0; q < team->vectors; q++) {
-        reals v = b * TRANS(team, q, BM);
-        v = v + left_m * TRANS(team, q, MM);
-        v = v + left_i * TRANS(team, q, IM);
-        v = v + left_d * TRANS(team, q, DM);
-        v = v * EMISSION_OF(team, *emission, q);
-        e = e + v;
-        left_m = old_m[VEC(q)];
-        left_i = old_i[VEC(q)];
-        left_d = old_d[VEC(q)];
-        m[VEC(q)] = v;
-        d[VEC(q)] = opened;
-        opened = v * TRANS(team, q, MD);
-        i[VEC(q)] = left_m * TRANS(team, q, MI) + left_i * TRANS(team, q, II);
-    }
-    reals leaving = SHIFT_UP(team, opened, 0.0f);
-    for (int q = 0; q < team->vectors; q++) {
-        const reals v = leaving + d[VEC(q)];
-        d[VEC(q)] = v;
-        leaving = v * TRANS(team, q, DD);
-    }
-    further_deletes(team, d, leaving);
-    for (int q = 0; q < team->vectors; q++) e = e + d[VEC(q)];
-    return total(team, e);
-}
+#ifdef LANE_BACKEND
+#include "common/local_rows_lanes.h"
+#else
+#include "common/local_rows_vector.h"
+#endif
 
 /* The special states after a row whose E is given. */
 CALL local_specials_t local_specials_after(local_specials_t before, reals e, const length_model_t *ends)
@@ -111,17 +88,18 @@ CALL local_specials_t local_specials_at_start(const length_model_t *ends)
 }
 
 /* Multiply a row, of up to three kinds of states. */
-CALL void multiply(const team_t *team, grid a, grid b, grid c, reals by)
+CALL void multiply(const team_t *team, row_t a, row_t b, row_t c, reals by)
 {
-    for (int q = 0; q < team->vectors; q++) {
+    EACH_VECTOR(team, q) {
         a[VEC(q)] = a[VEC(q)] * by;
         b[VEC(q)] = b[VEC(q)] * by;
         c[VEC(q)] = c[VEC(q)] * by;
     }
+    ROWS_MEET;
 }
 
 /* Divide a row of Forward whose E is large; returns what it was divided by. */
-CALL reals scale_forward(const team_t *team, grid m, grid i, grid d, local_specials_t *s)
+CALL reals scale_forward(const team_t *team, row_t m, row_t i, row_t d, local_specials_t *s)
 {
     const masks large = s->e > LARGEST_SUM;
     if (!any_of(team, large)) return (reals)(1.0f);
@@ -135,57 +113,8 @@ CALL reals scale_forward(const team_t *team, grid m, grid i, grid d, local_speci
     return scale;
 }
 
-/* M, I and D before a residue, in place; `at_end` problems end here. */
-CALL void backward_row(const team_t *team, grid m, grid i, grid d, local_specials_t *s, masks at_end,
-                       const length_model_t *ends, const emission_t *emission)
-{
-    reals into_mm = SHIFT_DOWN(team, TRANS(team, 0, MM), 0.0f), into_im = SHIFT_DOWN(team, TRANS(team, 0, IM), 0.0f);
-    reals into_dm = SHIFT_DOWN(team, TRANS(team, 0, DM), 0.0f);
-    reals following = SHIFT_DOWN(team, m[0] * EMISSION_OF(team, *emission, 0), 0.0f), begun = ZEROS;
-    for (int q = team->vectors - 1; q >= 0; q--) {
-        const reals old_i = i[VEC(q)];
-        i[VEC(q)] = old_i * TRANS(team, q, II) + following * into_im;
-        d[VEC(q)] = following * into_dm;
-        const reals v = old_i * TRANS(team, q, MI) + following * into_mm;
-        following = m[VEC(q)] * EMISSION_OF(team, *emission, q);
-        m[VEC(q)] = v;
-        into_mm = TRANS(team, q, MM);
-        into_im = TRANS(team, q, IM);
-        into_dm = TRANS(team, q, DM);
-        begun = begun + following * TRANS(team, q, BM);
-    }
-    s->b = total(team, begun);
-    s->c = at_end ? ends->move : s->c * ends->loop;
-    s->j = s->b * ends->move + s->j * ends->loop;
-    s->n = s->b * ends->move + s->n * ends->loop;
-    s->e = s->c * ends->e_to_c + s->j * ends->e_to_j;
-    const reals e = s->e;
-    reals into_next = ZEROS, leaving = SHIFT_DOWN(team, d[0] + e, 0.0f);
-    for (int q = team->vectors - 1; q >= 0; q--) {
-        into_next = leaving * TRANS(team, q, DD);
-        leaving = d[VEC(q)] + (into_next + e);
-        d[VEC(q)] = leaving;
-    }
-    for (int round = 1; round < 4; round++) {
-        into_next = SHIFT_DOWN(team, into_next, 0.0f);
-        int q = team->vectors - 1;
-        for (; q >= 0; q--) {
-            const reals v = d[VEC(q)];
-            into_next = into_next * TRANS(team, q, DD);
-            if (q % VECTORS_BETWEEN_LOOKS == 0 && !any_of(team, into_next > v * NO_SHARE)) break;
-            d[VEC(q)] = v + into_next;
-        }
-        if (q >= 0) break;
-    }
-    leaving = SHIFT_DOWN(team, d[0], 0.0f);
-    for (int q = team->vectors - 1; q >= 0; q--) {
-        m[VEC(q)] = (m[VEC(q)] + e) + leaving * TRANS(team, q, MD);
-        leaving = d[VEC(q)];
-    }
-}
-
 /* Divide a row of Backward by what Forward was divided by, or by its own term; returns that. */
-CALL reals scale_backward(const team_t *team, grid m, grid i, grid d, local_specials_t *s, masks *own,
+CALL reals scale_backward(const team_t *team, row_t m, row_t i, row_t d, local_specials_t *s, masks *own,
                           reals forward_scale)
 {
     *own = *own | (s->b > LARGEST_BEGIN);
@@ -203,7 +132,7 @@ CALL reals scale_backward(const team_t *team, grid m, grid i, grid d, local_spec
 }
 
 /* B and N before the first residue, given M of the first row. */
-CALL local_specials_t before_first(const team_t *team, grid m, local_specials_t s, const length_model_t *ends,
+CALL local_specials_t before_first(const team_t *team, row_t m, local_specials_t s, const length_model_t *ends,
                                    const emission_t *emission)
 {
     reals begun = ZEROS;
@@ -273,23 +202,19 @@ CALL void keep_specials(slots_t slots, int row, local_specials_t s, reals scale)
     slots[SLOT_AT(SLOT_SCALE)] = GATHER(scale);
 }
 
-/* Forward of all problems, as far as the longest. Each row is written `stride` (of D: `d_stride`) vectors behind
-   the row before; 0 keeps only the last. */
-CALL void forward_targets(const team_t *team, targets_t *t, grid m, grid i, grid d, int stride, int d_stride,
+/* Forward of all problems, as far as the longest; `rows` and what is kept: see forward_at_start. */
+CALL void forward_targets(const team_t *team, targets_t *t, row_t rows, grid m, grid i, grid d, int stride, int d_stride,
                           slots_t slots, const length_model_t *ends)
 {
     local_specials_t s = local_specials_at_start(ends);
-    for (int q = 0; q < team->vectors; q++) m[VEC(q)] = i[VEC(q)] = d[VEC(q)] = ZEROS;
+    forward_t f = forward_at_start(team, rows, m, i, d, stride, d_stride);
     keep_specials(slots, 0, s, (reals)(1.0f));
     for (int x = 0; x < t->longest; x++) {
         const emission_t emission = emissions_at(team, t->codes, t->length, x);
-        grid old_m = m, old_i = i, old_d = d;
-        m += VEC(stride);
-        i += VEC(stride);
-        d += VEC(d_stride);
-        s = local_specials_after(s, forward_row(team, old_m, old_i, old_d, m, i, d, s.b, &emission), ends);
+        s = local_specials_after(s, forward_row(team, &f, s.b, &emission), ends);
         per_lane_t scale, last;
-        scale.v = scale_forward(team, m, i, d, &s);
+        scale.v = scale_forward(team, f.m, f.i, f.d, &s);
+        keep_row(team, &f);
         last.v = s.c * ends->move;
         keep_specials(slots, x + 1, s, scale.v);
         for (int p = 0; p < PROBLEMS; p++) {

@@ -71,7 +71,7 @@ CALL int choose_of_four(region_t *r, float4 weights)
     return choose_as_hmmer(number, weights, 4);
 }
 
-#define CELL(row, q, lane) (((size_t)(row) * r->vectors + (q)) * LANES + (lane))
+#define CELL(row, q, lane) (((size_t)(row) * r->vectors + (q)) * ROW_LANES + (lane))
 
 /* What leaves the model from the nodes of a vector: M of its four lanes, then D. */
 CALL float8 leaving_from(const region_t *r, int row, int q, float by)

@@ -6,24 +6,28 @@
 
    reals, masks, bytes   numbers, truths and bytes, four lanes a problem
    per_problem           one number a problem: GATHER takes it from reals, BROADCAST gives it to all four lanes
-   grid, cells_t         rows of reals and of bytes; VEC(n) is n vectors further on
+   grid, cells_t         rows of reals and of bytes; VEC(n) is n vectors further on, of ROW_LANES lanes each
+   row_t                 rows of a work-item's own, or in local memory those of all that work together
+   ROWS_OF_TEAM(rows, n) those of this team, given the vectors that each has room for
+   EACH_VECTOR(team, q)  a loop over all vectors in any order
+   ROWS_MEET             until the rows of all that work together are written
    slots_t               numbers of rows; SLOT_AT(n) is n numbers further on, SLOT_LANES floats each
    PROBLEMS, TEAM_PROBLEMS   problems of this work-item, and of all that work together
    team_t                what takes part in a problem
    SHIFT_UP, SHIFT_DOWN  a value of the lane before, after, `fill` where there is none
    OF_PROBLEM(u, s)      the number of problem s in u, a per_lane_t
-   RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; lanes are LANES apart,
+   RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; vectors are ROW_LANES apart,
                          slots SLOT_LANES apart
    IS_LEADER, BARRIER    whether this work-item does what one does alone; until all have come this far
 
    Macros
-     LANES         4, 8, 16 or 32: lanes of a vector, with LANES / 4 problems side by side; or 4, 8 or 16 work-items
-                   that work together, four to each problem
+     LANES         4, 8, 16 or 32: lanes of a vector, with LANES / 4 problems side by side; or work-items that work
+                   together on one problem
      LANE_BACKEND  see common/lanes.h; not set for vectors
      SUBNORMAL     1 keeps numbers below the normal ones, which are else 0 (the build's options say so, too)
 
    Geometry: vectors: one work-item a core, work-groups of 1; else work-groups of LANES, as many as the device holds,
-   with LANES * 4 bytes of local memory. */
+   with LANES * 4 bytes of local memory and those of the rows. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

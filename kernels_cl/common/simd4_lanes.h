@@ -1,13 +1,21 @@
-/* Problems side by side, each on four work-items: what common/simd4.h promises, for GPUs.
+/* One problem on the LANES work-items of common/lanes.h: what common/simd4.h promises, for GPUs.
 
-   The LANES work-items of common/lanes.h are TEAM_PROBLEMS = LANES / 4 problems. All of them must reach every SHIFT_UP,
-   SHIFT_DOWN, total, highest and any_of. */
+   A row has four lanes, as on CPUs; each work-item has every (LANES / 4)-th cell of one of them, and all have the numbers
+   of the problem. All must reach every SHIFT_UP, SHIFT_DOWN, total, from_first and ROWS_MEET.
+
+   Macros
+     ROWS_IN_GLOBAL   1 if rows do not fit local memory */
 
 #include "common/lanes.h"
 #include "common/vectors.h"
 
-#define TEAM_PROBLEMS (LANES / 4)
+#define TEAM_PROBLEMS 1
 #define PROBLEMS 1
+#define ROW_LANES 4
+
+#ifndef ROWS_IN_GLOBAL
+#define ROWS_IN_GLOBAL 0
+#endif
 
 typedef float reals;
 typedef int masks;
@@ -33,12 +41,22 @@ typedef struct {
 #define BROADCAST(f) (f)
 #define TO_BYTES(v) ((uchar)(v))
 #define FROM_BYTES(v) ((int)(v))
-#define LANE_OF_FOUR(team) ((float)((team)->lane % 4))
 
-#define VEC(n) ((n) * LANES)
+#define VEC(n) ((n) * ROW_LANES)
+#define EACH_VECTOR(team, q) for (int q = (team)->lane / 4; q < (team)->vectors; q += LANES / 4)
+#define IS_ONE_OF_FOUR(team) ((team)->lane < 4)
 
-/* Each work-item keeps the numbers of its problem for itself: they are changed in place, and the four lanes of a
-   problem need not run in step. */
+#if ROWS_IN_GLOBAL
+typedef __global float *row_t;
+#define ROWS_OF_TEAM(rows, n) ((rows) + (size_t)TEAM_NUMBER * VEC(n) + FIRST_LANE)
+#else
+typedef __local float *row_t;
+#define ROWS_OF_TEAM(rows, n) ((rows) + FIRST_LANE)
+#endif
+#define ROWS_MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+
+/* Each work-item keeps the numbers of the problem for itself: they are changed in place, and work-items need not run in
+   step. */
 #define SLOT_LANES LANES
 #define SLOT_AT(n) ((n) * SLOT_LANES)
 #define OF_PROBLEM(u, s) ((u).lane[0])
@@ -53,11 +71,14 @@ typedef struct {
     __local int team##_scratch[LANES]; \
     team_t team = {0, 0, 0, get_local_id(0), team##_scratch}
 #define TEAM_NUMBER get_group_id(0)
-#define FIRST_LANE get_local_id(0)
-#define PROBLEM(s) (get_local_id(0) / 4)
-#define IS_LEADER (get_local_id(0) % 4 == 0)
+#define FIRST_LANE (get_local_id(0) % 4)
+#define PROBLEM(s) 0
+#define IS_LEADER (get_local_id(0) == 0)
+#define KINDS_AT_ONCE (LANES / 4)
+#define OWN_KIND ((int)get_local_id(0) / 4)
+#define HAS_KIND(is_there) (get_local_id(0) % 4 == 0 && (is_there))
 #define BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
-#define LONGEST_OF_ALL(team, longest) lane_max(longest, (team)->lane, (team)->scratch)
+#define LONGEST_OF_ALL(team, longest) (longest)
 #define TAKE_NEXT(team, next) \
     ((uint)lane_max((team)->lane == 0 ? (int)atomic_add(next, TEAM_PROBLEMS) : 0, (team)->lane, (team)->scratch))
 #define RAW_GRID(rows, s) ((__global const float *)(rows) - get_local_id(0) % 4)
@@ -120,20 +141,20 @@ CALL float lane_after(const team_t *team, float v, float fill)
 #define SHIFT_UP(team, v, fill) lane_before(team, v, fill)
 #define SHIFT_DOWN(team, v, fill) lane_after(team, v, fill)
 
+/* Whether it is true of the problem: all have the same answer. */
 CALL int any_of(const team_t *team, masks v)
 {
-    return lane_max(v != 0, team->lane, team->scratch);
+    return v;
+}
+
+/* The number that the first work-item has. */
+CALL float from_first(const team_t *team, float v)
+{
+    return as_float(lane_max(team->lane == 0 ? as_int(v) : INT_MIN, team->lane, team->scratch));
 }
 
 CALL reals total(const team_t *team, reals v)
 {
     const reals pairs = v + as_float(OTHER_LANE(team, as_int(v), 1));
     return pairs + as_float(OTHER_LANE(team, as_int(pairs), 2));
-}
-
-CALL reals highest(const team_t *team, reals v)
-{
-    const reals near = as_float(OTHER_LANE(team, as_int(v), 1)), pairs = LARGER(v, near);
-    const reals far = as_float(OTHER_LANE(team, as_int(pairs), 2));
-    return LARGER(pairs, far);
 }

@@ -107,6 +107,11 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 #define TABLE_ROW(row) (row)
 
 #define VEC(n) (n)
+#define ROW_LANES LANES
+#define EACH_VECTOR(team, q) for (int q = 0; q < (team)->vectors; q++)
+#define ROWS_OF_TEAM(rows, n) ((rows) + TEAM_NUMBER * (n))
+#define ROWS_MEET
+typedef grid row_t;
 #define SLOT_LANES TEAM_PROBLEMS
 #define SLOT_AT(n) (n)
 
@@ -122,6 +127,9 @@ typedef struct { table_t transitions, emissions; int vectors; } team_t;
 #define FIRST_LANE 0
 #define PROBLEM(s) (s)
 #define IS_LEADER 1
+#define KINDS_AT_ONCE 1
+#define OWN_KIND 0
+#define HAS_KIND(is_there) 1
 #define BARRIER
 #define LONGEST_OF_ALL(team, longest) (longest)
 #define TAKE_NEXT(team, next) atomic_add(next, TEAM_PROBLEMS)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clalign.compute.sessions import Session
-from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
+from clalign.stages.hmmer3.decoding import DECODING, N_ROWS, DecodingStage
 from clalign.stages.hmmer3.local_tables import Problems, portions, programs_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import RowProfiles
@@ -127,7 +127,7 @@ def test_vectors_are_as_wide_as_they_are_filled(version: str, of_each: tuple[int
     model_of = np.repeat(np.arange(len(of_each)), of_each)
     sizes = np.full(len(model_of), 100)
     problems = Problems(sizes, model_of.astype(np.int32), sizes // 4, sizes)
-    found, left = portions(DECODING, device, problems, lambda p, slots: (3 * p.vectors * 4, slots))
+    found, left = portions(DECODING, device, problems, N_ROWS, lambda p, slots: (slots,))
     assert [portion.defines["LANES"] for portion in found] == [width]
     assert not len(left)
     assert found[0].defines in [choice.defines for choice in programs_of(DECODING, device)]

@@ -37,6 +37,7 @@ from clalign.compute.sessions import (
     Building,
     Check,
     Kept,
+    LocalMemory,
     MakeTables,
     Model,
     Number,
@@ -345,7 +346,10 @@ class OpenCLSession:
         with self._translated():
             self._transfers.compare_small_ones()
             for place, argument in enumerate(arguments):
-                kernel.set_arg(place, argument)
+                if isinstance(argument, LocalMemory):
+                    kernel.set_arg(place, cl.LocalMemory(argument.n_bytes))  # type: ignore[arg-type]  # by its stubs
+                else:
+                    kernel.set_arg(place, argument)
             event = self._queue.launch(kernel, n_items, group, offset, arguments, self._transfers.pending())
         self._launched.append((event, source, entry))
         if not self._is_owner:

@@ -17,6 +17,9 @@ from clalign.values.sequences import SequenceBatch
 VARIANTS = {"decoding_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
+N_ROWS = {"vector": 3, "lanes": 7}
+"""Scratch rows: M, I and D, of work-items for two residues in turn, and their transitions."""
+
 
 class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
     """Forward score, expected number of domains and regions of every target of a batch."""
@@ -34,14 +37,15 @@ class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
             return list
         n, n_residues = len(batch), int(batch.offsets[-1])
         problems = Problems.of(batch.lengths, model.of_row, model)
-        found, _ = portions(self, session.device, problems, lambda p, slots: (3 * p.vectors * 4, slots))
+        found, _ = portions(self, session.device, problems, N_ROWS, lambda p, slots: (slots,))
         tables, model_of = model_tables(session, model), session.upload(model.of_row)
         out = [session.results(4 * size) for size in (n, n, n_residues)]
         for portion in found:
             portion.launch(
                 session, *session.residues(batch), session.upload(portion.order),
                 np.uint32(len(portion.order)), model_of, *tables.odds,
-                np.int32(portion.vectors), np.int32(portion.longest), session.zeros(4), *portion.buffers(session), *out,
+                portion.row_room, np.int32(portion.longest), session.zeros(4), portion.rows(session),
+                *portion.buffers(session), *out,
             )  # fmt: skip
         scores, expected = (session.fetch(buffer, n, np.float32) for buffer in out[:2])
         regions = session.fetch(out[2], n_residues, np.int32)

@@ -27,6 +27,9 @@ from clalign.values.local_scores import letter_ratios
 VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
+N_ROWS = {"vector": 5, "lanes": 8}
+"""Scratch rows: M, I and D, of work-items for two residues in turn, and the uses of M and I."""
+
 Answers = list[Rescored | None]
 
 Bytes = npt.NDArray[np.uint8]
@@ -62,7 +65,7 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         n, of_part = len(batch), model.of_row[batch.rows]
         problems = Problems.of(batch.lengths, of_part, model)
         found, left = portions(
-            self, session.device, problems, lambda p, slots: (8 * 4 * p.vectors, 2 * 4 * p.cells, p.cells, slots)
+            self, session.device, problems, N_ROWS, lambda p, slots: (2 * 4 * p.cells, p.cells, slots)
         )
         kinds = np.array([code_of(letter) for letter in model.alphabet.canonical], np.uint8)
         ends = np.cumsum(problems.lengths + problems.nodes)
@@ -83,8 +86,9 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
         for portion in found:
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
-                np.uint32(len(portion.order)), *places, *tables, np.int32(portion.vectors), np.uint64(portion.cells),
-                np.int32(portion.longest), *letters, session.zeros(4), *portion.buffers(session), *out,
+                np.uint32(len(portion.order)), *places, *tables, portion.row_room, np.uint64(portion.cells),
+                np.int32(portion.longest), *letters, session.zeros(4), portion.rows(session), *portion.buffers(session),
+                *out,
             )  # fmt: skip
         fetch = [session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True)]
 

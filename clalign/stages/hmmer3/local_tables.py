@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.geometry import Tuning, choice, lane_backend
-from clalign.compute.sessions import AnyStage, Argument, Buffer, KernelSession, ProgramChoice, Stage
+from clalign.compute.geometry import LOCAL_SHARE, Tuning, choice, lane_backend
+from clalign.compute.sessions import AnyStage, Argument, Buffer, KernelSession, LocalMemory, ProgramChoice, Stage
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, RowProfiles
@@ -50,10 +50,18 @@ NARROW = 4
 REGISTER_LANES, SPLIT_COST = 16, 1.6
 """Vectors with more than `REGISTER_LANES` lanes take `SPLIT_COST` times as long, as each is at least two registers."""
 
-TEAMS_PER_UNIT = 8
+TEAMS_PER_UNIT = 16
 """Teams that a compute unit of a GPU works on at the same time."""
 
-TEAM_VARIANTS: tuple[dict[str, object], ...] = ({"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 0})
+ROW_LANES = 4
+"""Lanes of a row in memory where work-items share a problem (``common/simd4_lanes.h``)."""
+
+IN_GLOBAL = "ROWS_IN_GLOBAL"
+"""The macro for rows that do not fit local memory."""
+
+TEAM_VARIANTS: tuple[dict[str, object], ...] = (
+    {"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 3, IN_GLOBAL: 1}, {"LANE_BACKEND": 0},
+)  # fmt: skip
 """Choices that are compiled for other vendors in the tests."""
 
 Whole = npt.NDArray[np.int32]
@@ -188,8 +196,8 @@ class Problems(Struct, frozen=True):
         """Vectors of the rows of each, one more than it has residues (int64[n])."""
         return (self.lengths + 1) * self.vectors
 
-    def groups(self, chosen: Wide, places: int, used: int) -> Whole:
-        """Group problems of similar length and the same model, `used` at a time.
+    def groups(self, chosen: Wide, places: int) -> Whole:
+        """Group problems of similar length and the same model, `places` at a time.
 
         Returns
         -------
@@ -201,15 +209,15 @@ class Problems(Struct, frozen=True):
         at = np.arange(len(order))
         begins = np.flatnonzero(np.diff(models, prepend=-1))
         within = at - np.repeat(begins, np.diff(begins, append=len(order)))
-        group = np.cumsum(within % used == 0) - 1
+        group = np.cumsum(within % places == 0) - 1
         found = np.full((int(group[-1]) + 1, places), -1, np.int32)
-        found[group, within % used] = order
+        found[group, within % places] = order
         slowest: Whole = found[np.argsort(-self.cells[found[:, 0]], kind="stable")]
         return slowest
 
-    def n_groups(self, chosen: Wide, used: int) -> int:
+    def n_groups(self, chosen: Wide, places: int) -> int:
         """Return the number of groups of chosen problems."""
-        return int((-(-np.bincount(self.models[chosen]) // used)).sum())
+        return int((-(-np.bincount(self.models[chosen]) // places)).sum())
 
 
 class Portion(Struct, frozen=True):
@@ -226,10 +234,14 @@ class Portion(Struct, frozen=True):
         stays empty.
     longest, vectors, cells : int
         The most residues, vectors of a row, and vectors of all rows, of a problem.
+    lanes : int
+        Lanes of the vectors in memory.
     n_teams, group : int
         Teams, each with scratch memory of its own, and work-items of each.
+    n_rows : int
+        Rows of scratch memory for each team.
     scratch : tuple of int
-        Bytes of scratch memory for each team, by buffer.
+        Bytes of further scratch memory for each team, by buffer.
     """
 
     name: str
@@ -238,17 +250,30 @@ class Portion(Struct, frozen=True):
     longest: int
     vectors: int
     cells: int
+    lanes: int
     n_teams: int
     group: int
+    n_rows: int
     scratch: tuple[int, ...]
 
+    @property
+    def row_room(self) -> np.int32:
+        """Vectors of the scratch rows of a team."""
+        return np.int32(self.n_rows * self.vectors)
+
+    def rows(self, session: KernelSession) -> Argument:
+        """Return the scratch rows: local memory if work-items share them and they fit it."""
+        n_bytes = 4 * self.lanes * max(1, int(self.row_room))
+        in_local = self.group > 1 and not self.defines.get(IN_GLOBAL)
+        return LocalMemory(n_bytes) if in_local else session.allocate(self.n_teams * n_bytes)
+
     def buffers(self, session: KernelSession) -> list[Buffer]:
-        """Return the scratch buffers."""
+        """Return the further scratch buffers."""
         return [session.allocate(self.n_teams * size) for size in self.scratch]
 
     def room(self, buffer: int) -> int:
         """Return the size of a scratch buffer of a single problem, in numbers of 32 bits."""
-        return self.scratch[buffer] // self.defines["LANES"]
+        return self.scratch[buffer] // self.lanes
 
     def launch(self, session: KernelSession, *arguments: Argument) -> None:
         """Enqueue the kernel."""
@@ -274,8 +299,15 @@ def _widths(device: Device) -> tuple[int, ...]:
     return widest, widest // 2
 
 
-def portions(stage: AnyStage, device: Device, problems: Problems, scratch: Scratch) -> tuple[list[Portion], Whole]:
+def portions(
+    stage: AnyStage, device: Device, problems: Problems, n_rows: Mapping[str, int], scratch: Scratch
+) -> tuple[list[Portion], Whole]:
     """Divide problems into portions whose scratch memory fits a device.
+
+    Parameters
+    ----------
+    n_rows : dict of str to int
+        Scratch rows that a team needs, by the shape of the kernel.
 
     Returns
     -------
@@ -283,38 +315,41 @@ def portions(stage: AnyStage, device: Device, problems: Problems, scratch: Scrat
     left : int32[]
         The problems that do not fit even by themselves.
     """
-    in_lanes = stage.shape_on(device) == "lanes"
+    shape = stage.shape_on(device)
+    in_lanes = shape == "lanes"
     defines = {**lane_backend(device), **stage.defines} if in_lanes else stage.defines
+    group = defines["LANES"] if in_lanes else 1
     most = max(1, device.n_compute_units) * (TEAMS_PER_UNIT if in_lanes else 1)
     limit = int(device.max_buffer_bytes * MEMORY_SHARE) or 2**28
-    slot_bytes = N_SLOTS * (4 if in_lanes else 1)  # one float for each of four lanes, or for all of them
+    slot_bytes = N_SLOTS * group  # a float for each work-item that shares a problem, or for all four lanes
     needs = np.stack(scratch(problems, (problems.lengths + 1) * slot_bytes))
-    worst, fixed = needs.max(axis=0), defines.get("LANES")
+    worst, fixed = needs.max(axis=0), ROW_LANES if in_lanes else defines.get("LANES")
+    row_bytes = 4 * ROW_LANES * n_rows[shape] * problems.vectors
+    exceeds_local = row_bytes > LOCAL_SHARE * device.local_bytes if in_lanes else np.zeros(len(worst), bool)
     is_left = (fixed or 4) * worst > limit
-    order = np.flatnonzero(~is_left)
-    order = order[np.argsort(-worst[order], kind="stable")]
     found: list[Portion] = []
-    while len(order):
-        needed = int(worst[order[0]])
-        width = fixed or _width(problems, order, most, _widths(device))
-        while not fixed and width > NARROW and width * needed > limit:
-            width //= 2
-        places = width // 4
-        n_turns = problems.n_groups(order, places)
-        wanted = min(most, len(order) if in_lanes else n_turns)
-        n_teams = max(1, min(wanted, limit // (width * needed)))
-        n = len(order) if n_teams == wanted else int(np.count_nonzero(worst[order] > needed // 2))
-        taken, order = order[:n], order[n:]
-        # With enough teams, places of a team stay empty, since some work of its problems is done in turns.
-        used = min(places, -(-n // n_teams)) if in_lanes else places
-        found.append(
-            Portion(
-                stage.name, {**defines, "LANES": width}, problems.groups(taken, places, used).ravel(),
-                int(problems.lengths[taken].max()), int(problems.vectors[taken].max()),
-                int(problems.cells[taken].max()),
-                n_teams, width if in_lanes else 1, tuple(width * size for size in needs[:, taken].max(axis=1).tolist()),
-            )
-        )  # fmt: skip
+    for is_long in (True, False):
+        order = np.flatnonzero(~is_left & (exceeds_local == is_long))
+        order = order[np.argsort(-worst[order], kind="stable")]
+        chosen = {**defines, IN_GLOBAL: 1} if is_long else defines
+        while len(order):
+            needed = int(worst[order[0]])
+            width = fixed or _width(problems, order, most, _widths(device))
+            while not fixed and width > NARROW and width * needed > limit:
+                width //= 2
+            places = width // 4
+            wanted = min(most, problems.n_groups(order, places))
+            n_teams = max(1, min(wanted, limit // (width * needed)))
+            n = len(order) if n_teams == wanted else int(np.count_nonzero(worst[order] > needed // 2))
+            taken, order = order[:n], order[n:]
+            found.append(
+                Portion(
+                    stage.name, chosen if in_lanes else {**chosen, "LANES": width},
+                    problems.groups(taken, places).ravel(), int(problems.lengths[taken].max()),
+                    int(problems.vectors[taken].max()), int(problems.cells[taken].max()), width, n_teams, group,
+                    n_rows[shape], tuple(width * size for size in needs[:, taken].max(axis=1).tolist()),
+                )
+            )  # fmt: skip
     return found, np.flatnonzero(is_left).astype(np.int32)
 
 

@@ -27,6 +27,9 @@ from clalign.values.null2 import null2_scores
 VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
+N_ROWS = {"vector": 0, "lanes": 7}
+"""Scratch rows: none where all rows are kept, or of work-items M, I and D for two residues in turn, and transitions."""
+
 SEGMENTS_PER_SAMPLE = 4
 """Passages through the model that there is room for; with more, the regions are sampled once more."""
 
@@ -86,7 +89,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
         def scratch(p: Problems, slots: Wide) -> tuple[Wide, ...]:
             return 3 * 4 * p.cells, slots, np.full(n, N_COLUMNS * most), np.maximum(p.lengths, 4 * p.vectors) + 1
 
-        found, left = portions(self, session.device, problems, scratch)
+        found, left = portions(self, session.device, problems, N_ROWS, scratch)
         residue_at = np.cumsum(batch.lengths, dtype=np.int32) - batch.lengths
         listed = 3 * n * (most // MIN_SAMPLES)
         sizes: list[tuple[int, Any]] = [(int(batch.lengths.sum()), np.float32), (2 * n, np.int32), (listed, np.int32)]
@@ -98,7 +101,8 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             portion.launch(
                 session, session.residues(batch.batch)[0], table, session.upload(portion.order),
                 np.uint32(len(portion.order)), *places, *tables, np.uint64(portion.cells), np.int32(portion.longest),
-                np.int32(portion.room(TALLIES)), np.int32(most), session.zeros(4), *portion.buffers(session), *out,
+                np.int32(portion.room(TALLIES)), np.int32(most), session.zeros(4), portion.rows(session),
+                portion.row_room, *portion.buffers(session), *out,
             )  # fmt: skip
         factors, counts, envelopes = (session.fetch(buffer, *size) for buffer, size in zip(out, sizes, strict=True))
 

@@ -167,7 +167,7 @@ class _Pair(Struct, frozen=True):
         x = places[of.batch.queries.codes[of.x_starts[0] :][:m]]
         y = places[of.batch.targets.codes[of.y_starts[0] :][:n]]
         odds = of.odds()[of.emission_rows[0]]
-        arguments = [
+        arguments: list[Argument] = [
             np.int32(m), np.int32(n), session.upload(x), session.upload(y), session.upload(odds), np.int32(len(odds)),
             session.upload(of.steps()[0]),
         ]  # fmt: skip
