@@ -74,7 +74,6 @@ _WORDS = {
     "calibrate": "Scoring random sequences",
     "tune": "Trying kernels in different sizes",
     "bench": "Measuring devices",
-    "ladder": "Measuring",
     "lab": "Measuring",
 }
 """What stages of jobs do, as the command line and the window show it."""

@@ -146,6 +146,10 @@ class Laboratory(Struct, frozen=True, kw_only=True):
     needed: tuple[str, ...]
     known: tuple[Row, ...] = ()
 
+    def is_measuring(self, row: Row, now: str) -> bool:
+        """Return whether a known row is measured while the progress of the job names `now`."""
+        return bool(row.get("name") == now)
+
     def summary(self, document: Document) -> str:
         """Return what was measured on what, and whether it was right, in a line."""
         raise NotImplementedError

@@ -21,7 +21,7 @@ from clalign.compute.opencl.choice import all_devices, pick_device
 from clalign.errors import DeviceNotFound, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE, INEXACT, NOT_YET, Document, Experiment, Laboratory, Verdict
-from clalign.labs.measuring import Bench, Entry, Row, not_run
+from clalign.labs.measuring import Bench, Entry, PartOf, Row, not_run
 from clalign.labs.rung_columns import rung_tip
 from clalign.values.checked import check_as
 from clalign.values.devices import Device
@@ -277,11 +277,15 @@ def measured_row(
     rung: RungOfPairs, device: Device | None, entries: Entry, spec: LadderSpec, context: JobContext,
     measure: Callable[[Bench], Row],
 ) -> Row:  # fmt: skip
-    """Return the row of a rung on its device, with what `measure` finds there; what cannot run says why."""
+    """Return the row of a rung on its device, with what `measure` finds there; what cannot run says why.
+
+    The context is that of the rung.
+    """
     if device is None:
         found = not_run(NO_PROCESSOR)
     else:
         bench = Bench(device, context, entries, spec.runs, spec.reports, spec.ends)
+        bench.part = context
         try:
             found = bench.attempt(lambda: measure(bench))
         finally:
@@ -313,7 +317,7 @@ def new_document(kind: str, spec: LadderSpec, device: Device, **facts: object) -
 def climb(
     document: Row,
     rungs: Sequence[RungKind],
-    row_of: Callable[[RungKind], Row],
+    row_of: Callable[[RungKind, JobContext], Row],
     seconds_of: Callable[[Row], str],
     context: JobContext,
     n_more: int = 0,
@@ -325,7 +329,7 @@ def climb(
     document : dict
     rungs : sequence
     row_of : callable
-        Checks and times a rung.
+        Checks and times a rung, and reports its progress as a whole.
     seconds_of : callable
         Returns by which times a row is compared with the first one.
     context : JobContext
@@ -334,12 +338,13 @@ def climb(
     """
     rows, total = document["rows"], len(rungs) + n_more
     for rung in rungs:
-        context.progress("ladder", len(rows), total, "rungs", now=rung.name)
-        row = row_of(rung)
+        part = PartOf(context, rung.name, len(rows), 1, total)
+        part.progress("lab", 0, 1, "runs")
+        row = row_of(rung, part)
         first = rows[0] if rows else row
         if row["equal"] and first["equal"]:
             which = seconds_of(row)
             row["speedup"] = first[which] / max(row[which], 1e-9)
         rows.append(row)
         context.partial(row=row)
-        context.progress("ladder", len(rows), total, "rungs")
+        context.progress("lab", len(rows), total, "parts")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from clalign.common.plain_data import Json
 from clalign.compute.opening import open_session
 from clalign.compute.sessions import Argument, Batch, KernelSession, Model, Result, Session, Stage
 from clalign.errors import ClalignError, DeviceError, KernelBuildError, OptionError, OutOfDeviceMemory
-from clalign.jobs import JobContext
+from clalign.jobs import BUILD, JobContext, QuietContext
 from clalign.labs.laboratory import INEXACT
 from clalign.labs.occupancy import occupancy
 from clalign.values.devices import Device
@@ -33,6 +33,7 @@ NOT_MEASURED: Json = {
 
 Row = Json
 Entry = str | tuple[str, ...]
+Thing = TypeVar("Thing")
 
 
 class OtherScores(DeviceError):
@@ -102,6 +103,42 @@ class Witness:
         return getattr(self._session, name)
 
 
+class PartOf(QuietContext):
+    """The context of a laboratory whose rows are not those of the job.
+
+    Parameters
+    ----------
+    context : JobContext
+        Of the job.
+    now : str
+        What the part is, in words.
+    before, share, total : float
+        How much of the job is done before, how much this part is, and how much there is in all.
+    """
+
+    def __init__(
+        self, context: JobContext, now: str = "", before: float = 0, share: float = 1, total: float = 1
+    ) -> None:
+        self._context, self._now, self._before, self._share, self._total = context, now, before, share, total
+
+    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
+        """Report the progress of the laboratory as that of the job; that of runs within it is left out."""
+        if stage == "lab" and total:
+            now = ": ".join(filter(None, (self._now, facts.get("now"))))
+            done = self._before + self._share * done / total
+            self._context.progress("lab", done, self._total, "parts", now=now)
+        elif stage == BUILD:
+            self._context.progress(stage, done, total, unit, **facts)
+
+    def warn(self, text: str) -> None:
+        """Report what the user must know."""
+        self._context.warn(text)
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the job was asked to stop."""
+        self._context.check()
+
+
 class Times(Struct, frozen=True):
     """Seconds: of the kernels, of the copies, and from start to end; medians of several runs.
 
@@ -130,6 +167,11 @@ class Bench:
         Whether to ask the driver what its compiler made of the kernels.
     ends : float
         On the clock `time.monotonic`: nothing is begun later.
+
+    Attributes
+    ----------
+    part : JobContext
+        What is timed next is reported to it as a whole.
     """
 
     def __init__(
@@ -142,6 +184,7 @@ class Bench:
         self.runs = runs
         self.reports = reports
         self.ends = ends
+        self.part: JobContext = QuietContext()
         self.session = self._opened()
 
     def _opened(self) -> Witness:
@@ -155,6 +198,13 @@ class Bench:
     def close(self) -> None:
         """Close the session."""
         self.session.__exit__(None, None, None)
+
+    def parts(self, things: Sequence[Thing]) -> Iterator[Thing]:
+        """Yield things that are timed one after the other, each as an equal part of the whole."""
+        whole = self.part
+        for place, thing in enumerate(things):
+            self.part = PartOf(whole, before=place, total=len(things))
+            yield thing
 
     def attempt(self, measure: Callable[[], Row]) -> Row:
         """Return the row that `measure` makes, or one that says why that is not possible."""
@@ -215,9 +265,10 @@ class Bench:
 
     def repeat(self, run: Callable[[], object], runs: int | None = None) -> int:
         """Do something as often as a stage is timed; return how often that was."""
-        n, began = 0, time.perf_counter()
-        while n < (runs or self.runs) and (not n or time.perf_counter() - began < STAGE_SECONDS):
+        n, most, began = 0, runs or self.runs, time.perf_counter()
+        while n < most and (not n or time.perf_counter() - began < STAGE_SECONDS):
             self.context.check()
+            self.part.progress("lab", n + 1, most + 1, "runs")  # the first run was before
             run()
             n += 1
         return n

@@ -32,7 +32,7 @@ from clalign.labs.ladder import (
     measured_row,
     new_document,
 )
-from clalign.labs.measuring import NOT_REACHED, Bench, Row, differs, inexact, not_run
+from clalign.labs.measuring import NOT_REACHED, Bench, PartOf, Row, differs, inexact, not_run
 from clalign.labs.pair_hmm_rungs import (
     COUNTS_OF_PAIR,
     PAIR_HMM_RUNGS,
@@ -128,12 +128,15 @@ def run_pair_hmm_ladder(spec: PairHmmLadderSpec, context: JobContext) -> Row:
     )  # fmt: skip
     ladder = _Ladder(spec, context)
     climb(
-        document, rungs, lambda rung: _row(rung, device_for(rung, device), ladder), lambda row: "total_seconds",
-        context, len(experiments),
+        document, rungs, lambda rung, part: _row(rung, device_for(rung, device), ladder, part),
+        lambda row: "total_seconds", context, len(experiments),
     )  # fmt: skip
     if experiments:
-        context.progress("ladder", len(rungs), len(rungs) + 1, "rungs", now="sizes")
-        document["experiments"]["sizes"] = [_size(spec, size, device, context) for size in spec.sizes]
+        part, n = PartOf(context, "sizes", len(rungs), 1, len(rungs) + 1), len(spec.sizes)
+        document["experiments"]["sizes"] = [
+            _size(spec, size, device, PartOf(part, _size_name(size), place, 1, n))
+            for place, size in enumerate(spec.sizes)
+        ]
     return document
 
 
@@ -142,7 +145,6 @@ class _Ladder:
 
     def __init__(self, spec: PairHmmLadderSpec, context: JobContext) -> None:
         self.spec = spec
-        self.context = context
         self.batch = random_pairs(spec.pairs, spec.x, spec.y, spec.seed)
         different = self.of_first(min(spec.pairs, N_DIFFERENT))
         self._expected = SequentialStage().reference(*different, context.check)
@@ -204,10 +206,9 @@ class _Stopwatch:
         return seconds, kernels
 
 
-def _row(rung: PairHmmRung, device: Device | None, ladder: _Ladder) -> Row:
+def _row(rung: PairHmmRung, device: Device | None, ladder: _Ladder, context: JobContext) -> Row:
     """Check and time one rung; what cannot run says why."""
-    spec, context = ladder.spec, ladder.context
-    row = measured_row(rung, device, ENTRIES, spec, context, lambda bench: _measured(bench, rung, ladder))
+    row = measured_row(rung, device, ENTRIES, ladder.spec, context, lambda bench: _measured(bench, rung, ladder))
     unknown = dict.fromkeys((*(f"{name}_seconds" for name in TIMES), "sweep_gcups"))
     return {**unknown, **row, "published": PUBLISHED.get(rung.name)}
 
@@ -268,7 +269,10 @@ def _size(spec: PairHmmLadderSpec, size: tuple[int, int], device: Device, contex
     if time.monotonic() > spec.ends:
         return {**dict.fromkeys((*known, "speedups")), **not_run(NOT_REACHED), "name": _size_name(size)}
     ladder = _Ladder(replace(spec, x=size[0], y=size[1], pairs=1, reports=False), context)
-    core, row = (_row(rung, device_for(rung, device), ladder) for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
+    core, row = (
+        _row(rung, device_for(rung, device), ladder, PartOf(context, rung.name, place, 1, len(SIZED)))
+        for place, rung in enumerate(rung for rung in PAIR_HMM_RUNGS if rung.name in SIZED)
+    )
     both = core["equal"] and row["equal"]
     shown = next((one for one in (core, row) if one["status"] == "done" and not one["equal"]), row)
     there = (PUBLISHED["sequential"], PUBLISHED["states"]) if size == (X, Y) else None

@@ -29,9 +29,9 @@ from clalign.labs.laboratory import (
     times,
 )
 from clalign.labs.ladder import FileField, LadderSpec, new_document
-from clalign.labs.measuring import NOT_REACHED, OtherScores
+from clalign.labs.measuring import NOT_REACHED, OtherScores, PartOf
 from clalign.labs.publications import Item, Publication, publications
-from clalign.labs.repeating import Found, PartOf, Request, values_of
+from clalign.labs.repeating import Found, Request, values_of
 from clalign.labs.repetitions import REPETITIONS, WITHOUT_DEVICE
 from clalign.labs.rung_columns import check_column, why_no_bar
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
@@ -307,6 +307,10 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
     """The tables and figures of a source."""
 
     source: Publication
+
+    def is_measuring(self, row: Row, now: str) -> bool:
+        """Return whether an item is among those that are measured together now."""
+        return bool(row["by"]) and f"{now}:".startswith(f"{row['by']}:")
 
     def summary(self, document: Document) -> str:
         """Return the device, and how many items have figures now, in a line."""

@@ -25,8 +25,8 @@ from clalign.labs import ladder_data
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import measurable_device
 from clalign.labs.ladder_rungs import RUNGS
-from clalign.labs.measuring import NOT_REACHED, not_run
-from clalign.labs.repeating import Found, PartOf, Request, Table
+from clalign.labs.measuring import NOT_REACHED, PartOf, not_run
+from clalign.labs.repeating import Found, Request, Table
 from clalign.labs.viterbi_ladder import LADDER as VITERBI
 from clalign.labs.whole_runs import whole_run
 from clalign.system.processes import ask

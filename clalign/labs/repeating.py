@@ -8,15 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from clalign.jobs import BUILD, JobContext, QuietContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.publications import Item
 from clalign.values.text_columns import Row
 
 Table = dict[str, Row]
-
-MEASURING = ("lab", "ladder")
-"""Stages of laboratories."""
 
 
 class Request(Struct, frozen=True):
@@ -89,42 +85,6 @@ class Found(Struct, frozen=True):
     tables: dict[str, Table]
     text: str = ""
     wrong: tuple[str, ...] = ()
-
-
-class PartOf(QuietContext):
-    """The context of a laboratory whose rows are not those of the job.
-
-    Parameters
-    ----------
-    context : JobContext
-        Of the job.
-    now : str
-        What the part is, in words.
-    before, share, total : float
-        How much of the job is done before, how much this part is, and how much there is in all.
-    """
-
-    def __init__(
-        self, context: JobContext, now: str = "", before: float = 0, share: float = 1, total: float = 1
-    ) -> None:
-        self._context, self._now, self._before, self._share, self._total = context, now, before, share, total
-
-    def progress(self, stage: str, done: float, total: float | None, unit: str, **facts: Any) -> None:
-        """Report the progress of the laboratory as that of the job; that of runs within it is left out."""
-        if stage in MEASURING and total:
-            now = ", ".join(filter(None, (self._now, facts.get("now"))))
-            done = self._before + self._share * done / total
-            self._context.progress("lab", done, self._total, "parts", now=now)
-        elif stage == BUILD:
-            self._context.progress(stage, done, total, unit, **facts)
-
-    def warn(self, text: str) -> None:
-        """Report what the user must know."""
-        self._context.warn(text)
-
-    def check(self) -> None:
-        """Raise `Cancelled` if the job was asked to stop."""
-        self._context.check()
 
 
 def values_of(item: Item, table: Table) -> list[Row]:

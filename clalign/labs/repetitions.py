@@ -19,7 +19,7 @@ from clalign.labs.device_lines import overlap_found
 from clalign.labs.driver_calls import calls_found
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import Ladder, measurable_device
-from clalign.labs.measuring import NOT_REACHED, not_run
+from clalign.labs.measuring import NOT_REACHED, PartOf, not_run
 from clalign.labs.meeting_times import meeting_times
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.occupancy import LIMITS, WARP
@@ -28,7 +28,7 @@ from clalign.labs.pair_hmm_rungs import X
 from clalign.labs.plain_program import FLAGS, plain_rows
 from clalign.labs.published_ladder import FAMILIES
 from clalign.labs.real_families import families_found, funnel_found, sorting_found
-from clalign.labs.repeating import Found, PartOf, Request, Table
+from clalign.labs.repeating import Found, Request, Table
 from clalign.labs.smith_waterman_ladder import LADDER as SMITH_WATERMAN
 from clalign.labs.synchronization import (
     MAX_GROUPS,

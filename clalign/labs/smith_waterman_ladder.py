@@ -87,8 +87,8 @@ def run_pair_ladder(spec: PairLadderSpec, context: JobContext) -> Row:
         published={"device": PUBLISHED_DEVICE, "pairs": PAIRS, "length": LENGTH},
     )  # fmt: skip
     climb(
-        document, rungs, lambda rung: _row(rung, device_for(rung, device), ladder, spec), lambda row: "total_seconds",
-        context,
+        document, rungs, lambda rung, part: _row(rung, device_for(rung, device), ladder, spec, part),
+        lambda row: "total_seconds", context,
     )  # fmt: skip
     return document
 
@@ -102,7 +102,6 @@ class _Ladder:
 
     def __init__(self, batch: PairBatch, context: JobContext) -> None:
         self.batch = batch
-        self.context = context
         n = max(1, REFERENCE_CELLS * len(batch) // batch.n_cells)
         first = PairBatch(batch.queries, batch.targets, batch.query_rows[:n], batch.target_rows[:n])
         self._expected = SMITH_WATERMAN_TRACE.reference(first, SCORING, context.check)
@@ -116,9 +115,9 @@ class _Ladder:
         return n_differing
 
 
-def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadderSpec) -> Row:
+def _row(rung: PairRung, device: Device | None, ladder: _Ladder, spec: PairLadderSpec, context: JobContext) -> Row:
     """Check and time one rung; what cannot run says why."""
-    row = measured_row(rung, device, ENTRIES, spec, ladder.context, lambda bench: _measured(bench, rung, ladder))
+    row = measured_row(rung, device, ENTRIES, spec, context, lambda bench: _measured(bench, rung, ladder))
     return {"host_seconds": None, **row, "published": PUBLISHED.get(rung.name)}
 
 

@@ -27,7 +27,7 @@ from clalign.labs.ladder import (
     new_document,
 )
 from clalign.labs.ladder_rungs import BEST, RUNGS, Rung
-from clalign.labs.measuring import Bench, OtherScores, Row, differs, not_run
+from clalign.labs.measuring import Bench, OtherScores, PartOf, Row, differs, not_run
 from clalign.labs.published_ladder import (
     COPY_SHARE,
     DIVERGENCE_SECONDS,
@@ -113,9 +113,15 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
         job = data.ladder_data(model, spec.db, spec.sequences, rate * spec.seconds, step, spec.seed, context)
         document = _document(spec, device, job)
         expected = expected_scores(bench, job)
-        climb(document, rungs, lambda rung: _rung(bench, rung, job, expected), _compared, context, len(experiments))
+
+        def row_of(rung: Rung, part: JobContext) -> Row:
+            bench.part = part
+            return _rung(bench, rung, job, expected)
+
+        climb(document, rungs, row_of, _compared, context, len(experiments))
         for place, name in enumerate(experiments, len(rungs)):
-            context.progress("ladder", place, len(rungs) + len(experiments), "rungs", now=name)
+            bench.part = PartOf(context, name, place, 1, len(rungs) + len(experiments))
+            bench.part.progress("lab", 0, 1, "parts")
             document["experiments"] |= _experiment(name, bench, job, rate * spec.seconds, spec)
         document["experiments"]["copies"] = _copy_shares(document["rows"])
         document["experiments"]["bandwidth"] = _bandwidths(bench, document["rows"], rungs, model.length)
@@ -250,7 +256,7 @@ def _granularity(bench: Bench, job: data.LadderData, launches: int | None) -> li
         ("fine, 1 node", 1, replace(lasting, granularity="fine")),
     ]
     rows = []
-    for name, per_launch, choices in kinds:
+    for name, per_launch, choices in bench.parts(kinds):
         stage = ViterbiLadderStage(choices.within(bench.device))
         found = _measured(bench, stage, short, expected, 1 if choices.granularity == "fine" else None)
         published = {"coarse": "coarse", "medium, 1 row": "medium", "fine, 1 node": "fine"}.get(name)
@@ -271,7 +277,7 @@ def _divergence(bench: Bench, job: data.LadderData, n_residues: float, seed: int
     """Time the basic rung on the four published sets; the speed of each second is compared with the one before."""
     sets = data.divergence_sets(np.random.default_rng(seed), n_residues)
     stage, rows = ViterbiLadderStage(BASIC.within(bench.device)), []
-    for name, (text, batch) in sets.items():
+    for name, (text, batch) in bench.parts([*sets.items()]):
         part = replace(job, batch=batch)
         found = _measured(bench, stage, part, bench.session.run(VITERBI, batch, job.model).values)
         rows.append({
@@ -291,7 +297,7 @@ def _work_groups(bench: Bench, job: data.LadderData) -> list[Row]:
     """Time the published final combination with work-groups of many sizes."""
     expected = bench.session.run(VITERBI, job.batch, job.model).values
     rows = []
-    for group in WORK_GROUPS:
+    for group in bench.parts(WORK_GROUPS):
         found = _measured(bench, ViterbiLadderStage(replace(BEST, group=group)), job, expected)
         rows.append({"group": group, **{key: found[key] for key in (*KEPT, "registers", "occupancy")}})
     return rows

@@ -17,9 +17,9 @@ from clalign.formats.scratch import Scratch
 from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
-from clalign.labs.measuring import NOT_REACHED, Row, differs, not_run
+from clalign.labs.measuring import NOT_REACHED, PartOf, Row, differs, not_run
 from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, PairHmmRung
-from clalign.labs.repeating import Found, PartOf, Request
+from clalign.labs.repeating import Found, Request
 from clalign.labs.whole_runs import whole_run
 from clalign.stages.pairhmm.expected_counts import ExpectedCountsStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage, nobody_counts

@@ -98,6 +98,21 @@ def test_every_rung(ladder: Ladder, measurable: Device) -> None:
         assert one.text(document)
 
 
+@pytest.mark.parametrize("ladder", [PAIRS], ids=["sw"])
+def test_progress_moves_while_a_rung_is_measured(
+    ladder: Ladder, measurable: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "PROGRESS_SECONDS", 0.0)
+    events: list[Any] = []
+    ladder.run(spec(ladder, measurable, "global"), Job(events.append))
+    steps = [event.value for event in events if event.kind == "progress" and event.value["stage"] == "lab"]
+    done = [step["done"] / step["total"] for step in steps]
+    assert done == sorted(done)
+    assert done[-1] == 1.0
+    within = [step["done"] for step in steps if step.get("now") == "global"]
+    assert within == pytest.approx([1, 1 + 1 / 3, 1 + 2 / 3])
+
+
 @pytest.mark.thorough
 def test_a_pair_takes_posteriors_once_and_counts_four_times(measurable: Device) -> None:
     document, rows = measured(PAIR_HMM, measurable)

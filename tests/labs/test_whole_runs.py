@@ -13,11 +13,12 @@ from clalign.jobs import QuietContext
 from clalign.labs import device_lines, real_families
 from clalign.labs.device_lines import overlap_found
 from clalign.labs.formulas import divergent_branches
+from clalign.labs.measuring import PartOf
 from clalign.labs.meeting_times import METHODS, meeting_times, step_names
 from clalign.labs.memory_orders import orders_found, pair_memory_found
 from clalign.labs.publications import Item
 from clalign.labs.real_families import families_found, funnel_found
-from clalign.labs.repeating import PartOf, Request
+from clalign.labs.repeating import Request
 from clalign.labs.whole_alignments import relatives, whole_alignments
 from clalign.stages.memories import ProductStage
 from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage
@@ -215,6 +216,6 @@ def test_progress_of_a_part_is_that_of_the_whole() -> None:
             messages.append((done, total, facts.get("now", "")))
 
     part = PartOf(PartOf(Context(), "a", 10, 20, 40), "b", 1, 1, 2)
-    part.progress("ladder", 1, 4, "rungs", now="c")
+    part.progress("lab", 1, 4, "rungs", now="c")
     part.progress("build", 1, 2, "programs")
-    assert messages == [(10 + 20 * 0.625, 40, "a, b, c"), (1, 2, "")]
+    assert messages == [(10 + 20 * 0.625, 40, "a: b: c"), (1, 2, "")]

@@ -250,12 +250,12 @@ def ladder(request: dict, job: Job) -> dict:
     wanted = request["variants"]
     for number, row in enumerate(document["rows"]):
         job.check()
-        job.progress("ladder", number, len(document["rows"]), "rungs", now=row["name"])
+        job.progress("lab", number, len(document["rows"]), "rungs", now=row["name"])
         time.sleep(manners()["pause"])
         if wanted is not None and row["name"] not in wanted:
             row.update(status="not run", reason="It was not asked for.", speedup=None, equal=False)
         job.partial(row=row)
-        job.progress("ladder", number + 1, len(document["rows"]), "rungs")
+        job.progress("lab", number + 1, len(document["rows"]), "rungs")
         time.sleep(manners()["pause"])
     return {"ladder": document}
 
@@ -322,7 +322,7 @@ def pair_ladder(request: dict, job: Job) -> dict:
     for number, row in enumerate(document["rows"], 1):
         job.check()
         job.partial(row=row)
-        job.progress("ladder", number, len(document["rows"]), "rungs")
+        job.progress("lab", number, len(document["rows"]), "rungs")
         time.sleep(manners()["pause"])
     return {request["job"]: document}
 

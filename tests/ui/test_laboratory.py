@@ -620,6 +620,10 @@ def test_tables_of_a_source_are_ticked_and_repeated(
     model = page.view.tables["rows"]
     assert model.setData(model.index(place, 0), Qt.CheckState.Checked, Qt.ItemDataRole.CheckStateRole)
     assert page.job_request()[0]["variants"] == ["table 3.4"]
+    page.view.begin()
+    page.view.measure(f"{page.view.rows[place]['by']}: basic")
+    assert [row["name"] for row in page.view.rows if row["status"] == "measuring"] == ["table 3.4"]
+    assert cells(page, "rows", place)["Check"] == "measuring"
     document = run_publication(PublicationSpec(source="004", variants=("table 3.4",)), QuietContext())
     page.view.take(document)
     assert [row["name"] for row in page.view.rows if row["status"] == "done"] == ["table 3.4"]

@@ -78,15 +78,19 @@ class LabView(QObject):
         places = [place for place, known in enumerate(self.rows) if self.main.row_key(known) == key] or [len(self.rows)]
         self._show([*self.rows[: places[0]], *self._ticked([row]), *self.rows[places[0] + 1 :]])
 
-    def measure(self, name: str) -> None:
-        """Mark the row of a name, and no other, as the one that is measured now."""
+    def measure(self, now: str) -> None:
+        """Mark the rows that are measured while the progress names `now`, and no others."""
         marked = [
-            {**row, "status": MEASURING if row.get("name") == name else NOT_YET}
+            {**row, "status": MEASURING if self._is_measuring(row, now) else NOT_YET}
             if row.get("status") in (NOT_YET, MEASURING) else row
             for row in self.rows
         ]  # fmt: skip
         if marked != self.rows:
             self._show(marked)
+
+    def _is_measuring(self, row: Row, now: str) -> bool:
+        # The first rung is measured even without a tick.
+        return self.of.is_measuring(row, now) and (row.get(TICKED, True) or row["name"] == now)
 
     def take(self, document: Document) -> None:
         """Show a whole document."""
