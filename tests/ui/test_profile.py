@@ -207,7 +207,7 @@ def test_likes_least_leads_to_a_node(opened: ProfileView, press: Press) -> None:
 def test_a_logo_is_written(qtbot: Any, opened: ProfileView, press: Press, tmp_path: Path) -> None:
     window = opened.window()
     for number, (ending, head) in enumerate({".svg": b"<?xml", ".pdf": b"%PDF", ".png": b"\x89PNG"}.items()):
-        press(opened, "Export logo…")
+        press(opened, "Export…")
         sheet = window.sheets.sheet
         assert isinstance(sheet, LogoSheet)
         QTest.mouseClick(sheet.formats.button(number), LEFT, pos=QPoint(6, 8))
@@ -230,7 +230,7 @@ def test_a_logo_is_written(qtbot: Any, opened: ProfileView, press: Press, tmp_pa
 
 def test_a_folder_that_cannot_be_written_is_said(qtbot: Any, opened: ProfileView, press: Press, tmp_path: Path) -> None:
     window = opened.window()
-    press(opened, "Export logo…")
+    press(opened, "Export…")
     path = tmp_path / "gone" / "logo.svg"
     path.parent.mkdir()
     window.sheets.sheet.path.setText(str(path))

@@ -83,7 +83,7 @@ SETS: Sets = {
 }  # fmt: skip
 """Columns that belong together: words and keys."""
 
-FILTER_HINT = 'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, best:both, note:word'
+FILTER_HINT = 'Filter: text, "a phrase", -without, E<1e-5, bits>50, id>=40, best:both'
 
 _RESIDUES: tuple[Kind, str] = ("whole number", "residues")
 

@@ -207,7 +207,7 @@ SETS: Sets = {
 }  # fmt: skip
 """Columns that belong together: words and keys."""
 
-FILTER_HINT = 'Filter: text, "a phrase", -without, E<1e-5, score>20, domains>1, best:both, note:word'
+FILTER_HINT = 'Filter: text, "a phrase", -without, E<1e-5, score>20, best:both, note:word'
 
 _RESIDUES: tuple[Kind, str] = ("whole number", "residues")
 _NODES: tuple[Kind, str] = ("whole number", "nodes")

@@ -315,7 +315,7 @@ class DotPlotView(QWidget):
         size = formatting.length(plot.window, plot.alphabet)
         if not (plot.dots >= DEFAULT_LEVEL).any():
             return f"No windows of {size} are more similar than expected by chance."
-        return f"Windows of {size}, scored with the matrix. A click goes to the column."
+        return f"Windows of {size}, scored with the matrix. Click to go there."
 
     def _show_place(self, text: str) -> None:
         self.place.setText(text or self._words())

@@ -150,7 +150,7 @@ class ProfileView(Surface):
             IconButton("magnify-plus-outline", "Wider nodes (Ctrl+wheel)", lambda: self.logo.zoom(1)),
             None,
             IconButton("thumb-down-outline", least, self._request_disfavored, "Least favored…"),
-            IconButton("export-variant", written, self.export_requested.emit, "Export logo…"),
+            IconButton("export-variant", written, self.export_requested.emit, "Export…"),
         )
         for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)

@@ -18,8 +18,9 @@ from ...models.workspace import Workspace
 from ..charts.figure_view import FigureView
 from ..widgets.flow import Flow
 from ..widgets.parts import (
-    ElidedLabel,
+    BETWEEN_WORDS,
     EmptyPanel,
+    FactsParagraph,
     IconButton,
     allow_entry,
     button,
@@ -70,7 +71,7 @@ class LabPage(QWidget):
         self.run_button = button(run_text, self.run, "primary")
         self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; the measurements so far are kept")
         self.stop_button.hide()
-        self.summary = ElidedLabel("", "muted")
+        self.summary = FactsParagraph(BETWEEN_WORDS)
         self.setup = Flow(spacing=18)
         self.setup.setContentsMargins(12, 4, 12, 8)
         self.notices = QVBoxLayout()

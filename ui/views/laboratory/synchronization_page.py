@@ -38,7 +38,7 @@ class SynchronizationPage(LabPage):
         self.groups, self.group_size = QLineEdit(), QLineEdit(formatting.count(SIZE))
         self.sets, self.runs, self.work = QLineEdit(str(SETS)), QLineEdit("5"), QLineEdit()
         self.ways = {way: QCheckBox(way_name(way)) for way in USUAL_WAYS}
-        self.groups.setPlaceholderText("7-60; of a processor 1 to twice its cores")
+        self.groups.setPlaceholderText("7-60, or 1 to twice the cores")
         self.groups.setToolTip("Numbers of groups, as in 7-60 or 1,2,8-12")
         self.work.setPlaceholderText("as suits the device")
         self.work.setToolTip("Keys that are sorted, or rounds of numbers passed on")

@@ -16,9 +16,10 @@ from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
 from ..widgets.flow import Flow
 from ..widgets.parts import (
+    BETWEEN_FACTS,
     ElidedLabel,
     EmptyPanel,
-    FactsLabel,
+    FactsParagraph,
     IconButton,
     ScrolledCard,
     Surface,
@@ -74,7 +75,7 @@ class HitCard(Surface):
         font.setBold(True)
         self.name_label.setFont(font)
         self._description = ElidedLabel("", "muted")
-        self.line_label, self._estimates = FactsLabel(), FactsLabel("", "muted")
+        self.line_label, self._estimates = FactsParagraph(BETWEEN_FACTS, "text"), FactsParagraph(BETWEEN_FACTS)
         self.remarks = ElidedLabel("", "muted")
         self._node = ""
         self._of_hit: list[IconButton] = []

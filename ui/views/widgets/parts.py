@@ -303,7 +303,7 @@ BETWEEN_FACTS, BETWEEN_WORDS = re.compile(r"(?= · )"), re.compile(r"(?<= )")
 
 
 class FactsParagraph(ElidedLabel):
-    """Facts separated by dots, or a sentence, in a line or two; facts that do not fit are left out.
+    """Facts separated by dots, or a sentence, in a few lines; facts that do not fit are left out.
 
     Parameters
     ----------
@@ -311,11 +311,11 @@ class FactsParagraph(ElidedLabel):
         Where a line may end: `BETWEEN_FACTS` or `BETWEEN_WORDS`.
     """
 
-    MAX_LINES = 2
+    MAX_LINES = 3
     PLACE = Qt.AlignmentFlag.AlignTop
 
-    def __init__(self, breaks: re.Pattern[str]) -> None:
-        super().__init__(role="muted")
+    def __init__(self, breaks: re.Pattern[str], role: str = "muted") -> None:
+        super().__init__(role=role)
         self._breaks = breaks
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
