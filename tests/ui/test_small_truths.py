@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QFileDialog, QLabel, QProgressBar, QWidget
 
 from clalign.engines.plan7.rounds import card_of
 from clalign.runs.pages import QueryFound
@@ -352,12 +352,19 @@ def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any,
 def test_jobs_are_whole_in_the_bar_at_the_foot(qtbot: Any, searching: Any, loaded: MainWindow) -> None:
     bar, jobs = loaded.statusBar(), loaded.jobs
     heights = [bar.height()]
+    loaded.controller.sources.paste_sequences()
+    loaded.controller.notify("note", "Something is worth telling.")
     for n_jobs in (2, 3):
         loaded.controller.jobs.search(loaded.controller.current_spec())
         rows = [jobs.row_of(item) for item in searching.items]
         assert len(rows) == n_jobs
         qtbot.waitUntil(lambda rows=rows: all(seen_height(row) >= row.sizeHint().height() for row in rows))
         heights.append(bar.height())
+        bars = [row.findChild(QProgressBar) for row in rows]
+        assert {made.mapTo(jobs, QPoint(0, 0)).x() for made in bars} == {bars[0].mapTo(jobs, QPoint(0, 0)).x()}
+        sheet = loaded.sheets.sheet
+        end = sheet.mapTo(loaded, QPoint(0, sheet.height())).y()
+        assert end <= loaded.messages.y(), "neither jobs nor messages cover the foot of a sheet"
     assert heights == sorted(set(heights))
     searching.stop(searching.current)
     qtbot.waitUntil(lambda: searching.items[0].state == "stopped" and searching.current is not None)

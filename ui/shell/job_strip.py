@@ -7,7 +7,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.widgets.parts import ElidedLabel, IconLabel, clear_layout, label, row, set_role, stacked
+from ..views.widgets.parts import ElidedLabel, FactsLabel, IconLabel, clear_layout, label, row, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -82,13 +82,14 @@ class JobRow(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(180)
         self._bar.setAccessibleName(item.title)
-        self.words = ElidedLabel("", "muted")
+        self.words = FactsLabel("", "muted")
         self._buttons = QHBoxLayout()
         self._buttons.setSpacing(6)
         self._offers: list[tuple[str, str]] = []
         self._devices = DeviceLines()
-        parts = (self._icon, (self._title, 2), self._bar, (self.words, 5), self._buttons)
-        job = row(*parts, spacing=10, margins=(10, 1, 8, 1))
+        # What is beside the title has its share whatever is in it: the bars of all rows start below each other.
+        beside = row(self._bar, (self.words, 1), self._buttons, spacing=10)
+        job = row(self._icon, (self._title, 2), (beside, 6), spacing=10, margins=(10, 1, 8, 1))
         self.setLayout(stacked(job, self._devices, spacing=0))
         usual = QPushButton("Stop")
         usual.ensurePolished()

@@ -169,7 +169,9 @@ class SheetHost(QWidget):
         # Text wraps within the border; a pixel more would seem to need a line less.
         border = self._frame.width() - self._frame.contentsRect().width()
         width = min(max(self.sheet.preferred_width, self.sheet.min_width + border), self.width() - 32)
-        height = min(self.sheet.preferred_height(width - border) + border, self.height() - 32)
+        # A third of what is left is above it: below its foot there is room for the line of a message.
+        room = self.height() - 4 * self.fontMetrics().lineSpacing()
+        height = min(self.sheet.preferred_height(width - border) + border, room)
         top = max(16, (self.height() - height) // 3)
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
