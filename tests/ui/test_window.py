@@ -300,6 +300,13 @@ def test_letters_are_commands_but_not_in_a_field(page: ResultsPage) -> None:
     QTest.keyClick(window, Qt.Key.Key_L)
     assert not page.histogram.plot.log_counts
     assert page.histogram.plot.counts_axis.tickStrings([20.0], 1, 1) == ["20"]
+    assert not page.histogram.logarithm.isChecked()
+    page.show_tab("histogram")
+    page.histogram.logarithm.setFocus()
+    QTest.keyClick(page.histogram.logarithm, Qt.Key.Key_Space)
+    assert page.histogram.plot.log_counts
+    assert page.strip.plot.log_counts
+    assert window.controller.settings.preferences.log_counts
 
 
 def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, press: Press) -> None:

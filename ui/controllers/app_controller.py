@@ -236,6 +236,7 @@ class AppController(AppContext):
         page.set_scheme(self.settings.preferences.scheme)
         page.set_posterior(self.settings.preferences.posterior)
         page.posterior_chosen.connect(lambda shown: self.change_preferences({"posterior": shown}))
+        page.logarithm_chosen.connect(lambda chosen: self.change_preferences({"log_counts": chosen}))
         self.explanations.connect_page(page)
         self.results.connect_page(page)
         self.pictures.connect_page(page)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPen
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton
 
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
@@ -487,11 +487,12 @@ class HistogramView(Surface):
     Parameters
     ----------
     compact : bool
-        As a strip above the table, without the legend and the choice of scores.
+        As a strip above the table, without the legend, the choice of scores and that of the scale.
     """
 
     threshold_moved = Signal(str, float)
     kind_chosen = Signal(str)
+    logarithm_chosen = Signal(bool)
     bar_clicked = Signal(float, float)
 
     def __init__(self, compact: bool) -> None:
@@ -502,6 +503,9 @@ class HistogramView(Surface):
         self.kinds.setAccessibleName("Scores in the histogram")
         self.kinds.activated.connect(lambda: self.kind_chosen.emit(self.kinds.currentData()))
         self.kinds.hide()
+        self.logarithm = QCheckBox("Logarithmic")
+        self.logarithm.setToolTip("The scale of the numbers (L)")
+        self.logarithm.clicked.connect(self.logarithm_chosen)
         self.legend, self.sentence = Legend(), label("", "muted", wrap=True)
         self._nothing = label("", "muted", wrap=True)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -510,7 +514,8 @@ class HistogramView(Surface):
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
         self.back = self._link("Back to the first view", self.plot.show_all, "Show the thresholds again (Home)")
         top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
-        top.addWidget(self.kinds, 0, Qt.AlignmentFlag.AlignTop)
+        for choice in (self.logarithm, self.kinds):
+            top.addWidget(choice, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)
         self.setLayout(stacked(*parts, margins=(8, 0 if compact else 4, 8, 0 if compact else 4), spacing=2))
         self._axis_words.setVisible(compact)
@@ -544,6 +549,7 @@ class HistogramView(Surface):
         has_bars = len(data.counts) > 0
         self._nothing.setText(why or data.nothing_words)
         self._nothing.setHidden(has_bars)
+        self.logarithm.setVisible(has_bars and not self._is_compact)
         for part in (self.plot, self._words):
             part.setVisible(has_bars)
         self._axis_words.setText(data.axis)
@@ -563,6 +569,11 @@ class HistogramView(Surface):
             return
         curves = [entry for entry in data.legend() if self.plot.has_drawn(entry[0])]
         self.legend.show_entries([("bars", data.bars_words()), *curves])
+
+    def set_log(self, log_counts: bool) -> None:
+        """Choose a logarithmic or a linear scale."""
+        self.logarithm.setChecked(log_counts)
+        self.plot.set_log(log_counts)
 
     def show_bar_words(self, text: str) -> None:
         """Show a text about the bar under the pointer, or the clicked one."""

@@ -79,6 +79,7 @@ class ResultsPage(QWidget):
     hit_menu_requested = Signal(QPoint)
     node_chosen = Signal(int)
     posterior_chosen = Signal(bool)
+    logarithm_chosen = Signal(bool)
     link_requested = Signal(str)
     """An address to be opened in the browser."""
     overview_made = Signal(object)
@@ -389,7 +390,8 @@ class ResultsPage(QWidget):
         view.threshold_moved.connect(self.run.set_threshold)
         view.kind_chosen.connect(self.run.set_score_kind)
         view.bar_clicked.connect(lambda low, high: self._choose_bar(view, low, high))
-        view.plot.set_log(self._log_counts)
+        view.logarithm_chosen.connect(self.logarithm_chosen)
+        view.set_log(self._log_counts)
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(view)
@@ -548,7 +550,7 @@ class ResultsPage(QWidget):
         """Choose the scale of the histogram."""
         self._log_counts = log_counts
         for view in self._plots():
-            view.plot.set_log(log_counts)
+            view.set_log(log_counts)
 
     def set_scheme(self, scheme: str) -> None:
         """Color residues by a scheme."""
