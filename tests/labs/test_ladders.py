@@ -102,7 +102,7 @@ def test_every_rung(ladder: Ladder, measurable: Device) -> None:
 def test_progress_moves_while_a_rung_is_measured(
     ladder: Ladder, measurable: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "PROGRESS_SECONDS", 0.0)
+    monkeypatch.setattr("clalign.jobs.PROGRESS_SECONDS", 0.0)
     events: list[Any] = []
     ladder.run(spec(ladder, measurable, "global"), Job(events.append))
     steps = [event.value for event in events if event.kind == "progress" and event.value["stage"] == "lab"]
