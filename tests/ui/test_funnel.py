@@ -214,7 +214,12 @@ def test_steps_in_words() -> None:
 
 def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None:
     window = page.window()
-    page.hits.table.choose_row(0)
+    table = page.hits.table
+    table.setFocus()
+    table.choose_row(0)
+    QTest.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    before = page.run.hit, table.chosen_rows(), page.tab
+    assert before[1] == [0, 1]
     press(page.hit, "Explain")
     sheet = window.sheets.sheet
     assert isinstance(sheet, ExplainSheet)
@@ -223,6 +228,8 @@ def test_a_hit_is_explained(qtbot: Any, page: ResultsPage, press: Press) -> None
     assert sheet.value["target"] == f"row {page.run.hit.row} of {page.run.path.stem}"
     press(sheet, "Copy as text")
     assert "is missed" in QGuiApplication.clipboard().text()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert (page.run.hit, table.chosen_rows(), page.tab) == before
 
 
 def test_a_stopped_sequence_is_explained_by_a_double_click(qtbot: Any, funnel: FunnelView, press: Press) -> None:
@@ -235,6 +242,16 @@ def test_a_stopped_sequence_is_explained_by_a_double_click(qtbot: Any, funnel: F
     assert isinstance(sheet, ExplainSheet)
     qtbot.waitUntil(lambda: bool(sheet.value))
     assert f"row {funnel.table.rows[3]['row']} " in sheet.value["target"]
+    window = funnel.window()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert window.focusWidget() is funnel.view
+    chosen = [index.row() for index in funnel.view.selectionModel().selectedRows()]
+    page = window.controller.page
+    window.controller.show_start()
+    window.controller.show_run(str(page.run.path))
+    assert page.tab == "funnel"
+    assert funnel.isAncestorOf(window.focusWidget()), "the keys act on what is seen"
+    assert [index.row() for index in funnel.view.selectionModel().selectedRows()] == chosen == [3]
 
 
 def test_a_name_is_asked_for_and_a_wrong_one_is_said(qtbot: Any, funnel: FunnelView, press: Press) -> None:

@@ -121,7 +121,10 @@ class AppController(AppContext):
         self.window.sheets.close_sheet()
         self.jobs.clear_done(path)
         self.window.center.setCurrentWidget(page)
-        page.setFocus()
+        if page.tab == "hits":
+            page.setFocus()  # its table may not be made yet
+        else:
+            page.show_tab(page.tab)
         self.window.data.select(path)
         self.window.details.show_source(None)
         self.window.setWindowTitle(f"{page.run.title} – clalign")
