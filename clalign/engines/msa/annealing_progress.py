@@ -14,8 +14,8 @@ from clalign.jobs import JobContext
 from clalign.values.documents import JobResult
 from clalign.values.multiple_alignments import ColumnMerges, MultipleAlignment, offsets_of
 
-SECONDS = 0.5
-"""Time between two reports (s)."""
+SECONDS, SHARE = 0.5, 0.01
+"""Least time between two reports (s), and the most that reports may take of the time of merging."""
 
 MAX_RESIDUES = 200_000
 """Larger alignments are not reported: there is too much to be sent, and to be seen."""
@@ -33,18 +33,19 @@ class MergeReports:
 
     def __init__(self, context: JobContext, n_residues: int) -> None:
         self._context, self._is_small = context, n_residues <= MAX_RESIDUES
-        self._last = 0.0
+        self._next = 0.0
 
     def __call__(self, merges: Callable[[], ColumnMerges]) -> None:
-        """Report the merges, unless others were reported just now."""
-        now = time.monotonic()
-        if not self._is_small or now - self._last < SECONDS:
+        """Report the merges, unless it is too early for others."""
+        began = time.monotonic()
+        if not self._is_small or began < self._next:
             return
         found = merges()
         alignment = found.alignment_after()
         columns = base64.b64encode(zlib.compress(alignment.columns.astype("<i4").tobytes(), 1)).decode()
         self._context.partial(n_merges=len(found), n_columns=alignment.n_columns, columns=columns)
-        self._last = time.monotonic()
+        ended = time.monotonic()
+        self._next = ended + max(SECONDS, (ended - began) / SHARE)
 
 
 def reported_alignment(value: JobResult, lengths: npt.NDArray[np.int64]) -> MultipleAlignment:
