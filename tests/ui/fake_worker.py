@@ -156,6 +156,8 @@ def search(request: dict, job: Job) -> dict:
 
 def inspect(request: dict, job: Job) -> dict:
     path, head = request["path"], Path(request["path"]).read_bytes()[:40]
+    if head.startswith(b">slow"):
+        time.sleep(manners()["pause"])
     if head.startswith(b"HMMER"):
         old = head.startswith(b"HMMER2")
         made = card(

@@ -200,6 +200,30 @@ def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files
     assert space.sources[str(path)].state == "ready", "what is not there cannot be read"
 
 
+@pytest.mark.parametrize("others", [("made.hmm", "made.fasta"), ("made.fasta",)])
+def test_a_file_that_is_closed_while_it_is_read_is_waited_for_no_more(
+    qtbot: Any, window: MainWindow, files: dict[str, str], manners: Callable[..., None], others: tuple[str, ...]
+) -> None:
+    manners(pause=3)
+    controller, slow = window.controller, Path(files["made.fasta"]).with_name("slow.fasta")
+    slow.write_text(">slow\nMKVL\n")
+    controller.sources.open_paths([str(slow), *(files[name] for name in others)])
+    space = controller.workspace
+    qtbot.waitUntil(lambda: all(space.sources[files[name]].state == "ready" for name in others))
+    assert space.sources[str(slow)].state == "reading"
+    assert controller.search.sheet is None, "the file that is being read may be meant"
+    controller.close_source(str(slow))
+    assert (controller.search.sheet is not None) == (len(others) > 1)
+    if controller.search.sheet is not None:
+        assert controller.search.sheet.run_button.isEnabled()
+        window.sheets.close_sheet()
+    slow.write_text("HMMER2.0\nNAME another\n")
+    controller.sources.open_paths([str(slow)])
+    qtbot.waitUntil(lambda: controller.inspector.is_idle)
+    assert space.sources[str(slow)].kind == "profiles", "not what was read of it before"
+    assert controller.search.sheet is None, "it was opened alone"
+
+
 def fault_shown(qtbot: Any, window: MainWindow) -> str:
     """Return the text to report that the newest message shows, after it was copied."""
     buttons = lambda: [b for b in window.messages.findChildren(QPushButton) if b.isVisible()]  # noqa: E731

@@ -304,7 +304,7 @@ class AppController(AppContext):
             if self.alignments.page is self.alignments.pages.get(path) is not None:
                 self.show_start()
             self.alignments.forget(path)
-            self.workspace.remove(path)
+            self.sources.close(path)
             self.window.details.show_source(None)
         self.update_actions()
 

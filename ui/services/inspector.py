@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
@@ -59,10 +60,10 @@ class Inspector(QObject):
     def read_file(self, path: str, alphabet: str = "auto") -> None:
         """Inspect a file; the result is an input report, or profiles."""
         known = self._workspace.sources.get(path)
-        stamp = stamp_of(path)
-        self._workspace.put(Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp))
+        asked = Source(path, known.kind if known else "unknown", alphabet=alphabet, stamp=stamp_of(path))
+        self._workspace.put(asked)
         job = {"job": "inspect", "path": path, "alphabet": alphabet, "format": "auto"}
-        self.ask(job, lambda value: self._take_file(path, alphabet, value), lambda *why: self._refuse(path, *why))
+        self.ask(job, lambda value: self._take_file(asked, value), lambda *why: self._refuse(asked, *why))
 
     def find_devices(self, refresh: bool) -> None:
         """Search for devices in the background."""
@@ -145,22 +146,25 @@ class Inspector(QObject):
         if value.get("traceback"):
             self.fault_found.emit(message, hint, value["traceback"])
 
-    def _take_file(self, path: str, alphabet: str, value: JobResult) -> None:
-        if path not in self._workspace.sources:
+    def _is_awaited(self, asked: Source) -> bool:
+        """Return whether a file was neither removed nor asked for again while it was read."""
+        return self._workspace.sources.get(asked.path) is asked
+
+    def _take_file(self, asked: Source, value: JobResult) -> None:
+        if not self._is_awaited(asked):
             return
         if value["kind"] == "run":
-            self._workspace.remove(path)
-            self.run_found.emit(path)
+            self._workspace.remove(asked.path)
+            self.run_found.emit(asked.path)
             return
         facts = {"report": value["report"]} if value["kind"] == "sequences" else {"cards": value["profiles"]}
-        stamp = self._workspace.sources[path].stamp
-        self._workspace.put(Source(path, value["kind"], "ready", alphabet=alphabet, stamp=stamp, **facts))
-        self.file_read.emit(path)
+        self._workspace.put(replace(asked, kind=value["kind"], state="ready", **facts))
+        self.file_read.emit(asked.path)
 
-    def _refuse(self, path: str, message: str, hint: str) -> None:
-        if path in self._workspace.sources:
-            self._workspace.change(path, state="refused", problem=message, hint=hint)
-            self.file_refused.emit(path)
+    def _refuse(self, asked: Source, message: str, hint: str) -> None:
+        if self._is_awaited(asked):
+            self._workspace.put(replace(asked, state="refused", problem=message, hint=hint))
+            self.file_refused.emit(asked.path)
 
     def _take_devices(self, value: JobResult) -> None:
         self._workspace.set_devices([Device.from_dict(entry) for entry in value["devices"]])

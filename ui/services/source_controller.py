@@ -212,6 +212,16 @@ class SourceController(Controller):
         self._app.workspace.remove(new)
         self._app.inspector.read_file(new)
 
+    def close(self, path: str) -> None:
+        """Close a file. A run is offered if this one alone was still being read."""
+        source = self._app.workspace.sources.get(path)
+        self._app.workspace.remove(path)
+        self._run_when_read.discard(path)
+        self._shown_when_read.discard(path)
+        if source is not None and source.state == "reading" and not self._app.workspace.being_read:
+            self._offer_run()
+            self._offer_search = False
+
     def choose_source(self, path: str) -> None:
         """Show the content of a file."""
         source = self._app.workspace.sources.get(path)
