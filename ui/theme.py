@@ -1,4 +1,4 @@
-"""Colors, those of residues among them, fonts, icons and the style sheet, for light and dark."""
+"""Colors, fonts, icons and the style sheet, for light and dark."""
 
 from __future__ import annotations
 
@@ -225,25 +225,13 @@ def palette(tokens: Tokens) -> QPalette:
     """Return the palette of a theme, for the parts that Fusion draws itself."""
     colors = QPalette()
     roles = {
-        QPalette.ColorRole.Window: tokens.window,
-        QPalette.ColorRole.Base: tokens.surface,
-        QPalette.ColorRole.AlternateBase: tokens.hover,
-        QPalette.ColorRole.Button: tokens.surface,
-        QPalette.ColorRole.ToolTipBase: tokens.surface,
-        QPalette.ColorRole.ToolTipText: tokens.text,
-        QPalette.ColorRole.Text: tokens.text,
-        QPalette.ColorRole.WindowText: tokens.text,
-        QPalette.ColorRole.ButtonText: tokens.text,
-        QPalette.ColorRole.PlaceholderText: tokens.muted,
-        QPalette.ColorRole.Highlight: tokens.accent,
-        QPalette.ColorRole.HighlightedText: tokens.on_accent,
-        QPalette.ColorRole.Link: tokens.accent,
-        QPalette.ColorRole.Light: tokens.hover,
-        QPalette.ColorRole.Mid: tokens.border,
-        QPalette.ColorRole.Dark: tokens.border,
-    }
-    for role, color in roles.items():
-        colors.setColor(role, QColor(color))
+        "window": ("Window",), "surface": ("Base", "Button", "ToolTipBase"), "hover": ("AlternateBase", "Light"),
+        "text": ("ToolTipText", "Text", "WindowText", "ButtonText"), "muted": ("PlaceholderText",),
+        "accent": ("Highlight", "Link"), "on_accent": ("HighlightedText",), "border": ("Mid", "Dark"),
+    }  # fmt: skip
+    for color, names in roles.items():
+        for name in names:
+            colors.setColor(QPalette.ColorRole[name], QColor(getattr(tokens, color)))
     for role in (QPalette.ColorRole.Text, QPalette.ColorRole.WindowText, QPalette.ColorRole.ButtonText):
         colors.setColor(QPalette.ColorGroup.Disabled, role, QColor(tokens.muted))
     return colors
@@ -387,53 +375,6 @@ def contrast(one: str, other: str) -> float:
     """Return the contrast ratio of two colors (WCAG 2), from 1 to 21."""
     high, low = sorted((luminance(one), luminance(other)), reverse=True)
     return (high + 0.05) / (low + 0.05)
-
-
-_BLUE, _RED, _GREEN = "#80A0F0", "#F0A0A0", "#7AD07A"
-_MAGENTA, _ORANGE, _CYAN, _YELLOW = "#D08AD0", "#F0A860", "#70C8C8", "#D8D840"
-
-_CLUSTAL = {
-    **dict.fromkeys("AVILMFWC", _BLUE),
-    **dict.fromkeys("KR", "#F08878"),
-    **dict.fromkeys("DE", _MAGENTA),
-    **dict.fromkeys("STNQ", _GREEN),
-    **dict.fromkeys("HY", _CYAN),
-    "G": _ORANGE,
-    "P": _YELLOW,
-}
-
-_SAFE = {
-    **dict.fromkeys("AVILMC", "#0072B2"),
-    **dict.fromkeys("FWY", "#56B4E9"),
-    **dict.fromkeys("KRH", "#D55E00"),
-    **dict.fromkeys("DE", "#CC79A7"),
-    **dict.fromkeys("STNQ", "#009E73"),
-    **dict.fromkeys("GP", "#F0E442"),
-}
-
-_NUCLEIC_CLUSTAL = {"A": _GREEN, "C": _BLUE, "G": _ORANGE, "T": _RED, "U": _RED}
-_NUCLEIC_SAFE = {"A": "#009E73", "C": "#0072B2", "G": "#F0E442", "T": "#D55E00", "U": "#D55E00"}
-
-RESIDUE_SCHEMES = {"clustal": "Clustal-like (fixed)", "safe": "Color-blind safe", "none": "No colors"}
-"""Titles of the schemes of colors for residues."""
-
-_RESIDUES = {
-    ("clustal", False): _CLUSTAL,
-    ("safe", False): _SAFE,
-    ("clustal", True): _NUCLEIC_CLUSTAL,
-    ("safe", True): _NUCLEIC_SAFE,
-}
-
-
-def background_of(letter: str, scheme: str, nucleic: bool) -> str | None:
-    """Return the color behind a residue, or None."""
-    return _RESIDUES.get((scheme, nucleic), {}).get(letter.upper())
-
-
-@cache
-def letter_on(background: str) -> str:
-    """Return the color of a letter on a background, with a contrast of at least 4.5."""
-    return max("#000000", "#FFFFFF", key=lambda ink: contrast(ink, background))
 
 
 @cache

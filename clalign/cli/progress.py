@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import ClassVar, Protocol
 
 from clalign.cli.options import ProgressMode
@@ -37,22 +36,16 @@ class Progress(Protocol):
 def progress_display(mode: ProgressMode) -> Progress:
     """Return a display of progress for a mode."""
     displays: dict[str, Callable[[], Progress]] = {
-        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Sentences,
-        "quiet": partial(Sentences, shows_warnings=False),
+        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Warnings, "quiet": Sentences,
     }  # fmt: skip
     return displays[mode]()
 
 
 class Sentences:
-    """Shows sentences about the job, and by default warnings, but no progress."""
-
-    def __init__(self, shows_warnings: bool = True) -> None:
-        self._shows_warnings = shows_warnings
+    """Shows sentences about the job alone."""
 
     def show(self, event: Event) -> None:
-        """Print a warning."""
-        if event.kind == "warning" and self._shows_warnings:
-            self.message(event.value["text"])
+        """Do nothing."""
 
     def message(self, text: str) -> None:
         """Print a sentence."""
@@ -60,6 +53,15 @@ class Sentences:
 
     def close(self) -> None:
         """Do nothing."""
+
+
+class Warnings(Sentences):
+    """Shows warnings, too, but no progress."""
+
+    def show(self, event: Event) -> None:
+        """Print a warning."""
+        if event.kind == "warning":
+            self.message(event.value["text"])
 
 
 class JsonLines:
@@ -77,7 +79,7 @@ class JsonLines:
         """Do nothing."""
 
 
-class PlainLines(Sentences):
+class PlainLines(Warnings):
     """Shows a line every ten seconds, for log files."""
 
     interval_seconds: ClassVar[float] = PLAIN_SECONDS

@@ -212,7 +212,7 @@ class RunFile:
         found = self.connection.execute("SELECT best FROM queries WHERE id = ?", (query,)).fetchone()
         return best_of(found[0], self.connection.declared.best, self.path) if found else None
 
-    def n_finished_in_a_row(self, first: int, last: int) -> int:
+    def n_queries_finished(self, first: int, last: int) -> int:
         """Return the number of finished queries from a number on, up to the first unfinished one or to `last`."""
         sql = "SELECT id FROM queries WHERE id >= ? AND id < ? AND best != 'null' ORDER BY id"
         rows = self.connection.execute(sql, (first, last))
@@ -230,7 +230,7 @@ class RunFile:
             raise DamagedRun(self.path, "its batches overlap")
         return found
 
-    def n_finished(self, query: int) -> int:
+    def n_rows_finished(self, query: int) -> int:
         """Return how many rows are done for a query."""
         return sum(last - first for first, last in self.finished(query))
 

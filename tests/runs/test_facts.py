@@ -178,4 +178,4 @@ def test_counts_of_compared_targets_are_counts(finished: Callable[[str], Path], 
     path = Path(shutil.copy(finished("sw"), tmp_path / "run.clalign"))
     change(path, "UPDATE batches SET last = ?", last)
     with open_run(path) as run, pytest.raises(DamagedRun):
-        run.n_finished(0)
+        run.n_rows_finished(0)

@@ -12,7 +12,8 @@ from clalign.ui.models.alignment.alignment_layout import (
     ruler,
     title_lines,
 )
-from clalign.ui.theme import DARK, LIGHT, RESIDUE_SCHEMES, Tokens, background_of, contrast, letter_on
+from clalign.ui.residue_colors import RESIDUE_SCHEMES, background_of, letter_on
+from clalign.ui.theme import DARK, LIGHT, Tokens, contrast
 
 
 def made_hit(fake: ModuleType):

@@ -42,7 +42,7 @@ from clalign.ui.views.alignment.aligned_hits import AlignedHits
 from clalign.ui.views.charts.architecture_painter import ArchitecturePicture, letters_on
 from clalign.ui.views.charts.heat_map_view import HeatMapPicture
 from clalign.ui.views.charts.pictures import save_picture
-from clalign.ui.views.results import hits_table
+from clalign.ui.views.results import dragged_hits
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.values.drawings import FAMILY_COLORS
 from clalign.values.row_alignments import RowAlignment
@@ -454,7 +454,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     table.choose_row(0)
     first = together.run.hits.row_at(0)
     assert first is not None
-    written = hits_table._folder()
+    written = dragged_hits._folder()
     before = set(written.rglob("*.fasta"))
     caught = []
     monkeypatch.setattr(QDrag, "exec", lambda drag, actions: caught.append(drag.mimeData()))
@@ -483,7 +483,7 @@ def test_dragged_hits_are_a_file_for_other_programs(
     cells = Path(table.dragged().urls()[0].toLocalFile())
     assert cells.suffix == ".tsv"
     assert len(cells.read_text().splitlines()) == 6
-    monkeypatch.setattr(hits_table, "_folder", lambda: written / "no such folder")
+    monkeypatch.setattr(dragged_hits, "_folder", lambda: written / "no such folder")
     assert table.dragged().urls() == []
 
 

@@ -26,7 +26,8 @@ from clalign.ui.models.alignment.row_search import (
     prosite_pattern,
 )
 from clalign.ui.models.alignment.rows_view import RowsView
-from clalign.ui.theme import LIGHT, contrast, letter_on
+from clalign.ui.residue_colors import letter_on
+from clalign.ui.theme import LIGHT, contrast
 from clalign.ui.views.alignment.rows_painter import LEVELS, color_table
 from clalign.values.column_statistics import N_LETTERS, count_letters
 from clalign.values.row_alignments import RowAlignment, RowNotes

@@ -82,8 +82,9 @@ class LabController(Controller):
     def _made(self, kind: str) -> LabPage:
         if kind in self.pages:
             return self.pages[kind]
-        view, page = self._new(kind)
-        self.views[kind], self.pages[kind] = view, page
+        page = self._new_page(kind)
+        view, self.views[kind], self.pages[kind] = page.view, page.view, page
+        page.other_requested.connect(self.open)
         page.run_requested.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
         page.stop_requested.connect(lambda: self._stop(view.of.job))
         page.action_requested.connect(lambda name: self._act(kind, name))
@@ -93,38 +94,23 @@ class LabController(Controller):
         self._show_kept(kind)
         return page
 
-    def _new(self, kind: str) -> tuple[LabView, LabPage]:
-        """Create a view and its page."""
+    def _new_page(self, kind: str) -> LabPage:
         from clalign.labs.ladder import Ladder
         from clalign.labs.publication_lab import PublicationLab
 
         from ..models.laboratory.lab_view import LabView
-
-        laboratory, space = _laboratory(kind), self._app.workspace
-        view = LabView(laboratory, self)
-        if isinstance(laboratory, Ladder):
-            from ..views.laboratory.rung_page import RungPage
-
-            ladder = RungPage(view, space)
-            ladder.other_requested.connect(self.open)
-            return view, ladder
-        if isinstance(laboratory, PublicationLab):
-            from ..views.laboratory.publication_page import PublicationPage
-
-            source = PublicationPage(view, space)
-            source.other_requested.connect(self.open)
-            return view, source
-        if kind == COMPARISON:
-            from ..views.laboratory.comparison_page import ComparisonPage
-
-            return view, ComparisonPage(view, space)
-        if kind == SEARCHES:
-            from ..views.laboratory.comparison_page import SearchesPage
-
-            return view, SearchesPage(view, space)
+        from ..views.laboratory.comparison_page import ComparisonPage, SearchesPage
+        from ..views.laboratory.publication_page import PublicationPage
+        from ..views.laboratory.rung_page import RungPage
         from ..views.laboratory.synchronization_page import SynchronizationPage
 
-        return view, SynchronizationPage(view, space)
+        view, space = LabView(_laboratory(kind), self), self._app.workspace
+        if isinstance(view.of, Ladder):
+            return RungPage(view, space)
+        if isinstance(view.of, PublicationLab):
+            return PublicationPage(view, space)
+        of_devices = {COMPARISON: ComparisonPage, SEARCHES: SearchesPage}
+        return of_devices[kind](view, space) if kind in of_devices else SynchronizationPage(view, space)
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all facts about a row in the dock."""

@@ -218,9 +218,7 @@ class AppContext(QObject):
         if choices.keys() & {"theme", "contrast", "still"}:
             theme.apply(chosen.theme, chosen.contrast, chosen.still)
         for page in self.pages.values():
-            page.set_log(chosen.log_counts)
-            page.set_scheme(chosen.scheme)
-            page.set_posterior(chosen.posterior)
+            page.show_preferences(chosen)
         self.preferences_changed.emit(choices)
 
 

@@ -13,7 +13,7 @@ from ..models.workspace import Offer, Source, Workspace
 from .widgets.facts import facts_grid, heading
 from .widgets.file_report import report_parts
 from .widgets.flow import Flow
-from .widgets.parts import EmptyPanel, ScrolledCard, button, clear_layout, label, notice_row, row
+from .widgets.parts import EmptyPanel, ScrolledCard, button, clear_layout, fill_box, label, notice_row, row
 from .widgets.profile_facts import profile_parts
 
 ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna", "RNA"))
@@ -85,10 +85,9 @@ class SourceCard(ScrolledCard):
     def _show_sequences(self, source: Source) -> None:
         box = QComboBox()
         box.setAccessibleName("Alphabet of the sequences")
-        for key, text in ALPHABETS:
-            guessed = f" ({formatting.alphabet(source.alphabet_found)})" if key == source.alphabet == "auto" else ""
-            box.addItem(text + guessed, key)
-        box.setCurrentIndex(box.findData(source.alphabet))
+        guessed = f" ({formatting.alphabet(source.alphabet_found)})" if source.alphabet == "auto" else ""
+        entries = ((key, text + guessed * (key == "auto")) for key, text in ALPHABETS)
+        fill_box(box, entries, source.alphabet)
         box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
         self._add_offers(source)
         for part in report_parts(source.report):

@@ -119,7 +119,7 @@ def write_text(source: PairSource, stream: TextIO) -> int:
     count = _given_pairs(source, stream, width) if spec.is_pairs else 0
     n_searched = 0
     for number, card in enumerate([] if spec.is_pairs else source.cards):
-        searched = run.n_finished(number)
+        searched = run.n_rows_finished(number)
         n_searched += searched
         write_lines(stream, text.query_lines(card))
         write_lines(stream, text.hit_header())
@@ -250,7 +250,7 @@ def _searched(source: PairSource) -> Iterator[Card]:
     run = source.run
     paired = dict(source.keys.queries_with_hits())
     for number, card in enumerate(source.cards):
-        n_scored = run.n_finished(number)
+        n_scored = run.n_rows_finished(number)
         if number in paired if source.spec.is_pairs else n_scored == source.facts.n_targets:
             yield card
 

@@ -97,7 +97,7 @@ class Quantiles(HitPicture):
 def _sizes(numbers: HitNumbers) -> tuple[float, float]:
     """Return how many pairs were compared, and how many targets E-values are for."""
     which = [numbers.query] if numbers.query is not None else range(numbers.n_queries)
-    compared = float(sum(map(numbers.run.n_finished, which)))
+    compared = float(sum(map(numbers.run.n_rows_finished, which)))
     return compared, float(numbers.card.get("n_targets") or numbers.run.facts.n_targets or 0)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QLineEdit, QMenu, QSlider, QStyle, QStyleOptionSlider, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QSlider, QStyle, QStyleOptionSlider, QWidget
 
 from ... import formatting
 from ...views.widgets.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
@@ -90,9 +90,7 @@ class AnnealingBar(QWidget):
         """Create the buttons that show the range of gap factors and request lower ones."""
         self.range = label("", "muted")
         self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower gap factor")
-        self.lower_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._lower_menu = QMenu(self.lower_button)
-        self.lower_button.setMenu(self._lower_menu)
+        self._lower_menu = self.lower_button.add_menu()
         self.lower_button.hide()
 
     def _slide(self, step: int) -> None:

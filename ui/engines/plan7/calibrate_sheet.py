@@ -94,7 +94,7 @@ class CalibrateSheet(Sheet):
         self.source = source
         self.fits: list[Json] = []
         self.devices = NarrowBox()
-        fill_devices(self.devices, workspace, workspace.device.id)
+        fill_devices(self.devices, workspace)
         self.number, self.seed = QLineEdit(formatting.count(NUMBER)), QLineEdit(str(SEED))
         self.output = QLineEdit(str(output))
         self.seed.setToolTip("The same seed draws the same sequences on every device")

@@ -10,6 +10,7 @@ from clalign.values.hits import Domain, Hit
 
 from ... import formatting
 from ...models.widgets.text_table import Row, TextColumn, TextTable
+from ...settings import Preferences
 from ...views.results.hit_card import HitCard
 from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 
@@ -148,7 +149,7 @@ class DomainCard(HitCard):
         self.posterior = QCheckBox("Confidence")
         self.posterior.setToolTip("The confidence of each column of the alignment (HMMER3)")
         self.posterior.setChecked(True)
-        self.posterior.toggled.connect(self.posterior_chosen)
+        self.posterior.clicked.connect(lambda shown: self.preferences_chosen.emit({"posterior": shown}))
         return [seen[0], self.posterior, *seen[1:]], done
 
     def show_hit(self) -> None:
@@ -162,6 +163,6 @@ class DomainCard(HitCard):
             self._fit()
             self.posterior.setVisible(hit.estimates is not None)
 
-    def set_posterior(self, shown: bool) -> None:
-        super().set_posterior(shown)
-        self.posterior.setChecked(shown)
+    def show_preferences(self, chosen: Preferences) -> None:
+        super().show_preferences(chosen)
+        self.posterior.setChecked(chosen.posterior)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QTransfo
 from clalign.values.axes import linear_ticks
 
 from ... import theme
+from ...residue_colors import background_of
 from ...views.charts.letter_paths import letter_path
 from .logo_figure import FigureRow, LogoFigure
 
@@ -180,7 +181,7 @@ def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigur
 @cache
 def letter_color(letter: str, style: LogoStyle, nucleic: bool) -> QColor:
     """Return the color of a letter: that of the scheme, with enough contrast."""
-    found = theme.background_of(letter, style.scheme, nucleic)
+    found = background_of(letter, style.scheme, nucleic)
     if found is None:
         return QColor(style.colors.text)
     return theme.strong(found, style.colors)

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from ...models.results.result_tabs import PARTS, TABS
+from ...settings import Preferences
 from ...views.results.results_page import ResultsPage
 from ...views.widgets.parts import LazyWidget, button
 from .card import DomainCard
@@ -94,7 +95,7 @@ class SearchPage(ResultsPage):
             self.funnel_requested.emit()
         super().show_histogram()
 
-    def set_scheme(self, scheme: str) -> None:
-        super().set_scheme(scheme)
+    def show_preferences(self, chosen: Preferences) -> None:
+        super().show_preferences(chosen)
         if self._profile.content is not None:
-            self.profile.set_scheme(scheme)
+            self.profile.set_scheme(chosen.scheme)

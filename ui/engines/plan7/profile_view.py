@@ -11,7 +11,7 @@ from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
 from ... import formatting
 from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from ...models.widgets.text_table import ROW_ROLE, TextColumn, TextTable
-from ...theme import RESIDUE_SCHEMES
+from ...residue_colors import RESIDUE_SCHEMES
 from ...views.results.query_list import NameList
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.parts import (
@@ -20,6 +20,7 @@ from ...views.widgets.parts import (
     IconButton,
     Surface,
     button,
+    fill_box,
     label,
     row,
     split,
@@ -130,15 +131,10 @@ class ProfileView(Surface):
 
     def _tools(self) -> QHBoxLayout:
         self.modes, self.schemes = NarrowBox(), NarrowBox()
-        for box, name, entries in (
-            (self.modes, "Height of the letters", SHORT_MODES),
-            (self.schemes, "Residue colors", RESIDUE_SCHEMES),
-        ):
-            box.setAccessibleName(name)
-            for key, text in entries.items():
-                box.addItem(text, key)
-        for number, meaning in enumerate(HEIGHT_MODES.values()):
-            self.modes.setItemData(number, meaning, Qt.ItemDataRole.ToolTipRole)
+        self.modes.setAccessibleName("Height of the letters")
+        self.schemes.setAccessibleName("Residue colors")
+        fill_box(self.modes, ((mode, SHORT_MODES[mode], meaning) for mode, meaning in HEIGHT_MODES.items()))
+        fill_box(self.schemes, RESIDUE_SCHEMES.items())
         self.modes.setToolTip("What the height of a letter means")
         self.modes.activated.connect(lambda: self._draw())
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))

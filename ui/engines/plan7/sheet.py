@@ -17,7 +17,7 @@ from ... import formatting
 from ...models.workspace import Notice, Source, SourceKind, Workspace, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
-from ...views.widgets.parts import allow_entry, button, notice_row
+from ...views.widgets.parts import allow_entry, button, fill_box, notice_row
 from ...views.widgets.queries_sheet import QueriesSheet
 from ...views.widgets.spec_sheet import SpecSheet, estimate_words, source_words
 from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
@@ -41,7 +41,7 @@ class SearchForm(OptionForm):
 
     def __init__(self, direction: str = "search") -> None:
         super().__init__(SearchSpec, FOUND, {"direction": direction})
-        self._usual = {name: field.default for name, field in self._fields.items() if name in PRESET_FIELDS}
+        self._unset_filters = {name: field.default for name, field in self._fields.items() if name in PRESET_FIELDS}
         self._has_hmmer3 = False
         self.usual = dict(USUAL_IN_ROUNDS) if direction == "rounds" else {}
         self.set_values(self.usual)
@@ -54,9 +54,8 @@ class SearchForm(OptionForm):
         made, place = NarrowBox(), self.first.grid.rowCount()
         self._preset_words = self.first.add(place, "Thoroughness", made)
         self.setTabOrder(self.editors["evalue"], made)
-        for key, (text, _) in PRESETS.items():
-            made.addItem(text, key)
-        made.addItem("As set under Filters", CUSTOM)
+        presets = [(key, text) for key, (text, _) in PRESETS.items()]
+        fill_box(made, [*presets, (CUSTOM, "As set under Filters")])
         made.setToolTip(
             "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which"
             " is slow\n--max --F1 --F2"
@@ -65,14 +64,14 @@ class SearchForm(OptionForm):
         return made
 
     def _take_preset(self, key: str) -> None:
-        for name, value in {**self._usual, **PRESETS[key][1]}.items():
+        for name, value in {**self._unset_filters, **PRESETS[key][1]}.items():
             self._put(name, value)
 
     def _show_preset(self) -> None:
         """Show which preset matches the filter options."""
         values = self.values()[0]
-        now = {name: values[name] for name in self._usual}
-        same = (key for key, (_, changes) in PRESETS.items() if {**self._usual, **changes} == now)
+        now = {name: values[name] for name in self._unset_filters}
+        same = (key for key, (_, changes) in PRESETS.items() if {**self._unset_filters, **changes} == now)
         self.presets.setCurrentIndex(self.presets.findData(next(same, CUSTOM)))
 
     def _show_replaced(self) -> None:
@@ -114,9 +113,7 @@ class RunSheet(SpecSheet):
 
     def __init__(self, workspace: Workspace, options: Options) -> None:
         self.profiles, self.sequences, self.direction = (NarrowBox() for _ in range(3))
-        for key, text in DIRECTIONS:
-            self.direction.addItem(text, key)
-        self.direction.setCurrentIndex(max(0, self.direction.findData(options.get("direction", "search"))))
+        fill_box(self.direction, DIRECTIONS, str(options.get("direction", "search")))
         has_filters = has_hmmer3(workspace.profiles)
         options = {name: value for name, value in options.items() if has_filters or name not in PRESET_FIELDS}
         texts = ("Search", "Run search")

@@ -14,7 +14,7 @@ from clalign.values.alphabets import ENCODE
 from clalign.values.column_statistics import N_LETTERS, Counts
 from clalign.values.row_alignments import Bytes
 
-from ...theme import background_of
+from ...residue_colors import background_of
 
 N_CODES = 32
 GAP, FIRST_LETTER, MARK = 0, 1, 27

@@ -25,6 +25,7 @@ from clalign.values.hits import Hit
 
 from ... import formatting, theme
 from ...models.alignment.alignment_layout import Layout, Line, as_text, confidence, node_at
+from ...residue_colors import background_of, letter_on
 
 
 def _fitting(name: str, most: int) -> str:
@@ -150,10 +151,10 @@ class LinePainter:
         ink = QColor(self.colors.text)
         for column, letter in enumerate(text):
             x = left + column * self.cell
-            back = theme.background_of(letter, self.scheme, self.nucleic) if letter.isalpha() else None
+            back = background_of(letter, self.scheme, self.nucleic) if letter.isalpha() else None
             if back is not None:
                 painter.fillRect(QRectF(x, y, self.cell + 0.5, self.height), QColor(back))
-                painter.setPen(QColor(theme.letter_on(back)))
+                painter.setPen(QColor(letter_on(back)))
             else:
                 painter.setPen(ink)
             painter.drawText(QPointF(x, y + self.baseline), letter)

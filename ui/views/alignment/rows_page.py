@@ -26,6 +26,7 @@ from ..widgets.parts import (
     IconButton,
     Surface,
     button,
+    fill_box,
     row,
     shrinking,
     stacked,
@@ -120,7 +121,7 @@ class RowsPanel(QWidget):
     def _tools(self) -> QHBoxLayout:
         view, canvas = self.view, self.canvas
         self.schemes, self.orders = NarrowBox(), NarrowBox()
-        self._fill_schemes()
+        self.offer_schemes()
         self._fill_orders()
         for box, name, letters in ((self.schemes, "Colors of the cells", 15), (self.orders, "Order of the rows", 8)):
             box.setAccessibleName(name)
@@ -153,9 +154,7 @@ class RowsPanel(QWidget):
 
     def _finding(self) -> QHBoxLayout:
         self.modes, self.field = NarrowBox(), FindField()
-        for key, (text, tip) in MODES.items():
-            self.modes.addItem(text, key)
-            self.modes.setItemData(self.modes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        fill_box(self.modes, ((key, *words) for key, words in MODES.items()))
         self.modes.setMinimumContentsLength(MODE_LETTERS)
         self.modes.setMaximumWidth(220)
         self.modes.setAccessibleName("Search for")
@@ -178,23 +177,18 @@ class RowsPanel(QWidget):
 
     def _ways_button(self) -> QToolButton:
         self.ways = IconButton("auto-fix", "Actions on this alignment", lambda: None, "Tools")
-        self.ways.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(self.ways)
-        menu.setToolTipsVisible(True)
+        menu = self.ways.add_menu()
 
         def fill() -> None:
             menu.clear()
             self.ways_requested.emit(menu)
 
         menu.aboutToShow.connect(fill)
-        self.ways.setMenu(menu)
         return self.ways
 
     def _menu_button(self) -> QToolButton:
         made = IconButton("dots-horizontal", "Tracks, columns beside the names, save and export", lambda: None)
-        made.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu = QMenu(made)
-        menu.setToolTipsVisible(True)
+        menu = made.add_menu()
         self.track_actions: dict[str, QAction] = {}
         for key, (name, _, tip) in TRACKS.items():
             self.track_actions[key] = self._checkable(menu, name, tip, True, self._choose_tracks)
@@ -220,7 +214,6 @@ class RowsPanel(QWidget):
             ("Export picture…", self.export_requested.emit),
         ):
             menu.addAction(text, call)
-        made.setMenu(menu)
         return made
 
     def _checkable(self, menu: QMenu, text: str, tip: str, on: bool, call: Callable[[], None] | None) -> QAction:
@@ -232,25 +225,13 @@ class RowsPanel(QWidget):
             action.toggled.connect(lambda _: call())
         return action
 
-    def _fill_schemes(self) -> None:
-        self.schemes.clear()
-        for name in self.view.values:
-            self.schemes.addItem(name, name)
-        for key, text in SCHEMES.items():
-            self.schemes.addItem(text, key)
-            tip = SCHEME_WORDS[key]
-            self.schemes.setItemData(self.schemes.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
-        self.schemes.setCurrentIndex(self.schemes.findData(self.view.scheme))
-
     def offer_schemes(self) -> None:
         """List the available values for colors."""
-        self._fill_schemes()
+        schemes = [(key, text, SCHEME_WORDS[key]) for key, text in SCHEMES.items()]
+        fill_box(self.schemes, [*((name, name) for name in self.view.values), *schemes], self.view.scheme)
 
     def _fill_orders(self) -> None:
-        self.orders.clear()
-        for key, text in self.view.orders().items():
-            self.orders.addItem(text, key)
-        self.orders.setCurrentIndex(self.orders.findData(self.view.order_key))
+        fill_box(self.orders, self.view.orders().items(), self.view.order_key)
 
     def _describe(self) -> None:
         self.status.setText(" · ".join(self.view.describe(*self.view.cursor)))

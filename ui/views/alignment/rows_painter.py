@@ -16,6 +16,7 @@ from clalign.values.row_alignments import Bytes
 from ... import formatting, theme
 from ...models.alignment.row_colors import FOUND, FOUND_COLOR, PLAIN, Coloring
 from ...models.alignment.rows_view import Cells, RowsView, Selection
+from ...residue_colors import letter_on
 
 LEVELS = 16
 """Shades between the ground of a cell and its letter."""
@@ -117,10 +118,8 @@ def color_table(palette: tuple[str, ...], colors: theme.Tokens) -> Pixels:
         [colors.surface, colors.surface, FOUND_COLOR, *mixes],
         theme.blend(colors.muted, colors.surface, 0.7),
     )
-    inks = [colors.text, quiet.name(), theme.letter_on(FOUND_COLOR)]
-    inks += [
-        colors.muted if one else theme.letter_on(ground) for one, ground in zip(is_faded, grounds[3:], strict=True)
-    ]
+    inks = [colors.text, quiet.name(), letter_on(FOUND_COLOR)]
+    inks += [colors.muted if one else letter_on(ground) for one, ground in zip(is_faded, grounds[3:], strict=True)]
     pairs = np.array([[_rgb(ground), _rgb(ink)] for ground, ink in zip(grounds, inks, strict=True)], np.float64)
     share = np.linspace(0, 1, LEVELS)[None, :, None]
     mixed = np.round(pairs[:, None, 0] * (1 - share) + pairs[:, None, 1] * share).astype(np.uint32)

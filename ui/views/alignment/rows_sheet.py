@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QWidg
 from ... import formatting
 from ...models.alignment.rows_view import Selection
 from ..charts.picture_sheet import PictureSheet
-from ..widgets.parts import label
+from ..widgets.parts import fill_box, label
 from .rows_page import RowsPanel
 from .rows_picture import RowsChoices
 
@@ -49,8 +49,7 @@ class RowsPictureSheet(PictureSheet):
         for name, chosen in self._parts.items():
             rows, columns = formatting.plural(len(chosen.rows), "row"), formatting.plural(len(chosen.columns), "column")
             self.part.addItem(f"{name} ({rows}, {columns})", name)
-        for key, (text, _, _) in SIZES.items():
-            self.sizes.addItem(text, key)
+        fill_box(self.sizes, ((key, text) for key, (text, _, _) in SIZES.items()))
         self.per_block.setRange(5, 100_000)
         self.wide.setRange(20, 2000)
         self.wide.setValue(180)

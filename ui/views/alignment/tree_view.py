@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QWidget
 
 from ... import theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
-from ..widgets.parts import ElidedLabel, IconButton, row, shrinking, stacked
+from ..widgets.parts import ElidedLabel, IconButton, fill_box, row, shrinking, stacked
 from ..widgets.place_tips import PlaceTips
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
@@ -242,9 +242,7 @@ class TreePane(QWidget):
         self.kinds = shrinking(QComboBox())
         self.kinds.setAccessibleName("Distances")
         self.kinds.setMinimumContentsLength(3)
-        for kind in kinds:
-            self.kinds.addItem(KINDS[kind][0], kind)
-            self.kinds.setItemData(self.kinds.count() - 1, KINDS[kind][1], Qt.ItemDataRole.ToolTipRole)
+        fill_box(self.kinds, ((kind, *KINDS[kind]) for kind in kinds))
         self.choose_kind()
         self.kinds.setToolTip("Distances for joining neighbors")
         self.kinds.activated.connect(lambda: self.kind_requested.emit(self.kinds.currentData()))

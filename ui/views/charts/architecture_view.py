@@ -13,7 +13,7 @@ from ... import formatting
 from ...models.charts.architectures import GROUP_COLUMNS, RULE_WORDS, ArchitectureRequest, Architectures, Bars
 from ...models.widgets.text_table import TextTable
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import EmptyPanel, IconButton, LazyView, row, shrinking, split, stacked
+from ..widgets.parts import EmptyPanel, IconButton, LazyView, fill_box, row, shrinking, split, stacked
 from ..widgets.text_table_view import TextTableView
 from ..widgets.wait_sign import WaitLine
 from .architecture_canvas import ArchitectureCanvas
@@ -62,9 +62,7 @@ class ArchitectureView(LazyView):
     def _tools(self) -> QWidget:
         self.rules = shrinking(QComboBox())
         self.rules.setAccessibleName("Rule for overlapping hits")
-        for place, (key, (text, tip)) in enumerate(RULE_WORDS.items()):
-            self.rules.addItem(text, key)
-            self.rules.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
+        fill_box(self.rules, ((key, *words) for key, words in RULE_WORDS.items()))
         self.rules.setMinimumContentsLength(18)
         self.rules.setMaximumWidth(MAX_LIST_WIDTH)
         self.rules.activated.connect(lambda: self._change_request(rule=self.rules.currentData()))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
 
 from clalign.common.plain_data import Json
@@ -15,7 +15,18 @@ from clalign.engines.pictures import KINDS, HitPicture, PictureRequest
 from ... import formatting
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import TextColumn, TextTable
-from ..widgets.parts import ElidedLabel, IconButton, LazyView, allow_entry, button, label, row, shrinking, stacked
+from ..widgets.parts import (
+    ElidedLabel,
+    IconButton,
+    LazyView,
+    allow_entry,
+    button,
+    fill_box,
+    label,
+    row,
+    shrinking,
+    stacked,
+)
 from ..widgets.text_table_view import TextTableView, TurningSplitter
 from ..widgets.wait_sign import WaitLine
 from .drawing_view import DrawingView
@@ -74,9 +85,7 @@ class PicturesView(LazyView):
         self.kinds = shrinking(QComboBox())
         self.kinds.setMinimumContentsLength(18)
         self.kinds.setAccessibleName("Picture")
-        for place, (name, kind) in enumerate(KINDS.items()):
-            self.kinds.addItem(kind.words, name)
-            self.kinds.setItemData(place, kind.meaning, Qt.ItemDataRole.ToolTipRole)
+        fill_box(self.kinds, ((name, kind.words, kind.meaning) for name, kind in KINDS.items()))
         self.kinds.activated.connect(lambda: self.choose_kind(self.kinds.currentData()))
         self.meaning = ElidedLabel("", "muted")
         tip = "Choose a table of species: name, accession, OX number or OS name, tab, species"
@@ -134,9 +143,7 @@ class PicturesView(LazyView):
 
     def set_taxonomy(self, path: str, columns: list[tuple[str, str]]) -> None:
         """Set the table and column that species are looked up in: titles and names."""
-        self.columns.clear()
-        for words, name in columns:
-            self.columns.addItem(words, name)
+        fill_box(self.columns, ((name, words) for words, name in columns))
         self.taxonomy.setToolTip(f"Species are looked up in {Path(path).name}. Choose another table")
         self._change_request(taxonomy=path, column="")
 

@@ -37,7 +37,6 @@ class DevicesPage(LabPage):
         self._devices.setContentsMargins(12, 4, 12, 4)
         self.box.insertLayout(1, self._devices)
         self._add_job()
-        self.add_together(self.stop_button, self.run_button)
 
     def _add_job(self) -> None:
         """Add the fields of the job to the setup."""

@@ -25,6 +25,7 @@ from ..widgets.parts import (
     allow_entry,
     button,
     clear_layout,
+    fill_box,
     label,
     notice_row,
     row,
@@ -89,6 +90,9 @@ class LabPage(QWidget):
         self.box.addWidget(self.tabs, 1)
         self.setFocusProxy(self.run_button)
         self._add_setup()
+        self.add_together(self.stop_button, self.run_button)
+        if view.of.known:
+            self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
         view.changed.connect(self.show_view)
         self.show_view()
 
@@ -142,6 +146,27 @@ class LabPage(QWidget):
         both.setLayout(row(shown, field))
         self.setup.addWidget(both)
 
+    def add_others(self, name: str, kinds: dict[str, str]) -> QComboBox:
+        """Add a box that leads to pages of other laboratories, by their titles."""
+        box = QComboBox()
+        fill_box(box, ((kind, title) for title, kind in kinds.items()), self.view.of.kind)
+        own = box.currentIndex()
+
+        def ask(place: int) -> None:
+            box.setCurrentIndex(own)
+            if place != own:
+                self.other_requested.emit(box.itemData(place))
+
+        box.activated.connect(ask)
+        self.add_field(name, box)
+        return box
+
+    def add_ticks(self, all_tip: str, none_tip: str, *more: QWidget) -> None:
+        """Add buttons that tick all rows or none, and more beside them."""
+        every = button("Tick all", lambda: self.view.tick_all(True), "flat", all_tip)
+        none = button("Tick none", lambda: self.view.tick_all(False), "flat", none_tip)
+        self.add_together(every, none, *more)
+
     def add_together(self, *widgets: QWidget) -> None:
         """Add widgets that belong together to the setup."""
         made = QWidget()
@@ -160,13 +185,6 @@ class LabPage(QWidget):
             usable = self.view.n_done > 0 and (bool(self.view.document) or name != "save")
             self.tools[name].setEnabled(usable)
             self.tools[name].setToolTip(tip if usable else "Measure first, or open a result.")
-
-    def _ask_for(self, box: QComboBox) -> None:
-        """Request the page that was chosen in a box, and keep the choice of this one."""
-        chosen, kind = str(box.currentData()), self.view.of.kind
-        box.setCurrentIndex(box.findData(kind))
-        if chosen != kind:
-            self.other_requested.emit(chosen)
 
     def job_request(self) -> tuple[JobRequest, str]:
         """Return the job of the setup, and why it cannot run now; empty if it can."""
@@ -202,8 +220,9 @@ class ExperimentTab(QWidget):
         self.empty.show_text("Measuring…" if is_live else "Nothing measured yet", "" if is_live else self.empty_text)
 
 
-def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
+def fill_devices(box: QComboBox, space: Workspace) -> None:
     """List the devices that a laboratory can use."""
+    chosen = box.currentData()
     box.blockSignals(True)
     box.clear()
     for device in space.devices:
@@ -217,13 +236,8 @@ def fill_devices(box: QComboBox, space: Workspace, chosen: str) -> None:
 
 def fill_files(box: QComboBox, space: Workspace, field: FileField, usual: str) -> None:
     """List the files that a laboratory may be measured on, after what it takes without one."""
-    chosen = box.currentData()
-    box.clear()
-    box.addItem(usual, "")
-    for source in space.of_kind(field.kind):
-        if source.state == "ready" and field.takes(source.cards):
-            box.addItem(source.name, source.path)
-    box.setCurrentIndex(max(0, box.findData(chosen)))
+    usable = (one for one in space.of_kind(field.kind) if one.state == "ready" and field.takes(one.cards))
+    fill_box(box, [("", usual), *((one.path, one.name) for one in usable)], box.currentData() or "")
 
 
 def whole_number(field: QLineEdit, most: int) -> int:

@@ -10,7 +10,7 @@ from clalign.values.documents import JobRequest
 
 from ...models.laboratory.lab_view import LabView
 from ...models.workspace import Workspace
-from ..widgets.parts import button, shrinking
+from ..widgets.parts import shrinking
 from .lab_page import BOX_WIDTH, LabPage, fill_devices, fill_files
 
 
@@ -22,38 +22,31 @@ class PublicationPage(LabPage):
             view, workspace, "Run", "Open a repetition that was saved as JSON", "book-open-page-variant-outline",
             "Nothing was repeated yet. Tick tables and figures and run.",
         )  # fmt: skip
-        self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
         for signal in (workspace.sources_changed, workspace.devices_changed):
             signal.connect(self.show_workspace)
         self.show_workspace()
 
     def _add_setup(self) -> None:
-        self.sources, self.devices = QComboBox(), QComboBox()
+        self.devices = QComboBox()
         self.is_small, self.is_full = QCheckBox("Smallest size"), QCheckBox("Published size")
         self.files = {field.key: shrinking(QComboBox()) for field in files_of(self.view.of)}
-        for one in PUBLICATIONS.values():
-            self.sources.addItem(one.source.title, one.kind)
-        self.sources.setCurrentIndex(self.sources.findData(self.view.of.kind))
-        self.sources.activated.connect(lambda: self._ask_for(self.sources))
         self.is_small.setToolTip("Everything as small as can be, to try it out: the figures mean nothing")
         self.is_full.setToolTip("Whole runs as large as published, if it takes hours")
         self.is_small.toggled.connect(lambda on: self.is_full.setChecked(self.is_full.isChecked() and not on))
         self.is_full.toggled.connect(lambda on: self.is_small.setChecked(self.is_small.isChecked() and not on))
-        self.add_field("Source", self.sources)
+        self.sources = self.add_others("Source", {one.source.title: one.kind for one in PUBLICATIONS.values()})
         self.add_field("Device", self.devices, BOX_WIDTH)
         for field in files_of(self.view.of):
             self.files[field.key].setToolTip("Of whole runs")
             self.add_field(field.name, self.files[field.key], BOX_WIDTH)
-        every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Repeat every table and figure")
-        none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be repeated")
-        self.add_together(every, none, self.is_small, self.is_full)
-        self.add_together(self.stop_button, self.run_button)
+        tips = "Repeat every table and figure", "Then tick those to be repeated"
+        self.add_ticks(*tips, self.is_small, self.is_full)
 
     def show_workspace(self) -> None:
         """List devices and files."""
         for field in files_of(self.view.of):
             fill_files(self.files[field.key], self.workspace, field, "Bundled (default)")
-        fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
+        fill_devices(self.devices, self.workspace)
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:

@@ -11,7 +11,7 @@ from clalign.values.documents import JobRequest
 from ... import formatting
 from ...models.laboratory.lab_view import LabView
 from ...models.workspace import Workspace
-from ..widgets.parts import button, shrinking
+from ..widgets.parts import shrinking
 from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, fill_files, whole_number
 
 
@@ -24,7 +24,6 @@ class RungPage(LabPage):
             "This experiment was not run yet. Tick Experiments above and run.",
         )  # fmt: skip
         self.devices.activated.connect(lambda: self.show_running())
-        self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
         for signal in (workspace.sources_changed, workspace.devices_changed, workspace.choice_changed):
             signal.connect(self.show_workspace)
         self.show_workspace()
@@ -36,15 +35,10 @@ class RungPage(LabPage):
         return self.view.of
 
     def _add_setup(self) -> None:
-        self.ladders, self.devices, self.with_experiments = QComboBox(), QComboBox(), QCheckBox("Experiments")
-        for other in LADDERS.values():
-            self.ladders.addItem(other.title.removeprefix("Ladder of "), other.kind)
-        self.ladders.setCurrentIndex(self.ladders.findData(self.ladder.kind))
-        self.ladders.activated.connect(lambda: self._ask_for(self.ladders))
-        self.add_field("Ladder", self.ladders)
+        self.devices, self.with_experiments = QComboBox(), QCheckBox("Experiments")
+        others = {other.title.removeprefix("Ladder of "): other.kind for other in LADDERS.values()}
+        self.ladders = self.add_others("Ladder", others)
         self.add_field("Device", self.devices, BOX_WIDTH)
-        every = button("Tick all", lambda: self.view.tick_all(True), "flat", "Run every rung")
-        none = button("Tick none", lambda: self.view.tick_all(False), "flat", "Then tick those to be run")
         self.fields = {field.key: self._field(field) for field in self.ladder.fields}
         for field in self.ladder.fields:
             box = self.fields[field.key]
@@ -52,8 +46,7 @@ class RungPage(LabPage):
         names = self.ladder.experiment_names
         self.with_experiments.setChecked(bool(names))
         self.with_experiments.setToolTip(f"Run {', '.join(names)}, too")
-        self.add_together(every, none, *[self.with_experiments] * bool(names))
-        self.add_together(self.stop_button, self.run_button)
+        self.add_ticks("Run every rung", "Then tick those to be run", *[self.with_experiments] * bool(names))
 
     def _field(self, field: FileField | NumberField) -> QComboBox | QLineEdit:
         if isinstance(field, FileField):
@@ -70,7 +63,7 @@ class RungPage(LabPage):
             box = self.fields[field.key]
             if isinstance(field, FileField) and isinstance(box, QComboBox):
                 fill_files(box, space, field, "Synthetic (default)")
-        fill_devices(self.devices, space, str(self.devices.currentData() or space.device.id))
+        fill_devices(self.devices, space)
         self.show_running()
 
     def values(self) -> dict[str, str | int | None]:

@@ -14,7 +14,7 @@ from clalign.values.documents import JobRequest
 from ... import formatting
 from ...models.laboratory.lab_view import LabView
 from ...models.workspace import Workspace
-from ..widgets.parts import set_role
+from ..widgets.parts import fill_box, set_role
 from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_number
 
 MAX_RUNS, MAX_SIZE = 1000, 1024
@@ -33,8 +33,7 @@ class SynchronizationPage(LabPage):
 
     def _add_setup(self) -> None:
         self.devices, self.programs = QComboBox(), QComboBox()
-        for name, program in PROGRAMS.items():
-            self.programs.addItem(program.title[:1].upper() + program.title[1:], name)
+        fill_box(self.programs, ((name, one.title[:1].upper() + one.title[1:]) for name, one in PROGRAMS.items()))
         self.groups, self.group_size = QLineEdit(), QLineEdit(formatting.count(SIZE))
         self.sets, self.runs, self.work = QLineEdit(str(SETS)), QLineEdit("5"), QLineEdit()
         self.ways = {way: QCheckBox(way_name(way)) for way in USUAL_WAYS}
@@ -56,11 +55,10 @@ class SynchronizationPage(LabPage):
             tick.setToolTip(TIPS[way])
             tick.toggled.connect(lambda: self.show_running())
             self.setup.addWidget(tick)
-        self.add_together(self.stop_button, self.run_button)
 
     def show_devices(self) -> None:
         """List the devices."""
-        fill_devices(self.devices, self.workspace, str(self.devices.currentData() or self.workspace.device.id))
+        fill_devices(self.devices, self.workspace)
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:

@@ -6,12 +6,13 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QComboBox, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QStackedWidget, QWidget
 
 from ...models.alignment.alignment_layout import Layout
 from ...models.results.links import links_of_hit
 from ...models.results.run_view import RunView
-from ...theme import RESIDUE_SCHEMES
+from ...residue_colors import RESIDUE_SCHEMES
+from ...settings import Preferences
 from ..alignment.alignment_view import AlignmentView
 from ..charts.domain_strip import DomainStrip
 from ..widgets.flow import Flow
@@ -23,6 +24,7 @@ from ..widgets.parts import (
     IconButton,
     ScrolledCard,
     Surface,
+    fill_box,
     height_for,
     row,
     stacked,
@@ -46,20 +48,12 @@ def _together(*tools: QWidget) -> QWidget:
     return made
 
 
-def _with_menu(tool: IconButton) -> IconButton:
-    """Let a tool show a menu at once."""
-    tool.setPopupMode(IconButton.ToolButtonPopupMode.InstantPopup)
-    tool.setMenu(QMenu(tool))
-    return tool
-
-
 class HitCard(Surface):
     """Shows the chosen hit of a run, with buttons for colors, zoom and copying."""
 
     verify_requested = Signal(int)
     explain_requested = Signal()
-    scheme_chosen = Signal(str)
-    posterior_chosen = Signal(bool)
+    preferences_chosen = Signal(dict)
     node_chosen = Signal(int)
     link_requested = Signal(str)
 
@@ -126,18 +120,19 @@ class HitCard(Surface):
         """Return the tools of the alignment, and what can be done with the hit; each group stays in a line."""
         self.schemes = QComboBox()
         self.schemes.setAccessibleName("Residue colors")
-        for key, text in RESIDUE_SCHEMES.items():
-            self.schemes.addItem(text, key)
-        self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
-        copy = _with_menu(IconButton("content-copy", "Copy the hit to the clipboard", lambda: None, "Copy"))
-        copy.menu().addAction("Alignment as text", self.copy_text)
-        copy.menu().addAction("Matched parts as FASTA", self.copy_fasta)
+        fill_box(self.schemes, RESIDUE_SCHEMES.items())
+        self.schemes.activated.connect(lambda: self.preferences_chosen.emit({"scheme": self.schemes.currentData()}))
+        copy = IconButton("content-copy", "Copy the hit to the clipboard", lambda: None, "Copy")
+        menu = copy.add_menu()
+        menu.addAction("Alignment as text", self.copy_text)
+        menu.addAction("Matched parts as FASTA", self.copy_fasta)
         tip = "Compute this hit again on the reference and compare"
         verify = IconButton("shield-check-outline", tip, self._verify, "Verify")
         tip = "Show the parts of the score of this sequence"
         self.explain = IconButton("filter-check-outline", tip, self.explain_requested.emit, "Explain")
         tip = "Look it up in a public database, in the browser"
-        self.links = _with_menu(IconButton("open-in-new", tip, lambda: None, "Look up"))
+        self.links = IconButton("open-in-new", tip, lambda: None, "Look up")
+        self.links.add_menu()
         self._of_hit = [copy, verify, self.explain, self.links]
         seen: list[QWidget] = [
             self.schemes,
@@ -205,14 +200,11 @@ class HitCard(Surface):
         self._node = text
         self._show_remarks()
 
-    def set_posterior(self, shown: bool) -> None:
-        """Show or hide the confidence of each column."""
-        self.alignment.set_posterior(shown)
-
-    def set_scheme(self, scheme: str) -> None:
-        """Color residues by a scheme."""
-        self.alignment.set_scheme(scheme)
-        self.schemes.setCurrentIndex(self.schemes.findData(scheme))
+    def show_preferences(self, chosen: Preferences) -> None:
+        """Apply the colors of residues, and whether the confidence of each column is shown."""
+        self.alignment.set_posterior(chosen.posterior)
+        self.alignment.set_scheme(chosen.scheme)
+        self.schemes.setCurrentIndex(self.schemes.findData(chosen.scheme))
 
     def copy_text(self) -> None:
         """Copy the alignments as text."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from itertools import chain, islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,23 +11,18 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
-    QMimeData,
     QPoint,
     QSignalBlocker,
     QSize,
     Qt,
-    QUrl,
     Signal,
 )
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStackedWidget, QWidget
 
-from clalign.formats.scratch import Scratch
 from clalign.runs.pages import HitQuery, PickedHits
 
 from ... import formatting
-from ...formatting import file_words
-from ...log import LOG
 from ...models.results.hit_pages import HitRow
 from ...models.results.hits_model import HitsModel, TableKind
 from ..charts.domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
@@ -40,69 +30,7 @@ from ..widgets.filter_field import FilterField
 from ..widgets.parts import EmptyPanel, IconButton, button, label, row, set_role, stacked
 from ..widgets.table import Table
 from ..widgets.wait_sign import WaitSign
-
-URLS = "text/uri-list"
-
-CELLS = "text/tab-separated-values"
-
-MAX_NAME_LETTERS = 80
-"""Letters of a file's name before its ending."""
-
-
-@cache
-def _folder() -> Path:
-    """Return the folder of dragged files, kept until the end, as a file manager may copy late."""
-    made = Scratch()
-    atexit.register(made.remove)
-    return made.path
-
-
-class DraggedHits(QMimeData):
-    """Hits for another program.
-
-    Parameters
-    ----------
-    name : str
-        The name of the file, without characters that file systems reject.
-    fasta : str
-        Aligned parts: the text, and the content of the file if there are any.
-    cells : str
-        The same hits as a tab-separated table.
-    """
-
-    def __init__(self, name: str, fasta: str, cells: str) -> None:
-        super().__init__()
-        self.setText(fasta)
-        self.setData(CELLS, cells.encode())
-        stem = file_words(name)[:MAX_NAME_LETTERS].strip("._-") or "hits"
-        self._name, self._content = (f"{stem}.fasta", fasta) if fasta else (f"{stem}.tsv", cells)
-        self._path: Path | None = None
-
-    def formats(self) -> list[str]:
-        """Return the available formats."""
-        return [*super().formats(), URLS]
-
-    def hasFormat(self, kind: str) -> bool:
-        return kind == URLS or super().hasFormat(kind)
-
-    def retrieveData(self, kind: str, wanted: Any) -> Any:
-        # The file is written at the first request for it.
-        if kind != URLS:
-            return super().retrieveData(kind, wanted)
-        try:
-            return [QUrl.fromLocalFile(str(self._file()))]
-        except OSError as error:  # whoever asks still has the text; an error here would reach Qt
-            LOG.warning("The dragged hits could not be written: %s", error)
-            return []
-
-    def _file(self) -> Path:
-        if self._path is None:
-            # A folder for each: what was dragged before may be open under the same name.
-            path = Path(tempfile.mkdtemp(dir=_folder()), self._name)
-            path.write_text(self._content, encoding="utf-8", newline="\n")
-            self._path = path
-        return self._path
-
+from .dragged_hits import DraggedHits
 
 ROW_HEIGHT = 26
 

@@ -16,6 +16,7 @@ from ...models.results import result_tabs
 from ...models.results.hit_changes import HitChanges
 from ...models.results.hit_pages import HitRow
 from ...models.results.run_view import RunView
+from ...settings import Preferences
 from ..charts.histogram_view import HistogramView
 from ..widgets.parts import (
     BETWEEN_FACTS,
@@ -72,14 +73,13 @@ class ResultsPage(QWidget):
     action_requested = Signal(str)
     """The id of a command."""
     verify_requested = Signal(object)
-    scheme_chosen = Signal(str)
     explain_requested = Signal()
     row_explain_requested = Signal(object)
     """A row of a table with its place and its name; None for a target to be named by the user."""
     hit_menu_requested = Signal(QPoint)
     node_chosen = Signal(int)
-    posterior_chosen = Signal(bool)
-    logarithm_chosen = Signal(bool)
+    preferences_chosen = Signal(dict)
+    """Those that were changed here."""
     link_requested = Signal(str)
     """An address to be opened in the browser."""
     overview_made = Signal(object)
@@ -97,7 +97,7 @@ class ResultsPage(QWidget):
         self._no_histogram = EmptyPanel("chart-histogram", "", "")
         self._large_holder.setLayout(stacked(self._no_histogram, spacing=-1))
         self._no_histogram.hide()
-        self._log_counts, self._scheme, self._posterior = True, "", True
+        self._preferences = Preferences()
         self._first_hit: int | None = None
         self._fold: IconButton | None = None
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
@@ -259,11 +259,9 @@ class ResultsPage(QWidget):
 
     def _dress_hit(self, card: HitCard) -> None:
         card.show_run(self.run)
-        card.set_scheme(self._scheme)
-        card.set_posterior(self._posterior)
+        card.show_preferences(self._preferences)
         card.verify_requested.connect(lambda number: self.verify_requested.emit([number]))
-        card.scheme_chosen.connect(self.scheme_chosen)
-        card.posterior_chosen.connect(self.posterior_chosen)
+        card.preferences_chosen.connect(self.preferences_chosen)
         card.node_chosen.connect(self.node_chosen)
         card.explain_requested.connect(self.explain_requested)
         card.link_requested.connect(self.link_requested)
@@ -390,8 +388,8 @@ class ResultsPage(QWidget):
         view.threshold_moved.connect(self.run.set_threshold)
         view.kind_chosen.connect(self.run.set_score_kind)
         view.bar_clicked.connect(lambda low, high: self._choose_bar(view, low, high))
-        view.logarithm_chosen.connect(self.logarithm_chosen)
-        view.set_log(self._log_counts)
+        view.logarithm_chosen.connect(lambda chosen: self.preferences_chosen.emit({"log_counts": chosen}))
+        view.set_log(self._preferences.log_counts)
         box = holder.layout() or QVBoxLayout(holder)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(view)
@@ -546,23 +544,13 @@ class ResultsPage(QWidget):
         self.show_tab("hits")
         self.hit.alignment.setFocus()
 
-    def set_log(self, log_counts: bool) -> None:
-        """Choose the scale of the histogram."""
-        self._log_counts = log_counts
+    def show_preferences(self, chosen: Preferences) -> None:
+        """Apply the scale of histograms, the colors of residues, and whether confidence is shown."""
+        self._preferences = chosen
         for view in self._plots():
-            view.set_log(log_counts)
-
-    def set_scheme(self, scheme: str) -> None:
-        """Color residues by a scheme."""
-        self._scheme = scheme
+            view.set_log(chosen.log_counts)
         if self._hit_lazy.content is not None:
-            self.hit.set_scheme(scheme)
-
-    def set_posterior(self, shown: bool) -> None:
-        """Show or hide the confidence of each column of the alignment."""
-        self._posterior = shown
-        if self._hit_lazy.content is not None:
-            self.hit.set_posterior(shown)
+            self.hit.show_preferences(chosen)
 
     def step_hit(self, step: int) -> None:
         """Go to the next or previous hit."""

@@ -17,7 +17,7 @@ from clalign.values.specs import Spec, options_of
 
 from ... import formatting
 from .choices import NarrowBox
-from .parts import IconButton, button, label, row, set_role, stacked
+from .parts import IconButton, button, fill_box, label, row, set_role, stacked
 
 TICK_LETTERS = 52
 """Letters of a line beside a check box."""
@@ -149,8 +149,7 @@ class OptionForm(QWidget):
     def _editor(self, field: Field) -> QLineEdit | QCheckBox | QComboBox:
         if "choices" in field.metadata:
             choice = NarrowBox()
-            for key, text in field.metadata["choices"].items():
-                choice.addItem(text, key)
+            fill_box(choice, field.metadata["choices"].items())
             choice.currentIndexChanged.connect(lambda: self.changed.emit())
             return choice
         if isinstance(field.default, bool):

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLayout,
+    QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -142,6 +143,15 @@ def shrinking(box: QComboBox) -> QComboBox:
     return box
 
 
+def fill_box(box: QComboBox, entries: Iterable[tuple[str, ...]], chosen: str = "") -> None:
+    """Fill a box with entries, each with its key, its text and perhaps a tooltip, and choose one by its key."""
+    box.clear()
+    for place, (key, text, *tip) in enumerate(entries):
+        box.addItem(text, key)
+        box.setItemData(place, tip[0] if tip else "", Qt.ItemDataRole.ToolTipRole)
+    box.setCurrentIndex(max(0, box.findData(chosen)))
+
+
 def allow_entry(box: QComboBox, place: int, reason: str = "") -> None:
     """Enable an entry of a box, or disable it with a reason."""
     model = box.model()
@@ -192,6 +202,13 @@ class IconButton(QToolButton):
         self.setIcon(theme.icon(name, self._color))
         self.setToolTip(tip)
         self.setAccessibleName(tip)
+
+    def add_menu(self) -> QMenu:
+        """Show a menu when it is pressed."""
+        menu = QMenu(self, toolTipsVisible=True)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setMenu(menu)
+        return menu
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():

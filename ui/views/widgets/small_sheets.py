@@ -16,9 +16,10 @@ from clalign.values.documents import DeviceFields
 
 from ... import formatting, theme
 from ...models import device_words
+from ...residue_colors import RESIDUE_SCHEMES
 from ...settings import Preferences
 from .facts import facts_grid
-from .parts import button, clear_layout, label, notice_row, row
+from .parts import button, clear_layout, fill_box, label, notice_row, row
 from .sheet import Sheet
 
 PASTE_WORDS = "FASTA or a plain sequence, saved as a file, so that the search can be repeated."
@@ -149,7 +150,7 @@ class PreferencesSheet(Sheet):
     def __init__(self, preferences: Preferences) -> None:
         super().__init__("Preferences", 480)
         self.theme = self._choice("Look", THEMES, preferences.theme, "theme")
-        self.scheme = self._choice("Residue colors", tuple(theme.RESIDUE_SCHEMES.items()), preferences.scheme, "scheme")
+        self.scheme = self._choice("Residue colors", tuple(RESIDUE_SCHEMES.items()), preferences.scheme, "scheme")
         self._tick("High contrast, also if the system does not ask for it", preferences.contrast, "contrast")
         self._tick("Reduce motion", preferences.still, "still")
         self._tick("Show the start page when clalign opens", preferences.show_start, "show_start")
@@ -162,9 +163,7 @@ class PreferencesSheet(Sheet):
     def _choice(self, text: str, entries: tuple[tuple[str, str], ...], value: str, name: str) -> QComboBox:
         box = QComboBox()
         box.setAccessibleName(text)
-        for key, shown in entries:
-            box.addItem(shown, key)
-        box.setCurrentIndex(max(0, box.findData(value)))
+        fill_box(box, entries, value)
         box.activated.connect(lambda: self.changed.emit({name: box.currentData()}))
         self.body.addLayout(row(label(text), None, box))
         return box

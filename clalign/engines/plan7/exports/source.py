@@ -79,7 +79,7 @@ class ProfileRunSource(ExportSource):
         if not self.is_scan and self.origins == {"hmmer3"} and not self.spec.needs_ends:
             n_all = len(self.cards)
             while first < n_all:  # how many are done is known before their hits are listed, so that none comes between
-                done = first + self.run.n_finished_in_a_row(first, min(first + QUERIES_AT_ONCE, n_all))
+                done = first + self.run.n_queries_finished(first, min(first + QUERIES_AT_ONCE, n_all))
                 yield from _profiles(self, range(first, done))
                 if done < min(first + QUERIES_AT_ONCE, n_all):
                     return

@@ -167,7 +167,7 @@ def _domains_by_score(source: ProfileRunSource, number: int) -> Iterator[tuple[H
 
 def _n_searched(source: ProfileRunSource, number: int) -> int:
     """Return how many sequences with residues a profile was searched against so far."""
-    done = source.run.n_finished(number)
+    done = source.run.n_rows_finished(number)
     report = source.run.facts.database
     return min(done, report.n_sequences - report.n_empty) if report else done
 

@@ -74,7 +74,7 @@ def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[Stag
     n_passed = np.zeros(len(FILTERS), np.int64)
     for _, _, _, *counts in run.engine_rows_of_batches(BATCHES.name, profile):
         n_passed += counts
-    n_all = run.n_finished(profile) - n_left_out(run, profile, card)
+    n_all = run.n_rows_finished(profile) - n_left_out(run, profile, card)
     passed = dict(zip(STAGES, (n_all, *n_passed.tolist(), run.n_hits(profile)), strict=True))
     rows: list[StageCounts] = []
     for stage, label in STAGES.items():
