@@ -119,12 +119,10 @@ class HitController(Controller):
         if page.run.engine is not None and page.run.engine.calls_significant:
             counts["significant"] = None
         forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
-        chosen = self._app.settings.preferences
-        folder, one_query = self._app.export_folder, _words_of_one(page.run)
+        folder, form = self._app.export_folder, self._app.settings.preferences.export_form
         of_one = "" if page.run.shows_all or len(page.run.cards) < 2 else f"-{file_words(page.run.card['name'])}"
-        choices = ExportChoices(
-            page.run.file_stem, counts, folder, forms, self._columns, chosen.export_form, one_query, of_one
-        )
+        one_query, stem = _words_of_one(page.run), page.run.file_stem
+        choices = ExportChoices(stem, counts, folder, forms, self._columns, form, one_query, of_one)
         sheet = ExportSheet(choices)
         if "significant" in counts and not page.run.card.get("round"):  # only the last rounds are exported
             self._count_significant(page, sheet)

@@ -20,6 +20,7 @@ from ..widgets.parts import (
     BETWEEN_FACTS,
     ElidedLabel,
     EmptyPanel,
+    FactsLabel,
     FactsParagraph,
     IconButton,
     ScrolledCard,
@@ -69,7 +70,7 @@ class HitCard(Surface):
         font.setBold(True)
         self.name_label.setFont(font)
         self._description = ElidedLabel("", "muted")
-        self.line_label, self._estimates = FactsParagraph(BETWEEN_FACTS, "text"), FactsParagraph(BETWEEN_FACTS)
+        self.line_label, self._estimates = FactsParagraph(BETWEEN_FACTS, "text", stays=True), FactsLabel("", "muted")
         self.remarks = ElidedLabel("", "muted")
         self._node = ""
         self._of_hit: list[IconButton] = []

@@ -320,20 +320,22 @@ BETWEEN_FACTS, BETWEEN_WORDS = re.compile(r"(?= · )"), re.compile(r"(?<= )")
 
 
 class FactsParagraph(ElidedLabel):
-    """Facts separated by dots, or a sentence, in a few lines; facts that do not fit are left out.
+    """Facts separated by dots, or a sentence, in a line or two; facts that do not fit are left out.
 
     Parameters
     ----------
     breaks : re.Pattern
         Where a line may end: `BETWEEN_FACTS` or `BETWEEN_WORDS`.
+    stays : bool
+        Whether it has the room of two lines whatever it shows, so that nothing below it moves.
     """
 
-    MAX_LINES = 3
+    MAX_LINES = 2
     PLACE = Qt.AlignmentFlag.AlignTop
 
-    def __init__(self, breaks: re.Pattern[str], role: str = "muted") -> None:
+    def __init__(self, breaks: re.Pattern[str], role: str = "muted", stays: bool = False) -> None:
         super().__init__(role=role)
-        self._breaks = breaks
+        self._breaks, self._stays = breaks, stays
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -360,7 +362,8 @@ class FactsParagraph(ElidedLabel):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return len(self.lines(width)) * QFontMetrics(self.font()).height() + 2
+        n_lines = self.MAX_LINES if self._stays else len(self.lines(width))
+        return n_lines * QFontMetrics(self.font()).height() + 2
 
     def shown(self) -> str:
         return "\n".join(self.lines(self.width()))
