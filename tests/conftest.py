@@ -12,6 +12,7 @@ import gc
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,9 @@ AMD_COMPILER = "clang-16"
 
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """How many tests were left out, by what would bring them in."""
+
+HOME_OF_ALL = "CLALIGN_TESTS_HOME"
+"""Variable that names the home of the process which started the others of this run."""
 
 LEVELS = ("thorough", "exhaustive")
 """Marks of tests that are left out unless an option of this name, or of a later one, is given."""
@@ -88,6 +92,8 @@ def pytest_configure(config: pytest.Config) -> None:
     home = Path(tempfile.mkdtemp(prefix="clalign-tests-"))
     config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
     keep_driver_cache(home)
+    if not hasattr(config, "workerinput"):  # else a process of pytest-xdist, which inherits it
+        os.environ[HOME_OF_ALL] = str(home)
     for name in ("CACHE", "CONFIG", "DATA", "STATE"):
         os.environ[f"XDG_{name}_HOME"] = str(home / name.lower())
     os.environ["CLALIGN_CACHE_DIR"] = str(home / "cache" / "clalign")
@@ -147,11 +153,24 @@ def pytest_report_collectionfinish() -> list[str]:
 
 @cache
 def usable_devices() -> list[Device]:
-    """Return every device that passed its self-test, and the reference."""
-    from clalign.compute.opencl.discover import discover_devices
+    """Return every device that passed its self-test, and the reference.
+
+    The first process of a run to ask tests the devices, which takes a processor some seconds; the others wait for its
+    verdicts.
+    """
+    from clalign.compute.opencl.discover import discover_devices, verdicts_path
     from clalign.values.devices import REFERENCE
 
-    found = [device for device in discover_devices() if device.is_usable and device.kind != "reference"]
+    home = Path(os.environ[HOME_OF_ALL])
+    known, own = home / "verdicts.json", verdicts_path()
+    with contextlib.closing(sqlite3.connect(home / "devices.lock", timeout=300)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        own.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(known, own)
+        found = [device for device in discover_devices() if device.is_usable and device.kind != "reference"]
+        with contextlib.suppress(FileNotFoundError):  # where there is no device
+            shutil.copyfile(own, known)
     return [*found, REFERENCE]
 
 
