@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -58,24 +59,38 @@ DRIVERS, OPENS_DEVICES = "compute.opencl", "compute.opening"
 QT = ("PySide6", "shiboken6", "pyqtgraph", "qtawesome")
 
 
-def imports(node: ast.AST, within_function: bool = False) -> Iterator[tuple[str, bool]]:
-    """Yield every imported module, and whether that happens within a function.
+ImportStatement = ast.Import | ast.ImportFrom
+
+
+def statements(node: ast.AST, within_function: bool = False) -> Iterator[tuple[ImportStatement, bool]]:
+    """Yield every import, and whether it happens within a function.
 
     Only statements are looked into, which expressions do not hold: that is most of the work saved.
     """
-    if isinstance(node, ast.Import):
-        yield from ((alias.name, within_function) for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        module = "." * node.level + (node.module or "")
-        if module == "clalign":
-            yield from ((f"clalign.{alias.name}", within_function) for alias in node.names)
-        else:
-            yield module, within_function
+    if isinstance(node, ImportStatement):
+        yield node, within_function
     within_function |= isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         inner = getattr(node, part, ())
         for statement in inner if isinstance(inner, list) else ():
-            yield from imports(statement, within_function)
+            yield from statements(statement, within_function)
+
+
+@cache
+def statements_of(text: str) -> list[tuple[ImportStatement, bool]]:
+    """Return the imports of a file; several tests ask for those of the same ones."""
+    return [*statements(ast.parse(text))]
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield every module that a file imports, and whether that happens within a function."""
+    for node, within_function in statements_of(path.read_text("utf-8")):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, within_function) for alias in node.names)
+        elif (module := "." * node.level + (node.module or "")) == "clalign":
+            yield from ((f"clalign.{alias.name}", within_function) for alias in node.names)
+        else:
+            yield module, within_function
 
 
 def may_compare(place: str, within_function: bool) -> bool:
@@ -121,7 +136,7 @@ def engine_violations(root: Path) -> list[str]:
     found = []
     for path in sorted(package.rglob("*.py")):
         place = place_of(path, package)
-        for module, within_function in imports(ast.parse(path.read_text("utf-8"))):
+        for module, within_function in imports(path):
             if not is_allowed(place, module, within_function):
                 found.append(f"{path.relative_to(root).as_posix()} imports {module}")
     return found
@@ -133,7 +148,7 @@ def window_graph(ui: Path) -> dict[str, set[str]]:
     names = {path: ".".join(parts).removesuffix(".__init__") for path, parts in files.items()}
     graph: dict[str, set[str]] = {name: set() for name in names.values()}
     for path, parts in files.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node, _ in statements_of(path.read_text("utf-8")):
             if isinstance(node, ast.ImportFrom) and node.level:
                 base = [*parts[: -node.level], *(node.module or "").split(".")]
                 for alias in node.names:
@@ -168,7 +183,7 @@ def engine_graph(package: Path) -> dict[str, set[str]]:
     files = {path: place_of(path, package).removesuffix(".__init__") for path in sorted(package.rglob("*.py"))}
     graph: dict[str, set[str]] = {name: set() for name in files.values()}
     for path, name in files.items():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node, _ in statements_of(path.read_text("utf-8")):
             if isinstance(node, ast.Import):
                 graph[name].update(alias.name.removeprefix("clalign.") for alias in node.names)
             elif isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith("clalign."):
@@ -189,7 +204,7 @@ def window_violations(root: Path) -> list[str]:
         if not is_allowed_in_window(place, other)
     ]
     for path in sorted((root / "ui").rglob("*.py")):
-        for module, _ in imports(ast.parse(path.read_text("utf-8"))):
+        for module, _ in imports(path):
             if module.split(".")[0] in ("ui", "pyopencl") or f"{module}.".startswith("clalign.ui."):
                 found.append(f"{path.relative_to(root).as_posix()} imports {module}")
     return found
@@ -349,7 +364,7 @@ def names_of_engines(root: Path) -> list[str]:
         if place.startswith("clalign/engines/"):
             continue
         tree = ast.parse(path.read_text("utf-8"))
-        named = [module for module, _ in imports(tree) if module.startswith(tuple(BUILT_IN.values()))]
+        named = [module for module, _ in imports(path) if module.startswith(tuple(BUILT_IN.values()))]
         compared = [node for node in ast.walk(tree) if isinstance(node, ast.Compare)]
         words = {part.value for node in compared for part in ast.walk(node) if isinstance(part, ast.Constant)}
         found += [f"{place} names {name}" for name in (*named, *sorted(words & set(BUILT_IN)))]
