@@ -376,10 +376,12 @@ def test_a_stopped_search_goes_on_with_the_device_of_the_caller(
     files: dict[str, Path], tmp_path: Path, fast_device: Device
 ) -> None:
     kept, both = tmp_path / "x.clalign", (files["queries"], files["targets"])
-    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, context=Watching(1), device="reference") as rounds:
+    few = {"msv_n": 20, "viterbi_n": 20, "forward_n": 20}  # random sequences: the reference is slow
+    context: QuietContext = Watching(1)
+    with pytest.raises(Cancelled), clalign.jackhmmer(*both, kept, context=context, device="reference", **few) as rounds:
         list(rounds)
     context = EndsAfterTheFirst(kept)
-    with clalign.jackhmmer(*both, kept, context=context, device=fast_device.id) as rounds:
+    with clalign.jackhmmer(*both, kept, context=context, device=fast_device.id, **few) as rounds:
         assert {one.number for one in rounds} == {1}
         rounds.one_more()
         assert {one.number for one in rounds} == {2}
