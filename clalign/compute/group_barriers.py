@@ -132,6 +132,11 @@ class Rounds:
     n_rounds : int
     first : int
         Number of the first round.
+
+    Attributes
+    ----------
+    defines : dict
+        Macros of the program of the kernel.
     """
 
     def __init__(
@@ -139,7 +144,7 @@ class Rounds:
     ) -> None:
         self._session, self.how, self.kernel, self.n_rounds, self.first = session, how, kernel, n_rounds, first
         backend = lane_backend(session.device)["LANE_BACKEND"]
-        self._defines = {"LANE_BACKEND": backend, **kernel.defines, "BARRIER_METHOD": METHODS[how.method]}
+        self.defines = {"LANE_BACKEND": backend, **kernel.defines, "BARRIER_METHOD": METHODS[how.method]}
         self._begin(POLL_TO_MEET if how.discovered else NO_POLL, how.n_groups)
 
     def _begin(self, poll: int, wanted: int) -> None:
@@ -162,7 +167,7 @@ class Rounds:
     def _launch(self, first: int, last: int) -> None:
         how, kernel = self.how, self.kernel
         self._session.launch(
-            kernel.source, kernel.entry, self._defines, how.n_groups * how.size, how.size,
+            kernel.source, kernel.entry, self.defines, how.n_groups * how.size, how.size,
             self._facts, self._words, *kernel.arguments, np.int32(first), np.int32(last),
         )  # fmt: skip
 

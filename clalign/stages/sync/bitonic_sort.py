@@ -101,17 +101,18 @@ class BitonicSortStage(Stage[Keys, GroupBarrier | None, Order]):
 
         def for_each(entry: str, *arguments: Argument) -> None:
             usual = default_barrier(session.device)
-            session.launch(SOURCE, entry, defines, usual.n_groups * usual.size, usual.size, *arguments)
+            session.launch(SOURCE, entry, rounds.defines, usual.n_groups * usual.size, usual.size, *arguments)
 
         def order() -> Callable[[], Order]:
             places = session.results(4 * len(batch))
             for_each("take_order", items, n, places)
             return session.fetch(places, len(batch), np.uint32)
 
+        steps = rounds_of(len(batch), self.defines.get("TILE_LOG", TILE_LOG))
+        kernel = BarrierKernel(SOURCE, "bitonic_rounds", (items, n, session.upload(steps)), defines)
+        rounds = Rounds(session, how, kernel, len(steps))
         for_each("pair_keys", session.upload(batch), n, items)
-        rounds = rounds_of(len(batch), self.defines.get("TILE_LOG", TILE_LOG))
-        kernel = BarrierKernel(SOURCE, "bitonic_rounds", (items, n, session.upload(rounds)), defines)
-        return Rounds(session, how, kernel, len(rounds)), order
+        return rounds, order
 
     def start(self, session: KernelSession, batch: Keys, model: GroupBarrier | None) -> Callable[[], Order]:
         if batch.dtype not in (np.uint32, np.uint64) or len(batch) > MAX_KEYS:
