@@ -194,7 +194,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, ladder: Ladder, name: str, fault: int
     if ladder is VITERBI:
 
         def faulty_stage(choices: Any) -> ViterbiLadderStage:
-            return ViterbiLadderStage(choices, SABOTAGE=fault * int(choices.rows == "private"))
+            return ViterbiLadderStage(choices, **({"SABOTAGE": fault} if choices.rows == "private" else {}))
 
         monkeypatch.setattr(faulty_stage, "name", ViterbiLadderStage.name, raising=False)
         monkeypatch.setattr(viterbi_ladder, "ViterbiLadderStage", faulty_stage)
@@ -204,7 +204,8 @@ def plant(monkeypatch: pytest.MonkeyPatch, ladder: Ladder, name: str, fault: int
 
     def faulty(rung: Any, *given: Any) -> Any:
         stage = usual(rung, *given)
-        stage.defines = {"SABOTAGE": fault * int(rung.name == name)}
+        if rung.name == name:
+            stage.defines = {"SABOTAGE": fault}
         return stage
 
     monkeypatch.setattr(kind, "stage", faulty)

@@ -358,7 +358,8 @@ def test_an_option_of_the_compiler_that_makes_results_wrong(
 
     def faulty(rung: PairHmmRung, *given: Any) -> Any:
         stage = usual(rung, *given)
-        stage.defines = {"SABOTAGE": int(rung.option is not None)}
+        if rung.option is not None:
+            stage.defines = {"SABOTAGE": 1}
         return stage
 
     monkeypatch.setattr(PairHmmRung, "stage", faulty)

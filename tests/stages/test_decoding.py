@@ -22,6 +22,8 @@ SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
 ]  # fmt: skip
+SHORT = [{}, {"LANES": 4}, {"LANE_BACKEND": 0, "LANES": 32}]
+"""What a plain run has of them, beside the width that a device is given."""
 
 
 def differing(
@@ -60,6 +62,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert n_nodes < 60 or len({region.is_multiple for region in regions}) == 2, "both kinds must occur"
 
 
+@pytest.mark.thorough(defines=SHORT)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 40]))
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -69,6 +72,7 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int],
     assert differing(DecodingStage(shape, **defines), team_session, repeats(rng, profile, 7), profile) == 0
 
 
+@pytest.mark.thorough(defines=SHORT)
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
     """Targets of each stand beside each other, whatever their order and however many they are."""

@@ -22,6 +22,8 @@ SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
 ]  # fmt: skip
+SHORT = [{}, {"LANES": 4}, {"LANE_BACKEND": 0, "LANES": 32}]
+"""What a plain run has of them, beside the width that a device is given."""
 
 
 def parts_of(rng: np.random.Generator, batch: SequenceBatch) -> Parts:
@@ -55,6 +57,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert differing(ENVELOPE, session, parts_of(rng, random_batch(rng, profile, 9, 80)), profile) == 0
 
 
+@pytest.mark.thorough(defines=SHORT)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 5, 40]))
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -65,6 +68,7 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int],
     assert differing(EnvelopeStage(shape, **defines), team_session, parts, profile) == 0
 
 
+@pytest.mark.thorough(defines=SHORT)
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(15)
@@ -105,6 +109,7 @@ def test_what_is_less_than_normal_numbers_is_nothing(session: Session) -> None:
     assert other.score - found.score > 1e-3
 
 
+@pytest.mark.thorough(defines=SHORT)
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 def test_whole_sequences(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
     """The certainty of each residue is that of the reference, and single steps have the digits of envelopes."""

@@ -21,6 +21,7 @@ def test_one_chain_by_hand() -> None:
     assert PEAK.reference(load, None).tolist() == [x ^ y]
 
 
+@pytest.mark.thorough(width=[1, 4])
 @pytest.mark.parametrize("width", [1, 2, 4, 8, 16])
 @pytest.mark.parametrize(("n_items", "rounds"), [(1, 0), (5, 1), (130, 77), (256, 1000)])
 def test_equals_reference(session: Session, width: int, n_items: int, rounds: int) -> None:

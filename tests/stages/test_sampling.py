@@ -66,7 +66,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert differing(SAMPLING, session, regions(rng, profile, 2), model_of(profile, 42)) == 0
 
 
-@pytest.mark.thorough(defines=[SHAPES[0][1], SHAPES[3][1]])
+@pytest.mark.thorough(defines=[SHAPES[0][1]])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(team_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(3)
@@ -75,6 +75,7 @@ def test_every_shape(team_session: Session, shape: str, defines: dict[str, int])
     assert differing(stage, team_session, regions(rng, profile, 5), model_of(profile, 7)) == 0
 
 
+@pytest.mark.thorough(defines=[{}])
 @pytest.mark.parametrize(("shape", "defines"), [(None, {}), SHAPES[1], SHAPES[3]])
 def test_many_profiles_at_a_time(team_session: Session, shape: str | None, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(14)

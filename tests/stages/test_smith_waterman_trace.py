@@ -115,6 +115,7 @@ def test_lanes_at_random(session: Session, seed: int, matrix: Any, gaps: tuple[i
     assert differing(stage, session, batch, Scoring(matrix[0], GapCosts(*gaps), mode)) == 0
 
 
+@pytest.mark.thorough(mode=["local"], defines=[{}, SMALL_LANES])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_ties(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
@@ -138,6 +139,7 @@ def test_nothing_to_align(session: Session, mode: Mode) -> None:
     assert session.run(SMITH_WATERMAN_TRACE, PairBatch.in_step(none, none), scoring) == []
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize(("shape", "defines"), [("vector", {}), ("lanes", SMALL_LANES)])
 @pytest.mark.parametrize("mode", MODES)
 def test_high_scores(shaped_session: Session, shape: str, defines: dict[str, int], mode: Mode) -> None:
