@@ -51,13 +51,14 @@ class RelayStage(Stage[Numbers, int, Numbers]):
         With the macro TIMED there is a buffer of times, see ``relay_item.cl``.
         """
         both = session.allocate(2 * batch.nbytes)
-        session.launch(SOURCE, "copy_numbers", {}, batch.size, None, session.upload(batch), both)
+        rounds = Rounds(session, how, BarrierKernel(SOURCE, "relay", (both, *times), self.defines), model)
+        session.launch(SOURCE, "copy_numbers", rounds.defines, batch.size, None, session.upload(batch), both)
 
         def found(n: int) -> Numbers:
             halves: Numbers = session.download(both, (2, *batch.shape), np.uint32)
             return halves[model % 2, :n]
 
-        return Rounds(session, how, BarrierKernel(SOURCE, "relay", (both, *times), self.defines), model), found
+        return rounds, found
 
     def start(self, session: KernelSession, batch: Numbers, model: int) -> Callable[[], Numbers]:
         rounds, found = self.prepared(session, batch, model, self.how)
