@@ -159,13 +159,14 @@ def usable_devices() -> list[Device]:
     verdicts.
     """
     from clalign.compute.opencl.discover import discover_devices, verdicts_path
+    from clalign.databases.cache_root import make_folder
     from clalign.values.devices import REFERENCE
 
     home = Path(os.environ[HOME_OF_ALL])
     known, own = home / "verdicts.json", verdicts_path()
     with contextlib.closing(sqlite3.connect(home / "devices.lock", timeout=300)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
-        own.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(own.parent)
         with contextlib.suppress(FileNotFoundError):
             shutil.copyfile(known, own)
         found = [device for device in discover_devices() if device.is_usable and device.kind != "reference"]
