@@ -240,15 +240,19 @@ class Actions:
 
     def fill_menus(self, window: QMainWindow) -> None:
         """Add the menus to the menu bar; they are filled when they are opened."""
+        self.update()
         for title in MENUS:
             menu = window.menuBar().addMenu(f"&{title}")
             menu.aboutToShow.connect(partial(self.fill_menu, menu, title))
-            self.fill_menu(menu, title)
+            self._fill(menu, title)
 
     def fill_menu(self, menu: QMenu, title: str) -> None:
         """Fill a menu with its commands, but for those that have nothing to do with the page in view."""
-        menu.setToolTipsVisible(True)
         self.update()
+        self._fill(menu, title)
+
+    def _fill(self, menu: QMenu, title: str) -> None:
+        menu.setToolTipsVisible(True)
         for action in [action for action in menu.actions() if action in self.by_id.values() or action.isSeparator()]:
             menu.removeAction(action)
         others = menu.actions()  # such as a menu of files, which stays below the first command
