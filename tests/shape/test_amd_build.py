@@ -28,6 +28,9 @@ SCRATCH_BYTES: Mapping[str, int] = {"sampling_simd4": 160}
 """Scratch memory a work-item that the default form of a kernel may take; 0 unless stated here. (The ratios of the 32
 letters of a sampled segment are looked up by letter.)"""
 
+QUICK = ("bias_filter_item", "sampling_simd4", "smith_waterman_lanes")
+"""Kernels whose code a plain run compiles, too: one of each shape."""
+
 NO_CODE = "-fsyntax-only"
 """Effort of the compiler that only looks at the text."""
 
@@ -52,9 +55,9 @@ def named_forms() -> dict[str, list[dict[str, object]]]:
 def variants() -> Iterator[Any]:
     """Yield every form of every kernel with each card and the effort of its compiler.
 
-    A plain run has the default form for one card. What adds least is for an exhaustive run: the front end's look for
-    further cards, code for a second card with waves of the same size, and code of forms with other values of macros
-    that an earlier form has had, at which the front end looks before.
+    A plain run has the front end's look at the default form for one card, and code of a few kernels. What adds least is
+    for an exhaustive run: the front end's look for further cards, code for a second card with waves of the same size,
+    and code of forms with other values of macros that an earlier form has had, at which the front end looks before.
     """
     for kernel, forms in named_forms().items():
         macros = set[str]()
@@ -63,13 +66,16 @@ def variants() -> Iterator[Any]:
             macros |= defines.keys()
             for card, effort in zip(CARDS, efforts(kernel, defines), strict=False):
                 is_default = not defines and card == CARDS[0]
+                is_plain = is_default and (effort == NO_CODE or kernel in QUICK)
                 is_more = (
                     (effort == NO_CODE and card != CARDS[0]) or card == CARDS[2] or (effort == "-O1" and is_repeated)
                 )
                 level = "exhaustive" if is_more else "thorough"
-                marks = () if is_default else getattr(pytest.mark, level)
+                marks = () if is_plain else getattr(pytest.mark, level)
                 yield pytest.param(kernel, defines, card, effort, marks=marks)
-                if is_more and card == CARDS[0]:
+                if is_default and not is_plain:
+                    yield pytest.param(kernel, defines, card, NO_CODE)
+                elif is_more and card == CARDS[0]:
                     yield pytest.param(kernel, defines, card, NO_CODE, marks=pytest.mark.thorough)
 
 
