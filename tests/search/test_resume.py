@@ -171,7 +171,7 @@ def test_cancelled_at_the_next_batch_and_resumed(spec: SearchSpec, undisturbed: 
     assert content(path) == undisturbed
 
 
-def test_resumed_on_another_device(spec: SearchSpec, tmp_path: Path) -> None:
+def test_resumed_on_another_device(tmp_path: Path) -> None:
     """The second half of a small run, computed by the reference, is what the device would have given."""
     example = next(example for example in load_examples() if example.id == "made1")
     small = SearchSpec(profiles=str(example.profiles), targets=str(example.targets))
