@@ -47,6 +47,7 @@ def quiet(command: str, *words: str) -> int:
     return main([command, "-q", "--device", "reference", *words])
 
 
+@pytest.mark.thorough(command=["hmmsearch"])
 @pytest.mark.parametrize("command", ["hmmsearch", "hmmscan"])
 def test_profiles_and_sequences(command: str, pipe: Pipe, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert quiet(command, "--tsv", "-", str(PROFILE), str(DNA)) == 0

@@ -45,6 +45,7 @@ def of_queries(lines: list[str], column: int) -> dict[str, list[str]]:
     return {name: list(some) for name, some in itertools.groupby(rows, key=lambda line: line.split()[column])}
 
 
+@pytest.mark.thorough(words=[("hmmsearch", "-E", "1000")])
 @pytest.mark.parametrize("words", [("hmmsearch", "-E", "1000"), ("hmmscan", "-E", "1000")])
 def test_tables_begin_as_those_of_all(words: tuple[str, ...], library: Path, tmp_path: Path) -> None:
     given = *words, str(library), SAMPLE

@@ -169,6 +169,7 @@ def on_display(monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]) -> No
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.thorough(variables=DEAD_DISPLAYS[:1])
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have a display of their own")
 @pytest.mark.parametrize("variables", DEAD_DISPLAYS)
 def test_a_display_that_does_not_answer_is_reported(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_help_has_the_version_that_scripts_look_for(folder: Path, name: str) -> 
     assert f"clalign {name}" not in found.stdout
 
 
-@pytest.mark.thorough(case=["templates", "hits of a family"])
+@pytest.mark.thorough(case=["hits of a family"])
 @pytest.mark.parametrize("case", LINES)
 def test_lines_of_pipelines(folder: Path, case: str, tmp_path: Path) -> None:
     program, *words = LINES[case].split()

@@ -44,6 +44,7 @@ def unread_pipe() -> int:
     return writing
 
 
+@pytest.mark.thorough(mode=["json"])
 @pytest.mark.parametrize("mode", ["plain", "json"])
 def test_a_reader_of_standard_error_that_goes_ends_nothing(mode: str, search: list[str], tmp_path: Path) -> None:
     pipe = unread_pipe()
@@ -76,7 +77,7 @@ def test_a_closed_standard_input_is_reported(search: list[str], tmp_path: Path) 
 FULL = Path("/dev/full")
 
 
-@pytest.mark.thorough(words=["search"])
+@pytest.mark.thorough(words=["search"], buffering=[[]])
 @pytest.mark.skipif(not FULL.exists(), reason="there is no device that is always full")
 @pytest.mark.parametrize("words", [["--help"], ["hmmsearch", "--help"], ["cache"], ["devices"], "search"])
 @pytest.mark.parametrize("buffering", [[], ["-u"]])

@@ -49,6 +49,7 @@ def test_expected_hits_and_domains_belong_together(example: Example):
         assert numbers == list(range(1, hit.n_domains + 1))
 
 
+@pytest.mark.thorough(example=[example for example in OLDER if example.id != "thioesterase"])
 @pytest.mark.parametrize("example", OLDER, ids=lambda example: example.id)
 def test_expected_answer_is_what_hmm2search_prints(example: Example, hmm2search: str, tmp_path: Path):
     targets = tmp_path / "targets.fasta"

@@ -31,6 +31,7 @@ def test_equals_hmmsearch(case: Path, opencl_device: Device, tmp_path: Path) -> 
     check(case, opencl_device.id, tmp_path)
 
 
+@pytest.mark.thorough(case=ON_REFERENCE[::3])
 @pytest.mark.parametrize("case", ON_REFERENCE, ids=lambda path: path.stem)
 def test_the_reference_equals_hmmsearch(case: Path, tmp_path: Path) -> None:
     """It is slow, and searches some of what is short."""

@@ -60,6 +60,7 @@ def lines_of(path: Path) -> list[str]:
     return [" ".join(line.split()) for line in kept if path.suffix not in (".tbl", ".dom") or line[0] != "#"]
 
 
+@pytest.mark.thorough(options=OPTIONS[1:3])
 @pytest.mark.skipif(shutil.which("jackhmmer") is None, reason="jackhmmer 3 is not installed")
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equals_jackhmmer(files: dict[str, Path], tmp_path: Path, options: str) -> None:
@@ -401,6 +402,7 @@ def test_one_more_round_is_that_of_a_longer_search(files: dict[str, Path], tmp_p
     assert main(["resume", "--one-more", "--take", "no such", str(kept)]) == ExitCode.INPUT
 
 
+@pytest.mark.thorough(is_kept=[True])
 @pytest.mark.parametrize("is_kept", [False, True])
 def test_the_library_goes_on_with_one_more_round(files: dict[str, Path], tmp_path: Path, is_kept: bool) -> None:
     queries, targets = (load_database(str(files[name]))[0] for name in ("queries", "targets"))  # in memory
@@ -442,6 +444,7 @@ def searched(files: dict[str, Path], kept: Path, *options: str, query: str = "gl
         return str(run.card(run.n_queries() - 1)["name"])
 
 
+@pytest.mark.thorough(n_rounds=[5])
 @pytest.mark.parametrize(("options", "n_rounds"), [(("--one-more",), 5), ((), 3)])
 def test_one_more_round_of_a_query_that_has_fewer_than_another(
     files: dict[str, Path], tmp_path: Path, options: tuple[str, ...], n_rounds: int

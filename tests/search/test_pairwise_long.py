@@ -194,7 +194,7 @@ def content(path: Path) -> dict[str, list[tuple[Any, ...]]]:
         return found
 
 
-@pytest.mark.thorough(share=[0.3])
+@pytest.mark.thorough(share=[0.3], mode=["local"])
 @pytest.mark.exhaustive(share=[0.1, 0.3, 0.97])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8, 0.97])
 @pytest.mark.parametrize("mode", ["local", "global"])

@@ -132,6 +132,7 @@ def test_numbers_of_an_alignment_are_those_of_its_text(proteins: tuple[Path, Pat
             assert len(text.target) - text.target.count("-") == domain.target_range[1] - domain.target_range[0]
 
 
+@pytest.mark.thorough(statistics=["fitted"])
 @pytest.mark.parametrize("statistics", ["auto", "fitted"])
 def test_no_more_than_the_first_are_reported_however_they_are_found(
     statistics: str, proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -249,6 +250,7 @@ def content(run: RunFile) -> Any:
     ]
 
 
+@pytest.mark.thorough(options=[{"statistics": "fitted", "top": 3}])
 @pytest.mark.parametrize("options", [{}, {"statistics": "fitted", "top": 3}, {"mode": "semiglobal", "top": 3}])
 def test_a_stopped_search_goes_on_to_the_same_results(
     options: dict[str, Any], proteins: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -54,9 +54,13 @@ def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int
     assert largest_difference(stage, shaped_session, random_batch(rng, profile, 7, 50), profile) < TOLERANCE
 
 
+@pytest.mark.thorough(defines=[{}])
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 3, 20, 45]))
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_odd_models(session: Session, seed: int, n_nodes: int) -> None:
+def test_odd_models(
+    shaped_session: Session, shape: str | None, defines: dict[str, int], seed: int, n_nodes: int
+) -> None:
     """Any step may be impossible, residues may not match at all, and deletes may run through half the model."""
     rng = np.random.default_rng(seed)
     hmm = random_local_hmm(rng, n_nodes)
@@ -68,10 +72,8 @@ def test_odd_models(session: Session, seed: int, n_nodes: int) -> None:
         inner[:, [MM, MI, MD]] = [0.4, 0.01, 0.59]
         inner[:, [DM, DD]] = [0.02, 0.98]
     profile = to_local_profile(hmm)
-    shapes = SHAPES if session.device.kind == "cpu" else [(None, {})]
-    for shape, defines in shapes:
-        stage = ForwardStage(shape, **defines)
-        assert largest_difference(stage, session, random_batch(rng, profile, 5, 40), profile) < TOLERANCE
+    stage = ForwardStage(shape, **defines)
+    assert largest_difference(stage, shaped_session, random_batch(rng, profile, 5, 40), profile) < TOLERANCE
 
 
 def test_many_domains(session: Session) -> None:

@@ -136,6 +136,7 @@ def test_progress_counts_all_cells_once_or_more(session: Session, monkeypatch: p
     assert sum(messages) >= len(x) * len(y)
 
 
+@pytest.mark.thorough(block=[24], columns=[16])
 @pytest.mark.parametrize("block", [8, 24, 128])
 @pytest.mark.parametrize("columns", [16, 64])
 def test_strips_that_follow_each_other(

@@ -106,6 +106,7 @@ def test_a_thousand_times_without_a_hang(session: Session, method: str) -> None:
         assert check(session, GroupBarrier(n, 32, method), 20) == n
 
 
+@pytest.mark.thorough(method=["lbs", "ulfs"])
 @pytest.mark.parametrize("method", WAYS)
 def test_more_than_run_at_once_leave_and_are_reported(session: Session, method: str) -> None:
     size = 64 if method == "lfs" else 32

@@ -129,6 +129,7 @@ def test_ties(shaped_session: Session, shape: str, defines: dict[str, int], mode
         assert differing(stage, shaped_session, batch, Scoring(DNA, gaps, mode)) == 0
 
 
+@pytest.mark.thorough(mode=["local", "global"])
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_to_align(session: Session, mode: Mode) -> None:
     scoring = Scoring(DNA, GapCosts(2, 1), mode)
@@ -188,6 +189,7 @@ def test_many_pairs_of_one_query(session: Session) -> None:
         assert found[row] == pair_alignment(pairwise, targets.residues(row))
 
 
+@pytest.mark.thorough(mode=["global"])
 @pytest.mark.parametrize("mode", MODES)
 def test_portions(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
     """What does not fit the memory at once is done in portions, pairs of one block and of several apart."""
@@ -197,6 +199,7 @@ def test_portions(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode)
     assert differing(stage, session, batch, Scoring(DNA, GapCosts(2, 1), mode)) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 def test_pairs_one_by_one(session: Session, monkeypatch: pytest.MonkeyPatch, mode: Mode) -> None:
     """On a CPU long pairs are done by themselves."""

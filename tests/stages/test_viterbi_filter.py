@@ -57,6 +57,7 @@ def test_default_shape(session: Session, n_nodes: int) -> None:
     assert n_differing(VITERBI_FILTER, session, random_batch(rng, profile, 9, 60), profile) == 0
 
 
+@pytest.mark.thorough(defines=[{}, SHAPES[3][1]])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([1, 45]))
 @UNLIMITED
@@ -94,6 +95,7 @@ def pairs_of(profile: LocalProfile) -> PairSteps | None:
     return pair_steps(word_scores(profile), np.array([0, profile.length + 1]))[0]
 
 
+@pytest.mark.thorough(defines=[{}, SHAPES[3][1]])
 @pytest.mark.parametrize(("shape", "defines"), FEW_SHAPES)
 @given(seed=st.integers(0, 2**32 - 1), n_nodes=st.sampled_from([2, 3, 40, 45]))
 @UNLIMITED

@@ -121,6 +121,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(defines=[{}, {"LANE_BACKEND": 0}])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_every_shape(shaped_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(6)
