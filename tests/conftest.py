@@ -241,12 +241,12 @@ def reason_to_leave_out(item: pytest.Item) -> str:
     for level, given in () if named else marks.items():
         if not given or is_asked(item.config, level):
             continue
-        is_short = any(
-            mark.kwargs
-            and all(getattr(values.get(name), "kind", values.get(name)) in short for name, short in mark.kwargs.items())
+        keeps = (  # of the nearest mark that says anything of this case
+            bool(mark.kwargs)
             for mark in given
+            if all(getattr(values.get(name), "kind", values.get(name)) in short for name, short in mark.kwargs.items())
         )
-        if not is_short:
+        if not next(keeps, False):
             return f"{level} tests left out: run.py test --{level}"
     return ""
 
