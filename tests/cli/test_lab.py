@@ -65,6 +65,7 @@ def test_a_difference_has_its_exit_code(
     assert json.loads(capsys.readouterr().out)["rows"][0]["name"] == "basic"
 
 
+@pytest.mark.thorough(rung=["global"])
 @pytest.mark.parametrize(
     ("lab", "small", "kept", "rung", "messages"),
     [

@@ -239,6 +239,7 @@ def test_planted_fault_is_noticed(
         assert [severity for severity, _ in ladder.verdicts(document)] == ["stop"]
 
 
+@pytest.mark.thorough(difference=[0.5])
 @pytest.mark.parametrize(
     ("difference", "reason"),
     [

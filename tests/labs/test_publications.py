@@ -351,6 +351,7 @@ def test_a_device_that_cannot_is_no_failure(opencl_device: Device, monkeypatch: 
     assert PUBLICATIONS["001"].exit_code(document) == ExitCode.DONE
 
 
+@pytest.mark.thorough
 def test_an_option_of_the_compiler_that_makes_results_wrong(
     opencl_device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def test_another_alignment_is_found(opencl_device: Device, monkeypatch: pytest.M
     assert found.wrong == ("the alignment of states",)
 
 
+@pytest.mark.thorough(wrong=[2])
 @pytest.mark.parametrize(("names", "wrong"), [(None, 0), (["nobody"], 2)])
 def test_hits_are_compared_with_those_of_hmmer2(
     opencl_device: Device, monkeypatch: pytest.MonkeyPatch, names: list[str] | None, wrong: int

@@ -52,6 +52,9 @@ def test_whatever_is_changed_is_refused_or_answered(sound_runs: dict[str, Path],
     assert [line for case in chosen for line in hostile_runs.tried(sound_runs[kind], case, hostile_runs.uses)] == []
 
 
+@pytest.mark.thorough(
+    name=["targets.length = '0'", "pairwise_alignments.identical = '-5'", "queries 0 cells_per_residue = 'None'"]
+)
 @pytest.mark.parametrize(
     ("kind", "name"),
     [

@@ -116,6 +116,7 @@ def test_alignments_of_long_pairs_among_short_ones(
     assert uses_long_pair(processor)
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal"])
 @pytest.mark.parametrize(
     ("query", "target", "scores"),

@@ -101,9 +101,12 @@ def test_pieces_have_residues_of_their_own(wanted: float, expected: int | None, 
     assert (pieces and pieces.most) == expected
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", ["local", "ungapped"])
 @pytest.mark.parametrize("shape", ["vector", "item", "lanes"])
-def test_devices_score_targets_in_pieces(session: Session, shape: str, mode: Mode, monkeypatch: pytest.MonkeyPatch):
+def test_devices_score_targets_in_pieces(
+    shaped_session: Session, shape: str, mode: Mode, monkeypatch: pytest.MonkeyPatch
+):
     """One target is as long as all others together and holds the query several times, with gaps."""
     rng = np.random.default_rng(7)
     query = query_of("".join(rng.choice(list("ACGT"), 40)), GapCosts(6, 2), mode)
@@ -119,7 +122,7 @@ def test_devices_score_targets_in_pieces(session: Session, shape: str, mode: Mod
 
     monkeypatch.setattr(smith_waterman_pieces, "cut", noting)
     stage = SmithWatermanStage(shape)
-    found = session.run(stage, batch, query)
+    found = shaped_session.run(stage, batch, query)
     assert were_cut == [len(batch.residues(1))]
     assert found.scores.targets.tolist() == batch.targets.tolist()
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
@@ -141,7 +144,9 @@ def test_shapes_that_cut_other_targets_of_a_batch(session: Session):
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 @given(seed=st.integers(0, 2**32 - 1), length=st.integers(1, 9), mode=st.sampled_from(["local", "ungapped"]))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_alignments_in_pieces_are_those_of_the_whole(session: Session, shape: str, seed: int, length: int, mode: Mode):
+def test_alignments_in_pieces_are_those_of_the_whole(
+    shaped_session: Session, shape: str, seed: int, length: int, mode: Mode
+):
     """Few letters and equal parts make ties, also from piece to piece."""
     rng = np.random.default_rng(seed)
     letters = list("ACGT")[: int(rng.integers(1, 5))]
@@ -152,4 +157,4 @@ def test_alignments_in_pieces_are_those_of_the_whole(session: Session, shape: st
     scoring = Scoring(EQUAL, gaps, mode)
     stage = SmithWatermanTraceStage(shape)
     assert cut_pairs(chosen_pairs(batch, np.array([0, 2])), scoring) is not None
-    assert session.run(stage, batch, scoring) == stage.reference(batch, scoring)
+    assert shaped_session.run(stage, batch, scoring) == stage.reference(batch, scoring)

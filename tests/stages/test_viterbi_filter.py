@@ -211,7 +211,9 @@ def test_scores_beyond_those_that_wrap_around(shaped_session: Session, shape: st
     )
 
 
-def test_j_and_overflow(session: Session) -> None:
+@pytest.mark.thorough(defines=[{}])
+@pytest.mark.parametrize(("shape", "defines"), [(None, {}), *SHAPES])
+def test_j_and_overflow(shaped_session: Session, shape: str | None, defines: dict[str, int]) -> None:
     """Several domains lead through J; many of them, or a good one, overflow the words."""
     rng = np.random.default_rng(5)
     profile = random_local_profile(rng, 12)
@@ -222,8 +224,7 @@ def test_j_and_overflow(session: Session) -> None:
     assert np.isinf(expected).any()
     once = VITERBI_FILTER.reference(SequenceBatch.from_texts([domain[:6] + "GGGG"]), profile)
     assert once[0] + 3 < expected[4] < np.inf
-    for shape, defines in SHAPES if session.device.kind == "cpu" else [(None, {})]:
-        assert n_differing(ViterbiFilterStage(shape, **defines), session, batch, profile, expected) == 0
+    assert n_differing(ViterbiFilterStage(shape, **defines), shaped_session, batch, profile, expected) == 0
 
 
 def test_nasty_sequences(session: Session) -> None:

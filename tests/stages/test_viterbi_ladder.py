@@ -87,6 +87,7 @@ def test_random_choices(
     assert differing(chosen, session, batch, profile) == 0
 
 
+@pytest.mark.thorough(first_row=AXES["first_row"][-1:])
 @pytest.mark.parametrize("first_row", AXES["first_row"])
 @pytest.mark.parametrize("rows_per_launch", [1, 7])
 def test_launches_learn_their_first_row(session: Session, first_row: str, rows_per_launch: int) -> None:

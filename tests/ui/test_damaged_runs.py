@@ -76,6 +76,7 @@ def faults_of(
     return found
 
 
+@pytest.mark.thorough(kind=["hmmer3"])
 @pytest.mark.exhaustive(n=[SAMPLE])
 @pytest.mark.parametrize("n", [SAMPLE, LARGE_SAMPLE])
 @pytest.mark.parametrize("kind", KINDS)

@@ -297,6 +297,7 @@ def test_a_run_is_exported_in_every_form(fast_device: Device, tmp_path: Path) ->
         assert [row.text.decode() for row in read_alignment(str(path))] == rows
 
 
+@pytest.mark.thorough(words=[()])
 @pytest.mark.parametrize("words", [(), ("--noindel2",)])
 def test_what_was_learned_is_written(fast_device: Device, tmp_path: Path, words: tuple[str, ...]) -> None:
     """Of globins as FSA 1.15.9 learns it."""
