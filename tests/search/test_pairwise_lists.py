@@ -34,7 +34,6 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return make_inputs(tmp_path_factory.mktemp("bases"), "dna")
 
 
-@pytest.mark.thorough(mode=["local"])
 @pytest.mark.thorough(mode=["global"])
 @pytest.mark.parametrize("mode", ["local", "global"])
 def test_pairs_in_step(mode: str, device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
