@@ -100,6 +100,7 @@ CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, row_t m
     masks own = (masks)(0);
     const reals length = from_each(t->length);
     EACH_VECTOR(team, q) m[VEC(q)] = i[VEC(q)] = d[VEC(q)] = ZEROS;
+    ROWS_MEET; /* a target may have no residues */
     for (int x = t->longest; x > 0; x--) {
         const emission_t emission = emissions_at(team, t->codes, t->length, x - SABOTAGE);
         backward_row(team, m, i, d, &s, length == (float)x, ends, &emission);
@@ -123,7 +124,7 @@ void decoding(__global const uchar *codes, __global const int *offsets, __global
 {
     DECLARE_TEAM(team);
     row_t m = ROWS_OF_TEAM(rows, room);
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + SLOT_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);

@@ -35,9 +35,6 @@
 #define SABOTAGE 0
 #endif
 
-/* `v` where a transition is possible. */
-#define IF_POSSIBLE(team, q, which, v) (TRANS(team, q, which) > 0.0f ? (v) : NEGATIVE_INFINITY)
-
 /* sums_t          best sums of M, I, D up to a row; sums of the posterior probabilities of M and I over the rows
    sums_in         in scratch rows
    accuracy_row    the sums up to a residue, and where each came from. `pairs_m`, `pairs_i`: products of Forward and
@@ -156,7 +153,7 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
     row_t m = ROWS_OF_TEAM(rows, row_room);
     grid pairs_m = pairs + TEAM_NUMBER * VEC(2 * room) + FIRST_LANE, pairs_i = pairs_m + VEC(room);
     cells += TEAM_NUMBER * VEC(room) + FIRST_LANE;
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + SLOT_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);

@@ -50,7 +50,7 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
 {
     DECLARE_TEAM(team);
     grid m = matrix + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
-    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + FIRST_LANE;
+    slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + SLOT_LANE;
     columns += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * N_COLUMNS * most;
     tallies += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * n_tallies;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {

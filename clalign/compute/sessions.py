@@ -150,6 +150,10 @@ class Stage(ABC, Generic[Batch_contra, Model_contra, Result_co]):
         """Return the chosen shape, or the one that suits a device."""
         return self.shape or ("vector" if device.kind == "cpu" else self.gpu_shape)
 
+    def suits(self, card: Device) -> bool:
+        """Return whether a card computes it as fast as the processor beside it."""
+        return True
+
     @abstractmethod
     def start(self, session: KernelSession, batch: Batch_contra, model: Model_contra) -> Callable[[], Result_co]:
         """Enqueue the kernels and return a callable that waits for the result and returns it."""
@@ -214,6 +218,9 @@ class Session(Protocol):
 
     def second_queue(self) -> Self:
         """Open a second command queue on the same device."""
+
+    def helped_by(self, processor: Session) -> Self:
+        """Return this session, with that of a processor for the stages that do not suit this card."""
 
     def join(self, other: Self) -> None:
         """Count the time of the finished kernels of a second queue."""
@@ -339,6 +346,10 @@ class ReferenceSession:
 
     def second_queue(self) -> Self:
         """Return this session: nothing of it runs before it is asked for."""
+        return self
+
+    def helped_by(self, processor: Session) -> Self:
+        """Return this session: it is no card."""
         return self
 
     def join(self, other: Self) -> None:

@@ -130,13 +130,13 @@ class CpuHelper(ExitStack):
                 self._card.build_ahead(self._card.unbuilt(programs), can_wait=True)
 
     def _prepare(self, opening: Opening[Session]) -> None:
-        """Find the programs that the processor lacks; build those of the card in their place, then these."""
+        """Find the programs that the processor lacks; build those of the card, then these."""
         try:
             self._processor = processor = opening.opened()
             if processor is not None:
                 self._unbuilt = processor.unbuilt(self._programs(processor.device))
             self._programs_known.set()
-            if (processor is None or self._unbuilt) and not self._ended.is_set():
+            if not self._ended.is_set():
                 self._card.build_ahead(self._programs(self._card.device), can_wait=True)
             if processor is not None and self._unbuilt and not self._ended.wait(SMALL_JOB_SECONDS):
                 processor.build_ahead(self._unbuilt)
@@ -444,10 +444,11 @@ class Executor:
     def _start_tracing(self, items: list[_ScoredUnit], tracer: Session) -> _Tracing:
         """Start tracing what may be a hit in some units."""
         self._set_current(items)
-        session = self.helper.built_session_or(tracer) if any(item.scored.suits_cpu for item in items) else tracer
-        is_helped = session is not tracer
+        processor = self.helper.built_session_or(tracer) if any(item.scored.suits_cpu for item in items) else tracer
+        is_helped = processor is not tracer
         if is_helped:
             self._lend(1)
+        session = tracer.helped_by(processor) if is_helped else tracer
         trace = trace_alone if items[0].scored.candidate_cells is None else self.plan.trace
         steps = trace(session, [(item.unit.query.search, item.scored) for item in items])
         group = _Tracing(items, steps, lambda: True, is_helped)

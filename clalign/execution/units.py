@@ -54,7 +54,7 @@ class Scored(Struct, Generic[Details_co], frozen=True):
     bin_width : int
         Of the histogram, in the unit of the scores.
     suits_cpu : bool
-        Whether a processor finds the hits faster than a graphics card.
+        Whether a processor computes some of what finds the hits faster than a graphics card.
     hits_of : sequence of (int, Hit)
         Hits that are known already, with the numbers of their queries.
     kept : callable

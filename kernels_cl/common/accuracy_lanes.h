@@ -1,6 +1,12 @@
 /* A row of sums of an optimal accuracy alignment, by work-items that share a problem: what envelope_simd4.cl asks for,
    for GPUs. See common/local_rows_lanes.h. */
 
+#include "common/accuracy_traceback.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
 /* The sums of the next row are `flip` further on. */
 typedef struct { row_t m, i, d, used_m, used_i; int flip; } sums_t;
 

@@ -1,5 +1,11 @@
 /* A row of sums of an optimal accuracy alignment, in vectors: what envelope_simd4.cl asks for, for CPUs. */
 
+#include "common/accuracy_traceback.h"
+
+#ifndef SABOTAGE
+#define SABOTAGE 0
+#endif
+
 typedef struct { row_t m, i, d, used_m, used_i; } sums_t;
 
 CALL sums_t sums_in(const team_t *team, row_t rows)

@@ -3,6 +3,8 @@
    Each work-item has every (LANES / 4)-th cell of a lane. Where one cell follows from the next, as deletes do, and in
    sums, whose order HMMER sets, four of them go through a lane each, while the others wait. */
 
+#include "common/local_model.h"
+
 /* Cells that are read before the first of them is worked on, so that memory is waited for once. */
 #define CELLS_AT_ONCE 8
 

@@ -1,5 +1,7 @@
 /* Rows of HMMER3's Forward and Backward in vectors: what common/local_rows.h promises, for CPUs. */
 
+#include "common/local_model.h"
+
 /* Vectors after which deletes are looked at again. */
 #define VECTORS_BETWEEN_LOOKS 4
 

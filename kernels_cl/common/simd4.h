@@ -11,7 +11,7 @@
    ROWS_OF_TEAM(rows, n) those of this team, given the vectors that each has room for
    EACH_VECTOR(team, q)  a loop over all vectors in any order
    ROWS_MEET             until the rows of all that work together are written
-   slots_t               numbers of rows; SLOT_AT(n) is n numbers further on, SLOT_LANES floats each
+   slots_t               numbers of rows; SLOT_AT(n) is n numbers further on, SLOT_LANES floats each, from SLOT_LANE on
    PROBLEMS, TEAM_PROBLEMS   problems of this work-item, and of all that work together
    team_t                what takes part in a problem
    SHIFT_UP, SHIFT_DOWN  a value of the lane before, after, `fill` where there is none

@@ -58,6 +58,7 @@ typedef __local float *row_t;
 /* Each work-item keeps the numbers of the problem for itself: they are changed in place, and work-items need not run in
    step. */
 #define SLOT_LANES LANES
+#define SLOT_LANE get_local_id(0)
 #define SLOT_AT(n) ((n) * SLOT_LANES)
 #define OF_PROBLEM(u, s) ((u).lane[0])
 

@@ -113,6 +113,7 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 #define ROWS_MEET
 typedef grid row_t;
 #define SLOT_LANES TEAM_PROBLEMS
+#define SLOT_LANE 0
 #define SLOT_AT(n) (n)
 
 typedef __global bytes *cells_t;

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 
 from clalign.compute import opening
@@ -21,7 +22,12 @@ from clalign.execution import executor as module
 from clalign.execution.executor import CpuHelper
 from clalign.jobs import QuietContext
 from clalign.runs.run_file import create_run
+from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
+from clalign.stages.hmmer3.envelope import ENVELOPE
+from clalign.stages.hmmer3.sampling import SAMPLING
 from clalign.values.devices import REFERENCE, Device
+from clalign.values.envelopes import RowProfiles
+from clalign.values.synthetic import random_batch, random_local_profile
 from tests.computing import compute_search
 from tests.conftest import usable_devices
 
@@ -47,6 +53,44 @@ def test_the_processor_is_opened_beside_a_card() -> None:
         assert helper.session is found
         assert found.device == REFERENCE
     assert wishes == ["cpu"]
+
+
+class _Either(DecodingStage):
+    def __init__(self, is_suitable: bool) -> None:
+        super().__init__()
+        self._is_suitable = is_suitable
+
+    def suits(self, card: Device) -> bool:
+        return self._is_suitable
+
+
+def test_a_card_has_its_helper_compute_what_does_not_suit_it() -> None:
+    rng = np.random.default_rng(1)
+    profile = random_local_profile(rng, 5)
+    batch = random_batch(rng, profile, 2, 20)
+    given = batch, RowProfiles.alone(profile, len(batch))
+    with open_session(usable_devices()[0]) as card, card.second_queue() as tracer:
+        helper = ReferenceSession(REFERENCE)
+        session = tracer.helped_by(helper)
+        alone = session.run(_Either(True), *given)
+        assert not helper.seconds_by_kernel
+        waits = session.start(_Either(True), *given), session.start(_Either(False), *given)
+        is_reached = session.reached()
+        assert [wait() for wait in waits] == [alone] * 2
+        assert is_reached()
+        assert list(helper.seconds_by_kernel) == ["decoding"]
+        assert tracer.run(_Either(False), *given) == alone
+        card.join(tracer)
+        assert card.seconds_by_kernel["decoding_simd4"] > 0
+
+
+@pytest.mark.parametrize(
+    ("vendor", "n_units", "is_so"),
+    [("NVIDIA", 10**9, True), ("NVIDIA", 1, False), ("Advanced Micro Devices", 10**9, False)],
+)
+def test_which_cards_define_domains_themselves(vendor: str, n_units: int, is_so: bool) -> None:
+    card = replace(CARD, vendor=vendor, n_compute_units=n_units)
+    assert [stage.suits(card) for stage in (DECODING, ENVELOPE, SAMPLING)] == [is_so, is_so, False]
 
 
 @pytest.mark.parametrize(("own", "is_needed"), [(REFERENCE, True), (CARD, False)])

@@ -13,6 +13,19 @@ ROOT = Path(__file__).resolve().parents[2]
 SHAPES = ("item", "lanes", "vector", "simd4")
 HEADERS = sorted(path.stem for path in (ROOT / "kernels_cl/common").glob("*.h"))
 
+
+def form_of(header: str) -> tuple[str, list[list[str]]]:
+    """Return the name of a header without that of its form, and the choices with which it is compiled.
+
+    What has a form in vectors and one for lanes includes one or the other.
+    """
+    name, _, form = header.rpartition("_")
+    forms = {"vector": [], "lanes": ["-DLANE_BACKEND=0"]}
+    if form in forms and all(f"{name}_{one}" in HEADERS for one in forms):
+        return name, [forms[form]]
+    return header, list(forms.values())
+
+
 PARAMETERS = {"STRIP_WIDTH", "PAIR_LETTERS", "N_PAIRS", "NODES_OF_BLOCK"}
 """What a kernel gives a header, under the names that the header has for it."""
 
@@ -26,12 +39,12 @@ _FUNCTION = re.compile(r"^(?!__kernel|typedef|enum)(?:CALL )?\w[\w ]*[ *](\w+)\(
 def ambiguous_names(root: Path) -> list[str]:
     """Return macros and types that two files give different meanings, and functions of a header that another file has.
 
-    A default that a kernel may choose otherwise (``#ifndef``) is no meaning. The two forms of `simd4.h` are one file.
+    A default that a kernel may choose otherwise (``#ifndef``) is no meaning. The two forms of a header are one file.
     """
     meanings: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for path in sorted([*root.glob("*.cl"), *root.glob("common/*.h")]):
         text = re.sub(r"/\*.*?\*/", "", path.read_text("utf-8"), flags=re.DOTALL)
-        file = "simd4" if path.stem.startswith("simd4_") else path.name
+        file = f"{form_of(path.stem)[0]}.h" if path.suffix == ".h" else path.name
         for found in _MACRO.finditer(text):
             if not text[: found.start()].endswith(f"#ifndef {found[1]}\n") and found[1] not in PARAMETERS:
                 meanings[found[1]][file].add(" ".join(found[2].split()))
@@ -66,7 +79,7 @@ def test_planted_second_meaning_is_found(tmp_path: Path):
 @pytest.mark.parametrize("header", HEADERS)
 def test_header_includes_what_it_needs(header: str, amd_compiler: str):
     text = kernels.with_headers(f'#include "common/{header}.h"\n', "alone.cl")
-    for choices in ([], ["-DLANE_BACKEND=0"]):
+    for choices in form_of(header)[1]:
         command = [amd_compiler, "-x", "cl", "-cl-std=CL1.2", "-march=x86-64-v3", "-w", *choices, "-fsyntax-only", "-"]
         subprocess.run(command, input=text, check=True, text=True)
 

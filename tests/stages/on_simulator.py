@@ -204,6 +204,9 @@ CASES: dict[str, Callable[[], tuple[Any, Any, Any]]] = {
     "filters_cut": partial(filters_of_several, is_cut=True),
     "decoding": lambda: (DecodingStage("lanes", **LANES), profile_batch(), row_profiles()),
     "envelope": lambda: (EnvelopeStage("lanes", **LANES), regions(), row_profiles()),
+    "envelope_in_global": lambda: (
+        EnvelopeStage("lanes", **LANES, ROWS_IN_GLOBAL=1), regions(), row_profiles()
+    ),
     "sampling": lambda: (SamplingStage("lanes", **LANES), regions(), SamplingModel(row_profiles(), 7)),
     "sampling_short_regions": lambda: (SamplingStage("lanes", **LANES), *short_regions()),
     "smith_waterman_lanes": lambda: (SmithWatermanStage("lanes", LANES=8, ROWS=4), bases(5, 40), pairwise_query()),

@@ -21,6 +21,7 @@ from clalign.values.synthetic import random_batch, random_codes, random_local_pr
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
+    pytest.param("lanes", {"LANE_BACKEND": 0, "LANES": 8, "ROWS_IN_GLOBAL": 1}, marks=pytest.mark.thorough),
 ]  # fmt: skip
 SHORT = [{}, {"LANES": 4}, {"LANE_BACKEND": 0, "LANES": 32}]
 """What a plain run has of them, beside the width that a device is given."""
@@ -135,3 +136,15 @@ def test_vectors_are_as_wide_as_they_are_filled(version: str, of_each: tuple[int
     assert [portion.defines["LANES"] for portion in found] == [width]
     assert not len(left)
     assert found[0].defines in [choice.defines for choice in programs_of(DECODING, device)]
+
+
+def test_rows_that_exceed_local_memory_are_in_global() -> None:
+    card = Device("0:0", "a card", "gpu", n_compute_units=2, max_buffer_bytes=2**30, local_bytes=2**15)
+    vectors = np.array([10, 400, 20], np.int64)
+    problems = Problems(np.full(3, 100), np.arange(3, dtype=np.int32), vectors, 4 * vectors)
+    found, left = portions(DECODING, card, problems, N_ROWS, lambda p, slots: (slots,))
+    assert [(portion.order.tolist(), portion.defines.get("ROWS_IN_GLOBAL", 0)) for portion in found] == [
+        ([1], 1), ([2, 0], 0),
+    ]  # fmt: skip
+    assert [portion.row_room for portion in found] == [7 * 400, 7 * 20]
+    assert not len(left)

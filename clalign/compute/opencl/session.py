@@ -43,6 +43,7 @@ from clalign.compute.sessions import (
     Number,
     ProgramChoice,
     Result,
+    Session,
     Shape,
     Stage,
     no_build_report,
@@ -124,6 +125,7 @@ class OpenCLSession:
         self._spans: deque[Span] = deque(maxlen=MAX_STRETCHES)  # of kernels that a second queue still has to report
         self._busy = BusyTime()
         self._is_owner = True
+        self._helper: Session | None = None
         self._busy_queues: set[Queue] = set()
         self._pool: MemoryPool | None = None
         self._zeroed: list[cl.Buffer] = []  # small buffers of zeros that this queue has filled
@@ -156,6 +158,8 @@ class OpenCLSession:
 
     def start(self, stage: Stage[Batch, Model, Result], batch: Batch, model: Model) -> Callable[[], Result]:
         """Enqueue a stage's kernels and return a callable that waits for the result; both raise as `run` does."""
+        if self._helper is not None and not stage.suits(self.device):
+            return self._helper.start(stage, batch, model)
         with tracing.span(f"start {stage.name}", "launching"):
             collect = stage.start(self, batch, model)
             with self._translated():
@@ -185,13 +189,19 @@ class OpenCLSession:
             raise self.wrong(what)
 
     def reached(self) -> Callable[[], bool]:
-        last = self._queue.last
+        last, helped = self._queue.last, None if self._helper is None else self._helper.reached()
 
         def is_reached() -> bool:
             with self._translated():
-                return last is None or is_over(last)
+                return (last is None or is_over(last)) and (helped is None or helped())
 
         return is_reached
+
+    def helped_by(self, processor: Session) -> OpenCLSession:
+        """Return this session, which shares all it has, with that of a processor for what does not suit this card."""
+        other = copy.copy(self)
+        other._helper = processor
+        return other
 
     def second_queue(self) -> OpenCLSession:
         """Open a second command queue on the same device, which is to be closed first."""
@@ -436,7 +446,7 @@ class OpenCLSession:
                 self._seconds_of[source] = self._seconds_of.get(source, 0.0) + (end - begin) * 1e-9
                 if self._clock is not None:
                     self._clock.record(event, entry, "kernels", self._queue_name, file=source)
-        self._launched = left
+        self._launched[:] = left
         self._busy.add(spans)
         if not self._is_owner:
             self._spans += spans

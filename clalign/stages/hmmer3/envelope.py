@@ -13,6 +13,7 @@ from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import (
     TEAM_VARIANTS,
     Problems,
+    beats_processor,
     complete,
     each_part,
     model_tables,
@@ -21,6 +22,7 @@ from clalign.stages.hmmer3.local_tables import (
 )
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
+from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_scores import letter_ratios
 
@@ -53,6 +55,9 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     def is_whole(self) -> bool:
         """Whether whole sequences are aligned as hmmalign does, see `clalign.reference.envelope.rescore`."""
         return bool(self.defines.get("CERTAINTY"))
+
+    def suits(self, card: Device) -> bool:
+        return beats_processor(card)
 
     def reference(self, batch: Parts, model: RowProfiles, check: Check = no_check) -> Answers:
         from clalign.reference.envelope import rescore

@@ -21,6 +21,7 @@ from clalign.stages.hmmer3.local_tables import (
     part_table,
     portions,
 )
+from clalign.values.devices import Device
 from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, RowProfiles, generator_start
 from clalign.values.null2 import null2_scores
 
@@ -57,6 +58,9 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
     """The envelopes by random paths through each part of a batch, and the null2 scores."""
 
     name = "sampling"
+
+    def suits(self, card: Device) -> bool:
+        return False  # each step of a path waits for the one before
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = no_check) -> list[Resolved]:
         from clalign.reference.sampling import resolve, sample
