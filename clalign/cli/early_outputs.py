@@ -1,33 +1,31 @@
 """Outputs that are written while the run is computed: query after query, as soon as each is done.
 
-The worker computes in a process of its own, and this one has nothing else to do. The outputs themselves are written
-when the search has ended, and begin with the text that was written here.
+The worker computes in a process of its own, and a thread of this one writes. The outputs themselves are written when
+the search has ended, and begin with the text that was written here.
 """
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-import time
-from collections.abc import Callable
-from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, TextIO, cast
 
 from msgspec.structs import replace
 
-from clalign.cli.outputs import Outputs
-from clalign.errors import ClalignError
+from clalign import tracing
 from clalign.formats.writers import ESCAPED
-from clalign.jobs import QuietContext
+from clalign.jobs import Job
 
 if TYPE_CHECKING:
-    from clalign.engines.export_source import Begun, ExportSource, ListedQuery
+    from pathlib import Path
 
-STEP_SECONDS = 0.1
-"""Time limit of a step, during which no progress is shown (s)."""
+    from clalign.cli.outputs import Outputs
+    from clalign.engines.export_source import Begun, ExportSource
+    from clalign.runs.run_file import RunFile
 
-MAX_HITS = 2_000
-"""Hits of a query at most, which are written in less than a second."""
+LOOK_SECONDS = 0.1
+"""Interval of looking whether more queries are done (s)."""
 
 
 class EarlyOutputs:
@@ -38,74 +36,86 @@ class EarlyOutputs:
     path : Path
         The run.
     outputs : Outputs
-    max_hits : int
-        A query with more hits, and what follows it, waits for the end.
     """
 
-    def __init__(self, path: Path, outputs: Outputs, max_hits: int = MAX_HITS) -> None:
-        self._path, self._outputs, self._max_hits = path, outputs, max_hits
-        self._open = contextlib.ExitStack()
-        self._source: ExportSource | None = None
-        self._is_over = False
-        self._n_queries = 0
-        self._files: dict[str, TextIO] = {}
-        self._counts: dict[str, int] = {}
-        self._writers: dict[str, Callable[[ExportSource, TextIO, ListedQuery, bool], int]] = {}
+    def __init__(self, path: Path, outputs: Outputs) -> None:
+        self._path, self._outputs = path, outputs
+        self._writers = {one.name: one.by_query for one, _ in outputs.files if one.by_query}
+        self._thread: Thread | None = None
+        self._is_over, self._job = Event(), Job(lambda event: None)
+        self._files = contextlib.ExitStack()
+        self._begun: dict[str, Begun] = {}
 
     @property
     def has_looked(self) -> bool:
         """Whether it has opened the run."""
-        return self._source is not None
+        return self._thread is not None
 
-    def write(self) -> None:
-        """Write finished queries for one step; an error is left to the end, where it is reported."""
-        if self._is_over or not any(one.by_query for one, _ in self._outputs.files):
-            return
-        import sqlite3
+    def begin(self) -> None:
+        """Let a thread write from now on, unless one does."""
+        if self._thread is None and self._writers:
+            self._thread = Thread(target=self._write, name="early outputs", daemon=True)
+            self._thread.start()
 
-        try:
-            self._write_on(self._source or self._opened())
-        except (ClalignError, OSError, sqlite3.Error):
-            self.close()
-
-    def _opened(self) -> ExportSource:
-        from clalign.engines.engine import engine_of
-        from clalign.engines.export_source import Choice
-        from clalign.runs.run_file import open_run
-
-        run = self._open.enter_context(open_run(self._path))
-        source = engine_of(run).source(run, Choice(**self._outputs.how), QuietContext())
-        source.provenance = replace(source.provenance, partial=bool(source.provenance.part))
-        self._writers = {one.name: one.by_query.get() for one, _ in self._outputs.files if one.by_query}
-        for name in self._writers:
-            file = tempfile.TemporaryFile("w+", encoding="utf-8", errors=ESCAPED, newline="\n")  # noqa: SIM115
-            self._files[name] = cast(TextIO, self._open.enter_context(file))
-            self._counts[name] = 0
-        self._source = source
-        return source
-
-    def _write_on(self, source: ExportSource) -> None:
-        until = time.monotonic() + STEP_SECONDS
-        for query in source.done_queries(self._n_queries):
-            if len(query.keys) > self._max_hits:
-                self._is_over = True
-                return
-            for name, write in self._writers.items():
-                self._counts[name] += write(source, self._files[name], query, self._n_queries == 0)
-            self._n_queries += 1
-            if time.monotonic() > until:
-                return
+    def end(self) -> None:
+        """Wait for the end of the query that is being written, which is the last one."""
+        self._is_over.set()
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(LOOK_SECONDS)  # a longer wait would not heed Ctrl-C on Windows
 
     def begun(self, name: str) -> Begun | None:
         """Return the part of an export that is written; None if nothing is."""
-        from clalign.engines.export_source import Begun
-
-        if self._source is None or name not in self._files or not self._n_queries:
-            return None
-        return Begun(self._files[name], self._n_queries, self._counts[name], self._source.provenance)
+        found = self._begun.get(name)
+        return found if found is not None and found.n_queries else None
 
     def close(self) -> None:
-        """Drop what was written, and close the run."""
-        self._is_over = True
-        self._files.clear()
-        self._open.close()
+        """Stop writing, even within a query, and drop what was written."""
+        self._job.cancel()
+        self.end()
+        self._begun.clear()
+        self._files.close()
+
+    def _write(self) -> None:
+        """Write queries as they are done; an error is left to the end, where it is reported."""
+        from clalign.runs.run_file import open_run
+
+        try:
+            with open_run(self._path) as run:
+                run.connection.is_abandoned = lambda: self._job.is_cancelled
+                facts = source = None
+                while not self._is_over.is_set():
+                    if source is None or facts != run.facts:
+                        facts = run.facts
+                        source = self._source(run)
+                    self._write_done(source)
+                    self._is_over.wait(LOOK_SECONDS)
+        except Exception:  # whatever it is, half a query may be written
+            self._begun.clear()
+
+    def _source(self, run: RunFile) -> ExportSource:
+        """Return the run as writers see it; begin again if what was written is not what they would write now."""
+        from clalign.engines.engine import engine_of
+        from clalign.engines.export_source import Begun, Choice
+
+        source = engine_of(run).source(run, Choice(**self._outputs.how), self._job)
+        source.provenance = replace(source.provenance, partial=bool(source.provenance.part))
+        if not all(name in self._begun and self._begun[name].still_holds(source.provenance) for name in self._writers):
+            self._files.close()
+            for name in self._writers:
+                file = tempfile.TemporaryFile(  # noqa: SIM115
+                    "w+", encoding="utf-8", errors=ESCAPED, newline="\n", dir=self._path.parent
+                )
+                self._begun[name] = Begun(self._files.enter_context(cast(TextIO, file)), 0, 0, source.provenance)
+        return source
+
+    def _write_done(self, source: ExportSource) -> None:
+        """Write the queries that are done by now."""
+        first = min(one.n_queries for one in self._begun.values())
+        for place, query in enumerate(source.done_queries(first)):
+            if self._is_over.is_set():
+                return
+            with tracing.span("write a query", "writing", query=first + place, hits=len(query.keys)):
+                for name, begun in self._begun.items():
+                    count = self._writers[name].get()(source, begun.stream, query, begun.n_queries == 0)
+                    begun.stream.flush()
+                    self._begun[name] = replace(begun, n_queries=begun.n_queries + 1, count=begun.count + count)

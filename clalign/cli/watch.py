@@ -119,6 +119,7 @@ def _finish(last: Event, watched: _Watched) -> ExitCode:
         return stopped
     try:
         with tracing.span("write the outputs", "writing"):
+            early_outputs.end()
             write_outputs(place.path, outputs, is_partial, display, early_outputs)
     except BaseException:
         display.message(f"The results are safe in {place.path}. Write them with: {command_for('export', place.path)}")
@@ -146,7 +147,7 @@ def _follow(watched: _Watched) -> Event | None:
         The last event; None if the user wanted to stop at once.
     """
     job, display, early_outputs = watched.job, watched.display, watched.early_outputs
-    last, worker, has_queries = None, WorkerProcess(job, watched.worker_ahead), False
+    last, worker = None, WorkerProcess(job, watched.worker_ahead)
     try:
         with tracing.span("the worker"):
             _load_ahead(job, watched.outputs)
@@ -158,15 +159,14 @@ def _follow(watched: _Watched) -> Event | None:
                     if last.kind == "failed":
                         raise ReportedError(last.value)
                     display.show(last)
-                    has_queries = has_queries or last.kind == "partial"
-                if has_queries and last is not None and last.kind not in LAST_KINDS:
-                    early_outputs.write()
+                    if last.kind == "partial":
+                        early_outputs.begin()
     finally:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
-            worker.end()
             early_outputs.close()
+            worker.end()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
+from clalign.engines.export_source import Cards, Choice, EngineOfRun, ExportSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.hmmer3.funnel import NO_WORK, WorkOfProfile, works_of
 from clalign.engines.plan7.spec import SearchSpec
@@ -37,6 +37,9 @@ class ProfileRunSource(ExportSource):
     def __init__(self, engine: EngineOfRun, run: RunFile, choice: Choice, context: JobContext) -> None:
         super().__init__(engine, run, choice, context)
         self.spec = run.spec(SearchSpec)
+        self.rounds = dict[int, list[int]]()
+        """The numbers of the profiles of each query of a search in rounds, by the first of them; empty of others."""
+        self._read_rounds()
         if self.is_scan:  # of each sequence any profile may be asked for
             self.cards = run.cards()
         self.origins = self.keys.origins()
@@ -73,40 +76,54 @@ class ProfileRunSource(ExportSource):
     def done_queries(self, first: int) -> Iterator[Query]:
         """Yield the profiles from a number on as far as they are done.
 
-        There is none of a scan, whose queries are done at the end, of a search in rounds, whose last ones are not known
-        before, nor of HMMER2, whose tables are as wide as the longest of all names.
+        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
+        longest of all names.
         """
-        if not self.is_scan and self.origins == {"hmmer3"} and not self.spec.needs_ends:
-            n_all = len(self.cards)
-            while first < n_all:  # how many are done is known before their hits are listed, so that none comes between
-                done = first + self.run.n_queries_finished(first, min(first + QUERIES_AT_ONCE, n_all))
-                yield from _profiles(self, range(first, done))
-                if done < min(first + QUERIES_AT_ONCE, n_all):
-                    return
-                first = done
+        if self.is_scan or self.origins != {"hmmer3"}:
+            return
+        if self.spec.needs_ends:
+            yield from self._done_in_rounds(first)
+            return
+        n_all = len(self.cards)
+        while first < n_all:  # how many are done is known before their hits are listed, so that none comes between
+            done = first + self.run.n_queries_finished(first, min(first + QUERIES_AT_ONCE, n_all))
+            yield from _profiles(self, range(first, done))
+            if done < min(first + QUERIES_AT_ONCE, n_all):
+                return
+            first = done
+
+    def _done_in_rounds(self, first: int) -> Iterator[Query]:
+        """Yield the queries of a search in rounds: with the end of a round the next one is stored, if one follows."""
+        self.cards, self.keys = Cards(self.run), self.of_all_rounds().keys  # there may be more than there were
+        self._read_rounds()
+        for numbers in list(self.rounds.values())[first:]:
+            if self.run.best(numbers[-1]) is None or self.run.spec(SearchSpec) != self.spec:  # as it ends sooner now
+                return
+            later = range(len(self.cards), self.run.n_queries())
+            if any(self.run.card(number).get("first") == numbers[0] for number in later):
+                return
+            yield from _profiles(self, numbers[-1:])
 
     @property
     def is_hmmer3(self) -> bool:
         """Whether any of the profiles is one of HMMER3."""
         return "hmmer3" in self.origins
 
-    @cached_property
-    def rounds(self) -> dict[int, list[int]]:
-        """The numbers of the profiles of each query of a search in rounds, by the first of them; empty of others.
+    def _read_rounds(self) -> None:
+        """Add the rounds that are new.
 
         Raises
         ------
         DamagedRun
             If they are not of rounds that follow each other.
         """
-        found = dict[int, list[int]]()
-        for number, card in enumerate(self.cards if self.spec.has_rounds else ()):
-            before: list[int] = found.setdefault(card.get("first", -1), [])
+        for number in range(sum(map(len, self.rounds.values())), len(self.cards) if self.spec.has_rounds else 0):
+            card = self.cards[number]
+            before: list[int] = self.rounds.setdefault(card.get("first", -1), [])
             expected = (before[0] if before else number, before[-1] if before else None, len(before) + 1)
             if expected != tuple(card.get(name) for name in ("first", "before", "round")) or card.get("n_rows") is None:
                 raise DamagedRun(self.run.path, "its rounds do not follow each other")
             before.append(number)
-        return found
 
     @property
     def n_rounds(self) -> int:
