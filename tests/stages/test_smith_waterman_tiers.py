@@ -90,6 +90,7 @@ def test_every_tier_scores_as_the_reference(
     assert lanes_launched == expected
 
 
+@pytest.mark.thorough(shape=["vector"])
 @pytest.mark.parametrize("shape", ["item", "vector"])
 def test_targets_that_needed_more_bits_are_counted_not_their_pieces(shape: str, tiny: Device) -> None:
     query = PairwiseQuery(

@@ -107,6 +107,7 @@ def test_random_pairs(session: Session, seed: int, matrix: Any, gaps: tuple[int,
     assert differing(SMITH_WATERMAN_TRACE, session, batch, Scoring(matrix[0], GapCosts(*gaps), mode)) == 0
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 2**32 - 1), matrix=MATRICES, gaps=GAPS, mode=st.sampled_from(MODES))
 @settings(max_examples=25, deadline=None)
 def test_lanes_at_random(session: Session, seed: int, matrix: Any, gaps: tuple[int, int], mode: Mode) -> None:
