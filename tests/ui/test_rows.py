@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QGuiApplication, QImage, QWheelEvent
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -227,14 +227,30 @@ def test_what_is_found_is_gone_to_and_colored(qtbot: Any, dropped: RowsPanel) ->
     place = at(dropped, 5, 250)
     color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
     assert color.name().upper() == "#FFD400"
-    place = at(dropped, 5, 246)
-    color = canvas.viewport().grab().toImage().pixelColor(place.x() - 4, place.y() - 7)
-    assert color.name() == theme.current().surface.lower(), "nothing else is colored"
     QTest.keyClicks(dropped.field, "WWWWWWW")
     QTest.keyClick(dropped.field, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: dropped.found.text() == "Nothing found")
     QTest.keyClick(dropped.field, Qt.Key.Key_Escape)
     assert canvas.hasFocus()
+
+
+def test_marks_dim_the_colors_of_residues_until_the_search_is_ended(qtbot: Any, panel: RowsPanel) -> None:
+    before = panel.canvas.grab().toImage()
+    QTest.keyClick(panel.canvas, Qt.Key.Key_F, CTRL)
+    QTest.keyClicks(panel.field, "ngst")
+    QTest.keyClick(panel.field, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: panel.found.text() == "1 of 2")
+    assert not len(panel.view.frozen().found), "pictures have no marks"
+    x, y = panel.canvas.names + 10.5 * panel.canvas.cell, panel.canvas.room.top() + 1
+    panel.canvas.horizontalScrollBar().setValue(0)
+    color, marked = (image.pixelColor(int(x), int(y)) for image in (before, panel.canvas.grab().toImage()))
+    ground = QColor(theme.current().surface)
+    assert marked not in (color, ground)
+    QTest.keyClick(panel.field, Qt.Key.Key_Down)
+    assert len(panel.view.found), "in the rows the search goes on"
+    QTest.keyClick(panel.canvas, Qt.Key.Key_Escape)
+    assert panel.finder.isHidden()
+    assert not len(panel.view.found)
 
 
 def test_looking_begins_with_what_is_in_view(qtbot: Any, dropped: RowsPanel) -> None:

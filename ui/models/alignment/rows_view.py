@@ -30,7 +30,7 @@ PROBABILITY_TAG = "PP"
 
 PICTURE_FIELDS = (
     "measures", "n_known", "share_known", "order", "order_key", "reference", "dots", "scheme", "ramp", "values",
-    "scores", "identity", "found", "own_notes",
+    "scores", "identity", "own_notes",
 )  # fmt: skip
 """Attributes of a view that a picture depends on."""
 

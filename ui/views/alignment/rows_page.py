@@ -59,7 +59,7 @@ class FindField(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3):
             self.stepped.emit(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
-        elif event.key() in (Qt.Key.Key_Escape, Qt.Key.Key_Down):
+        elif event.key() == Qt.Key.Key_Down:
             self.left.emit()
         else:
             super().keyPressEvent(event)
@@ -163,7 +163,7 @@ class RowsPanel(QWidget):
         self.field.setClearButtonEnabled(True)
         self.field.setPlaceholderText("Find (Ctrl+F)")
         self.field.stepped.connect(self._step)
-        self.field.left.connect(self.stop_finding)
+        self.field.left.connect(self.canvas.setFocus)
         self.field.textChanged.connect(lambda text: self._show_found() if text else self._find())
         self.found = ElidedLabel("", "muted")
         self.found.setAccessibleName("Matches")
@@ -232,6 +232,13 @@ class RowsPanel(QWidget):
 
     def _fill_orders(self) -> None:
         fill_box(self.orders, self.view.orders().items(), self.view.order_key)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # The search field and the rows leave this key to the page.
+        if event.key() == Qt.Key.Key_Escape and not self.finder.isHidden():
+            self.stop_finding()
+            return
+        super().keyPressEvent(event)
 
     def _describe(self) -> None:
         self.status.setText(" · ".join(self.view.describe(*self.view.cursor)))
@@ -311,8 +318,10 @@ class RowsPanel(QWidget):
         self.field.selectAll()
 
     def stop_finding(self) -> None:
-        """Hide the search field; what was found stays marked."""
+        """Hide the search field and forget what was found."""
         self.finder.hide()
+        self._searched = ("", "")
+        self.view.find("", "text")
         self.canvas.setFocus()
 
     def _find(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -221,11 +221,15 @@ def _paint_vector(
             painter.drawText(QRectF(at.x() + column * width, y, width, height), int(CENTER), _shown(byte))
 
 
+def dimmed(color: str) -> str:
+    """Return a color of the palette at a third of its strength, so that the matches of a search stand out."""
+    faint = QColor(color)
+    faint.setAlphaF(faint.alphaF() / 3)
+    return faint.name(QColor.NameFormat.HexArgb)
+
+
 def mark_found(view: RowsView, cells: Cells, rows: Integers, columns: Integers) -> None:
-    """Color the matches of a search, and nothing else: among other colors they would be hard to see."""
-    if not len(view.found) or not len(columns):
-        return
-    cells.places[:] = PLAIN
+    """Color the matches of a search."""
     for line, row in enumerate(view.order[rows].tolist()):
         for begin, end in view.found.in_row(row):
             low, high = np.searchsorted(columns, [begin, end])
@@ -239,9 +243,12 @@ def paint_rows(painter: QPainter, area: QRectF, view: RowsView, rows: Span, colu
         return
     cells = view.cells(rows.items, columns.items)
     cells = Cells(cells.letters, np.array(cells.places))
-    mark_found(view, cells, rows.items, columns.items)
+    coloring = view.coloring
+    if len(view.found):
+        mark_found(view, cells, rows.items, columns.items)
+        coloring = replace(coloring, palette=tuple(map(dimmed, coloring.palette)))
     at = QPointF(area.left() + columns.begin, area.top() + rows.begin)
-    paint_cells(painter, at, cells, (columns.unit, rows.unit), style, view.coloring)
+    paint_cells(painter, at, cells, (columns.unit, rows.unit), style, coloring)
 
 
 def paint_ruler(painter: QPainter, area: QRectF, columns: Span, style: RowsStyle, n_columns: int) -> None:
