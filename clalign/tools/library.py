@@ -43,6 +43,8 @@ class RunEntry(Struct, frozen=True):
     created : float
         Time in seconds since 1970.
     n_bytes, n_hits, n_queries : int
+    device : str
+        Name of the device that computed it.
     problem : str
         Why it cannot be read; empty if it can.
     """
@@ -56,6 +58,7 @@ class RunEntry(Struct, frozen=True):
     n_bytes: int = 0
     n_hits: int = 0
     n_queries: int = 0
+    device: str = ""
     problem: str = ""
 
     def holds(self, words: str) -> bool:
@@ -98,9 +101,10 @@ def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
         state_now = "elsewhere" if is_owned(path) else "stopped"
     else:
         state_now = state
+    device = run.facts.device.name if run.facts.device is not None else ""
     return RunEntry(
         path, run.facts.name or default_name(spec), spec.command, state_now,
-        tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_final_hits(), run.n_queries(),
+        tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_final_hits(), run.n_queries(), device,
     )  # fmt: skip
 
 

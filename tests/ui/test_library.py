@@ -16,9 +16,10 @@ from PySide6.QtWidgets import QPushButton
 from clalign.runs.connection import owned
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
+from clalign.ui import formatting
 from clalign.ui.models.results import run_view
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.library_page import DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
+from clalign.ui.views.library_page import COMPARED, DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
 from clalign.ui.views.widgets.parts import ElidedLabel
 
 Press = Callable[..., None]
@@ -151,8 +152,16 @@ def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryP
     press(library, "Compare runs")
     qtbot.waitUntil(lambda: isinstance(window.sheets.sheet, RunsComparedSheet))
     sheet = window.sheets.sheet
-    assert "150 hits in both" in sheet.facts.text()
-    assert sheet.text.toPlainText().startswith("query\ttarget")
+    assert sheet.sides.itemText(sheet.sides.findData("both")) == "In both (150)"
+    assert len(sheet.model.rows) == 200
+    sheet.sides.setCurrentIndex(sheet.sides.findData("both"))
+    assert len(sheet.model.rows) == 150
+    pair = sheet.model.rows[0]
+    shown = {column.title: column.text(pair) for column in COMPARED}
+    assert shown["1: Score"] == formatting.score(pair["first"][0])
+    assert shown["2: E-value"] == formatting.evalue(pair["second"][1])
+    sheet.sides.setCurrentIndex(sheet.sides.findData("second"))
+    assert all(found["first"] is None for found in sheet.model.rows)
 
 
 @pytest.mark.thorough

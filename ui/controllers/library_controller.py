@@ -13,16 +13,12 @@ from clalign.errors import ClalignError
 from clalign.runs.side_files import ENDING
 from clalign.tools import library
 
-from .. import formatting
 from ..models.results.run_view import STATE_WORDS
 from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
 if TYPE_CHECKING:
     from ..views.library_page import LibraryPage
-
-MAX_LINES = 2000
-"""Lines of a comparison in the window; the file has all."""
 
 
 def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
@@ -170,23 +166,20 @@ class LibraryController(Controller):
     def compare(self, paths: list[str]) -> None:
         """Show the hits that two runs share."""
         first, second = (Path(path) for path in paths)
-        names = library.look_at(first).name, library.look_at(second).name
+        runs = library.look_at(first), library.look_at(second)
 
         def show(answer: list[library.HitPair] | Exception) -> None:
             if isinstance(answer, Exception):
                 self._app.notify("stop", f"The runs could not be compared. {answer}")
             else:
-                self._show_comparison(names, answer)
+                self._show_comparison(runs, answer)
 
         self._app.reader.ask((id(self), "compare"), lambda: library.compare(first, second), show)
 
-    def _show_comparison(self, names: tuple[str, str], pairs: list[library.HitPair]) -> None:
+    def _show_comparison(self, runs: tuple[library.RunEntry, library.RunEntry], pairs: list[library.HitPair]) -> None:
         from ..views.library_page import RunsComparedSheet
 
-        lines = list(library.comparison_lines(pairs[:MAX_LINES]))
-        if len(pairs) > MAX_LINES:
-            lines.append(f"… and {formatting.count(len(pairs) - MAX_LINES)} more, in the file")
-        sheet = RunsComparedSheet(names, library.counts(pairs), lines)
+        sheet = RunsComparedSheet(runs, pairs)
         sheet.save_requested.connect(lambda: self._save(pairs))
         self._app.window.sheets.open_sheet(sheet)
 

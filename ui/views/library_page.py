@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QMenu, QPlainTextEdit, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from clalign.tools.library import RunEntry
+from clalign.tools.library import HitPair, RunEntry, counts
 
-from .. import formatting, theme
+from .. import formatting
 from ..models.results.run_view import STATE_WORDS
 from ..models.widgets.text_table import Row, TextColumn, TextTable
-from .widgets.parts import EmptyPanel, button, label, row, stacked, title_label
+from .widgets.parts import EmptyPanel, button, label, notice_row, row, stacked, title_label
 from .widgets.sheet import Sheet
 from .widgets.text_table_view import TextTableView
 
@@ -28,6 +29,7 @@ COLUMNS = (
                value=lambda r: r["n_hits"], large_first=True),
     TextColumn("Made", "Start time", lambda r: formatting.moment(r["created"]), width=130,
                value=lambda r: r["created"], large_first=True),
+    TextColumn("Device", "Which computed it", lambda r: r["device"], width=150, value=lambda r: r["device"]),
     TextColumn("Size", "Of the run file", lambda r: formatting.size(r["n_bytes"]), right=True, width=80,
                value=lambda r: r["n_bytes"], large_first=True),
 )  # fmt: skip
@@ -188,32 +190,71 @@ class DeleteRunsSheet(Sheet):
         self.setFocusProxy(keep)
 
 
+def _score_column(title: str, side: str) -> TextColumn:
+    return TextColumn(title, f"Bits in the {side} run", lambda r: _cell(r[side], 0, formatting.score), right=True,
+                      width=90, value=lambda r: r[side] and r[side][0], large_first=True)  # fmt: skip
+
+
+def _evalue_column(title: str, side: str) -> TextColumn:
+    return TextColumn(title, f"In the {side} run", lambda r: _cell(r[side], 1, formatting.evalue), right=True,
+                      width=90, value=lambda r: r[side] and r[side][1])  # fmt: skip
+
+
+def _cell(hit: tuple[float, float] | None, place: int, words: Callable[[float], str]) -> str:
+    return "" if hit is None else words(hit[place])
+
+
+COMPARED = (
+    TextColumn("Query", "What was searched with", lambda r: r["query"], width=120, value=lambda r: r["query"]),
+    TextColumn("Target", "What was found", lambda r: r["target"], width=150, stretch=True, value=lambda r: r["target"]),
+    _score_column("1: Score", "first"),
+    _evalue_column("1: E-value", "first"),
+    _score_column("2: Score", "second"),
+    _evalue_column("2: E-value", "second"),
+    TextColumn("Change", "Score of the second run minus that of the first",
+               lambda r: formatting.score(r["change"]) if r["status"] == "both" else "", right=True, width=80,
+               value=lambda r: r["change"] if r["status"] == "both" else None, large_first=True),
+)  # fmt: skip
+
+SIDES = {"": "All hits", "both": "In both", "first": "Only in the first", "second": "Only in the second"}
+
+
 class RunsComparedSheet(Sheet):
     """The hits of two runs beside each other."""
 
     save_requested = Signal()
 
-    def __init__(self, names: tuple[str, str], counts: dict[str, int], lines: list[str]) -> None:
+    def __init__(self, runs: tuple[RunEntry, RunEntry], pairs: list[HitPair]) -> None:
         super().__init__("Comparison of two runs", 860)
-        both = formatting.plural(counts["both"], "hit")
-        first, second = formatting.count(counts["first"]), formatting.count(counts["second"])
-        facts = f"{both} in both · {first} only in the first · {second} only in the second"
-        self.facts = label(facts)
-        for part in (label(f"First: {names[0]}", "muted"), label(f"Second: {names[1]}", "muted"), self.facts):
-            self.body.addWidget(part)
-        self.text = QPlainTextEdit("\n".join(lines), readOnly=True)
-        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.text.setFont(theme.mono_font(9))
-        self.text.setTabStopDistance(110)
-        self.text.setMinimumHeight(300)
-        self.text.setAccessibleName("Hits of both runs")
-        self.body.addWidget(self.text)
+        names = (*HitPair.__struct_fields__, "status", "change")
+        self._rows: list[Row] = [{name: getattr(pair, name) for name in names} for pair in pairs]
+        for place, run in enumerate(runs, 1):
+            facts = run.name, formatting.plural(run.n_hits, "hit"), formatting.moment(run.created), run.device
+            self.body.addWidget(label(f"{place}: {' · '.join(part for part in facts if part)}", wrap=True))
+            if run.state != "done":
+                words = f"Run {place} is {STATE_WORDS.get(run.state, run.state)}: it may lack hits of the other."
+                self.body.addWidget(notice_row("caution", words))
+        self.sides, numbers = QComboBox(), {"": len(pairs), **counts(pairs)}
+        for side, text in SIDES.items():
+            self.sides.addItem(f"{text} ({formatting.count(numbers[side])})", side)
+        self.sides.setAccessibleName("Hits to show")
+        self.sides.currentIndexChanged.connect(self._show)
+        self.body.addLayout(row(self.sides, None))
+        self.model = TextTable(COMPARED, self)
+        self.table = TextTableView(self.model, "Hits of both runs")
+        self.table.setMinimumHeight(300)
+        self.body.addWidget(self.table, 1)
+        self._show()
         save = button("Save as TSV…", self.save_requested.emit, "primary")
         self.foot.addLayout(row(None, button("Close", self.close_sheet), save))
+
+    def _show(self) -> None:
+        side = self.sides.currentData()
+        self.model.set_rows([found for found in self._rows if side in ("", found["status"])])
 
 
 def entry_row(entry: RunEntry) -> Row:
     """Return an entry of the library as a row."""
-    names = ("name", "kind", "state", "created", "n_bytes", "n_hits", "problem")
+    names = ("name", "kind", "state", "created", "n_bytes", "n_hits", "device", "problem")
     tip = "\n".join([str(entry.path), *entry.inputs, entry.problem]).strip()
     return {"path": str(entry.path), "tip": tip, **{name: getattr(entry, name) for name in names}}
