@@ -86,10 +86,6 @@ class DeviceController(Controller):
         """Find the fastest kernel choices for the chosen device."""
         self._submit_tuning(self._app.workspace.device.id, False)
 
-    def forget_tuning(self) -> None:
-        """Restore the built-in settings for the chosen device."""
-        self._submit_tuning(self._app.workspace.device.id, True)
-
     def _submit_tuning(self, number: str, reset: bool) -> None:
         space, queue = self._app.workspace, self._app.queue
         name = device_words.title(next((d for d in space.devices if d.id == number), space.device))

@@ -39,6 +39,8 @@ class Command:
         Returns whether a command with a check mark is on.
     choice : str
         Name of those of which one is always on.
+    words : str
+        Other words by which the command palette finds it.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Command:
     before: str = ""
     is_on: Callable[[AppContext], bool] | None = None
     choice: str = ""
+    words: str = ""
 
 
 def has_theme(app: AppContext, name: str) -> bool:

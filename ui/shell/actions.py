@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu
 from .. import theme
 from ..controllers.app_controller import AppController
 from ..engines.register import parts
-from ..models.results.result_tabs import FOR_SEVERAL_QUERIES, TABS
+from ..models.results.result_tabs import FOR_SEVERAL_QUERIES, PARTS, TABS
 from ..services.commands import (
     Command,
     Elsewhere,
@@ -49,6 +49,8 @@ TAB_ICONS = {
     "hits": "table", "families": "grid", "aligned": "format-align-justify", "plots": "chart-histogram",
     "query": "chart-timeline-variant",
 }  # fmt: skip
+
+LOOK = "theme appearance"
 
 NO_QUERIES, NO_PART = "This run has only one query.", "This run has no such results."
 
@@ -89,10 +91,12 @@ _COMMANDS = (
             "Edits the note of the selected hit, which is stored in the run file"),
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
     Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
-    Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True),
+    Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True,
+            words="settings options appearance look theme residue color scheme contrast motion"),
     *(
         Command(f"show_tab:{name}", text, "View", "", TAB_ICONS[name],
-                partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART))
+                partial(no_tab, name=name, reason=NO_QUERIES if name in FOR_SEVERAL_QUERIES else NO_PART),
+                words=" ".join(PARTS.get(name, {}).values()))
         for name, text in TABS.items()
     ),
     Command("show_report", "Report", "View", "Ctrl+I", "information-outline", no_page,
@@ -105,8 +109,9 @@ _COMMANDS = (
     Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
     Command("toggle_scale", "Logarithmic histogram", "View", "L", "chart-bell-curve", is_on=shows_logarithms),
     Command("page.hit.alignment.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit,
-            separator=True),
-    Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit),
+            separator=True, words="zoom in"),
+    Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit,
+            words="zoom out"),
     Command("page.hit.alignment.zoom:0", "Normal letters", "", "Ctrl+0", "magnify", no_hit),
     Command("alignments.open_chosen", "Chosen alignment", "View", "Ctrl+Shift+L", "format-align-justify", no_alignment,
             "Rows, consensus and conservation of the alignment among the opened files", separator=True),
@@ -146,11 +151,10 @@ _COMMANDS = (
     Command("devices.focus_devices", "Choose a device", "Devices", "D", "chip"),
     Command("devices.self_test", "Self-test of the chosen device", "Devices", "", "clipboard-check-outline", no_devices,
             "Searches the bundled examples on it and compares with their known answers"),
-    Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices),
+    Command("devices.device_details", "Details of the chosen device", "Devices", "", "information-outline", no_devices,
+            "Memory, driver and health; test it, tune it, or forget its tuning"),
     Command("devices.tune", "Tune the chosen device", "Devices", "", "tune", no_tuning,
             "Tries the kernels in different sizes and keeps the fastest; results do not depend on it"),
-    Command("devices.forget_tuning", "Forget the tuning of the chosen device", "", "", "restore", no_tuning,
-            "Restores the built-in settings"),
     Command("devices.refresh_devices", "Look for devices again", "Devices", "", "refresh", no_devices),
     Command("labs.open:synchronization", "Inter-group synchronization", "Devices", "", "timer-sand",
             tip="Barriers between work-groups, in every known way, timed and checked on your device",
@@ -162,11 +166,11 @@ _COMMANDS = (
     Command("labs.open:comparison", "Compare devices by a random job", "Devices", "", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
     Command("set_theme:light", "Light", "View", "", "white-balance-sunny", is_on=partial(has_theme, name="light"),
-            separator=True, choice="theme"),
+            separator=True, choice="theme", words=LOOK),
     Command("set_theme:dark", "Dark", "View", "", "weather-night", is_on=partial(has_theme, name="dark"),
-            choice="theme"),
+            choice="theme", words=LOOK),
     Command("set_theme:system", "Light or dark as the system", "View", "", "theme-light-dark",
-            is_on=partial(has_theme, name="system"), choice="theme"),
+            is_on=partial(has_theme, name="system"), choice="theme", words=LOOK),
     Command("window.toggle_dock", "Show opened files", "View", "", "dock-left", separator=True, is_on=shows_dock),
     Command("window.reset_layout", "Reset layout", "View", "", "restore", separator=True),
     Command("window.full_screen", "Full screen", "View", "F11", "fullscreen", separator=True),
@@ -228,7 +232,7 @@ class Actions:
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
-            action.setWhatsThis(command.tip)
+            action.setWhatsThis(f"{command.tip} {command.words}")
             action.setCheckable(command.is_on is not None)
             action.setShortcut(QKeySequence(str(own.get(command.id, command.keys))))
             if command.choice:

@@ -1,4 +1,4 @@
-"""The command palette: every command by a part of its title, or by a word of its tooltip."""
+"""The command palette: every command by a part of its title, or by a word of what it is for."""
 
 from __future__ import annotations
 
@@ -27,21 +27,12 @@ def begins(wanted: str, text: str) -> bool:
     return all(any(start.startswith(word) for start in starts) for word in wanted.lower().split())
 
 
-def matches(wanted: str, text: str) -> bool:
-    """Return whether all words of `wanted` begin a word of `text`, or its letters appear in order."""
-    if begins(wanted, text):
-        return True
-    wanted, text = wanted.lower().strip(), text.lower()
-    rest = iter(text)
-    return len(wanted) > 2 and all(letter in rest for letter in wanted if letter != " ")
-
-
 class _Filter(QSortFilterProxyModel):
     wanted = ""
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         index = self.sourceModel().index(row, 0, parent)
-        return matches(self.wanted, index.data() or "") or begins(self.wanted, index.data(MEANING_ROLE) or "")
+        return begins(self.wanted, f"{index.data() or ''} {index.data(MEANING_ROLE) or ''}")
 
     def lessThan(self, left: Index, right: Index) -> bool:
         return self._rank(left) < self._rank(right)
