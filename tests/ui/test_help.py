@@ -21,6 +21,7 @@ from clalign.ui.models.session import Session
 from clalign.ui.shell import app
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.help_page import DOCUMENT_ROLE, HelpPage
+from clalign.ui.views.library_page import LibraryPage
 from clalign.ui.views.results.report_sheet import ReportSheet
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.tour_bar import STEPS
@@ -39,8 +40,8 @@ def test_documents_are_divided_at_their_headings_but_not_in_code() -> None:
 
 def test_a_search_finds_the_explanation_of_a_word_first() -> None:
     pages = HelpPages()
-    best = pages.find("E-value")[0]
-    assert best.document == "glossary"
+    for word in ("E-value", "gathering", "Viterbi"):
+        assert pages.find(word)[0].document == "glossary"
     assert not pages.find("quetzalcoatl")
     assert all("gcups" in f"{p.heading} {p.text}".lower() for p in pages.find("gcups"))
 
@@ -75,6 +76,26 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     assert page.document == selected() == "glossary"
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.center.currentWidget() is window.start
+
+
+def test_esc_leads_back_from_help_and_library_to_the_run(window: MainWindow, made_run: Callable[..., Path]) -> None:
+    window.controller.show_run(str(made_run()))
+    run, title = window.center.currentWidget(), window.windowTitle()
+    for _ in range(2):  # who goes back and forth needs no more steps back
+        QTest.keyClick(window, Qt.Key.Key_H, CTRL)
+        QTest.keyClick(window, Qt.Key.Key_F1)
+    page = window.center.currentWidget()
+    assert isinstance(page, HelpPage)
+    for field in (page.search, page.list, page.text):
+        field.setFocus()
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+        assert isinstance(window.center.currentWidget(), LibraryPage)
+        QTest.keyClick(window, Qt.Key.Key_F1)
+    QTest.keyClick(page, Qt.Key.Key_Escape)
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert (window.center.currentWidget(), window.windowTitle()) == (run, title)
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert window.center.currentWidget() is run
 
 
 def test_a_report_holds_versions_doctor_messages_and_log(

@@ -47,16 +47,18 @@ class HelpController(Controller):
 
         if self._page is None:
             self._page = HelpPage(HelpPages())
+            self._page.back_requested.connect(self._app.leave_aside)
             self._app.window.center.addWidget(self._page)
-        self._app.show_page(self._page, "Help")
+        self._app.show_aside(self._page, "Help")
         self._app.window.details.show_source(None)  # what it showed belongs to another page
         if document:
+            self._page.search.clear()
             self._page.open_document(document)
 
     def close_page(self) -> None:
         """Leave the help if it is in view."""
         if self._page is not None and self._app.window.center.currentWidget() is self._page:
-            self._app.show_start()
+            self._app.leave_aside()
 
     def messages(self) -> None:
         """Show all messages since the window was opened."""

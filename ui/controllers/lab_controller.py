@@ -68,7 +68,7 @@ class LabController(Controller):
         if isinstance(page, SearchesPage):
             spec = self._app.current_spec()
             page.show_search(spec if spec is not None and engine_for_spec(spec).writes_partial_results else None)
-        self._app.show_page(page, page.title)
+        self._app.show_aside(page, page.title)
         self._show_facts(kind, self._chosen.get(kind))
 
     def show_job(self, item: JobItem) -> None:
@@ -87,6 +87,7 @@ class LabController(Controller):
         page.other_requested.connect(self.open)
         page.run_requested.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
         page.stop_requested.connect(lambda: self._stop(view.of.job))
+        page.back_requested.connect(self._app.leave_aside)
         page.action_requested.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
         view.changed.connect(lambda: self._renew_facts(kind))
@@ -116,7 +117,7 @@ class LabController(Controller):
         """Show all facts about a row in the dock."""
         details, view = self._app.window.details, self.views[kind]
         if row is None:
-            details.show_facts(f"Select a {view.of.noun}", [], "Its details appear here.")
+            details.show_source(None)
             return
         self._chosen[kind] = row
         facts = view.main.facts(row)
@@ -142,7 +143,7 @@ class LabController(Controller):
     def close_page(self) -> None:
         """Leave the laboratory page in view."""
         if self.page is not None:
-            self._app.show_start()
+            self._app.leave_aside()
 
     # --- jobs ---
 

@@ -68,11 +68,12 @@ class LibraryController(Controller):
 
         if self._page is None:
             self._page = LibraryPage()
+            self._page.back_requested.connect(self._app.leave_aside)
             self._page.search_changed.connect(lambda _: self._show_entries())
             self._page.action_requested.connect(self._act)
             self._app.window.center.addWidget(self._page)
         self._page.search.selectAll()
-        self._app.show_page(self._page, "Library of runs")
+        self._app.show_aside(self._page, "Library of runs")
         self._app.window.details.show_source(None)  # what it showed belongs to another page
         self._read()
 
@@ -84,7 +85,7 @@ class LibraryController(Controller):
     def close_page(self) -> None:
         """Leave the library if it is in view."""
         if self.is_shown:
-            self._app.show_start()
+            self._app.leave_aside()
 
     def _read(self) -> None:
         folder = self._app.settings.runs

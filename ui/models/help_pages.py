@@ -11,6 +11,9 @@ import clalign
 CONTENTS = "README"
 """The list of the documents, which defines their order."""
 
+GLOSSARY = "glossary"
+"""The document that explains words: it comes first."""
+
 SNIPPET = 110
 """Letters around a match."""
 
@@ -38,8 +41,8 @@ class Section:
         heading, text = f"{self.title} {self.heading}".lower(), self.text.lower()
         if not all(word in heading or word in text for word in words):
             return 0
-        bold = sum(f"**{word}" in text for word in words)  # a term that is explained here
-        return 1 + 10 * sum(word in heading for word in words) + 20 * bold + min(sum(map(text.count, words)), 9)
+        explains = 100 * (self.document == GLOSSARY)
+        return 1 + explains + 10 * sum(word in heading for word in words) + min(sum(map(text.count, words)), 9)
 
     def snippet(self, words: list[str]) -> str:
         """Return the text around the first match."""

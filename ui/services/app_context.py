@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
 from PySide6.QtWidgets import QFileDialog, QWidget
+from shiboken6 import isValid
 
 from clalign.common.plain_data import Json
 from clalign.values.specs import Spec
@@ -58,6 +59,7 @@ class AppContext(QObject):
         self.notes = QUndoStack(self)
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
         self.notes.indexChanged.connect(self.update_actions)
+        self._trail: list[tuple[QWidget, str]] = []
         self._files: Reader | None = None
         self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
         self.inspector.remark_made.connect(lambda text: self.notify("note", text))
@@ -106,6 +108,28 @@ class AppContext(QObject):
         page.setFocus()
         self.window.setWindowTitle(f"{title} – clalign")
         self.update_actions()
+
+    def show_aside(self, page: QWidget, title: str) -> None:
+        """Show a page from which `leave_aside` leads back to the one in view, such as the help."""
+        shown = self.window.center.currentWidget()
+        if not self._trail or self._trail[-1][0] is not shown:
+            self._trail = [(shown, self.window.windowTitle().removesuffix(" – clalign"))]
+        places = [before for before, _ in self._trail]
+        if page in places:
+            del self._trail[places.index(page) :]
+        self._trail.append((page, title))
+        self.show_page(page, title)
+
+    def leave_aside(self) -> None:
+        """Show what was in view before a page that was shown aside, if such a page is in view."""
+        if len(self._trail) < 2 or self._trail[-1][0] is not self.window.center.currentWidget():
+            return
+        self._trail.pop()
+        before, title = self._trail[-1]
+        if not isValid(before) or before is self.window.start or self.window.center.indexOf(before) < 0:
+            self.show_start()
+        else:
+            self.show_page(before, title)
 
     def update_actions(self) -> None:
         """Enable the available commands."""

@@ -333,6 +333,8 @@ class MainWindow(Workbench):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
+            if self.sheets.sheet is None:
+                self.controller.leave_aside()
             self.sheets.close_sheet()
             return
         super().keyPressEvent(event)

@@ -50,7 +50,7 @@ MAX_RECENT = 6
 
 
 class DataDock(QWidget):
-    """The tree of open files, and recent runs below it."""
+    """The tree of open files, or recent runs while none is open."""
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
@@ -99,10 +99,10 @@ class DataDock(QWidget):
         self._restore()
 
     def show_recent(self, runs: list[tuple[str, str, str]]) -> None:
-        """List recent runs that are not open, given by paths, names and states; one that is partial can go on."""
+        """List recent runs, given by paths, names and states, while no file is open; one that is partial can go on."""
         self._shown_recent = runs
         clear_layout(self._recent)
-        shown = [run for run in runs if run[0] not in self._workspace.sources][:MAX_RECENT]
+        shown = [] if self._workspace.sources else runs[:MAX_RECENT]
         for path, name, state in shown:
             opened = ElidedButton(name, partial(self.run_requested.emit, path))
             opened.setToolTip(f"{path}\n{state}".strip())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextBlock, QTextDocument
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
 
 from ..models.help_pages import HelpPages, Section
-from .widgets.parts import label, row, split, stacked, title_label
+from .widgets.parts import back_button, label, row, split, stacked, title_label
 
 DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 
@@ -33,6 +33,8 @@ class Document(QTextBrowser):
 
 class HelpPage(QWidget):
     """Shows and searches the documents."""
+
+    back_requested = Signal()
 
     def __init__(self, pages: HelpPages) -> None:
         super().__init__()
@@ -61,7 +63,8 @@ class HelpPage(QWidget):
         left.setLayout(stacked(self._none, (self.list, 1), spacing=0))
         left.setMinimumWidth(150)
         both = split(left, self.text, shares=(0, 1), sizes=(LIST_WIDTH, 700), orientation=Qt.Orientation.Horizontal)
-        head = row((title_label("Help"), 1), (self.search, 1), margins=(12, 8, 12, 6))
+        back = back_button(self.back_requested.emit)
+        head = row(back, (title_label("Help"), 1), (self.search, 1), margins=(12, 8, 12, 6))
         self.setLayout(stacked(head, (both, 1), spacing=0))
         self.setFocusProxy(self.search)
         self.show_list()

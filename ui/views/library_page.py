@@ -14,7 +14,7 @@ from clalign.tools.library import HitPair, RunEntry, counts
 from .. import formatting
 from ..models.results.run_view import STATE_WORDS
 from ..models.widgets.text_table import Row, TextColumn, TextTable
-from .widgets.parts import EmptyPanel, button, label, notice_row, row, stacked, title_label
+from .widgets.parts import EmptyPanel, back_button, button, label, notice_row, row, stacked, title_label
 from .widgets.sheet import Sheet
 from .widgets.text_table_view import TextTableView
 
@@ -70,6 +70,7 @@ ACTIONS = {
 class LibraryPage(QWidget):
     """Search box, table, and actions on the selected runs."""
 
+    back_requested = Signal()
     search_changed = Signal(str)
     action_requested = Signal(str, list)
     """Action, and the paths of the selected runs."""
@@ -92,7 +93,7 @@ class LibraryPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
-        head = row((title_label("Library of runs"), 1), self.count)
+        head = row(back_button(self.back_requested.emit), (title_label("Library of runs"), 1), self.count)
         head.setContentsMargins(12, 8, 12, 0)
         tools = row((self.search, 1), *self.buttons.values(), margins=(12, 0, 12, 4))
         self.setLayout(stacked(head, tools, (self._stack, 1)))

@@ -23,6 +23,7 @@ from ..widgets.parts import (
     FactsParagraph,
     IconButton,
     allow_entry,
+    back_button,
     button,
     clear_layout,
     fill_box,
@@ -57,6 +58,7 @@ class LabPage(QWidget):
         Icon and text before the first measurement.
     """
 
+    back_requested = Signal()
     run_requested = Signal(dict)
     stop_requested = Signal()
     action_requested = Signal(str)
@@ -130,7 +132,7 @@ class LabPage(QWidget):
             "copy": IconButton("content-copy", tips["copy"], lambda: ask("copy"), "Copy table"),
             "picture": IconButton("image-outline", tips["picture"], lambda: ask("picture"), "Picture…"),
         }
-        top = row((title_label(self.title), 1), *self.tools.values())
+        top = row(back_button(self.back_requested.emit), (title_label(self.title), 1), *self.tools.values())
         return stacked(top, self.summary, margins=(12, 8, 8, 6), spacing=2)
 
     def add_field(self, name: str, field: QWidget, width: int = 0) -> None:

@@ -217,6 +217,11 @@ class IconButton(QToolButton):
         super().changeEvent(event)
 
 
+def back_button(leave: Callable[[], object]) -> IconButton:
+    """Return a button that leads back to the page before."""
+    return IconButton("arrow-left", "Back (Esc)", leave)
+
+
 class IconLabel(QLabel):
     """An icon that follows the theme."""
 
