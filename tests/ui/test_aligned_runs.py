@@ -100,7 +100,8 @@ def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned
         found = quality_of(run, given)
     assert rows_in_view(page) == expected
     panel = page.rows_panel
-    assert panel.view.scheme == "Accuracy"
+    assert panel.view.scheme == "safe", "a change of colors is left to the user"
+    panel.choose_scheme("Accuracy")
     for measure in MEASURES:
         values = page.run.judged.characters[measure]
         assert np.allclose(values, found.characters(measure), equal_nan=True, atol=1e-6)
@@ -121,6 +122,10 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         given = given_of(run)
         found, final = annealing_of(run, given), alignment_of(run, given)
     n = len(found.merges)
+    page.rows_panel.choose_scheme("Accuracy")
+    assert page.rows_panel.view.coloring.values is not None
+    while_judged: list[bool] = []
+    page.run.shown_changed.connect(lambda: while_judged.append(page.rows_panel.view.coloring.values is None))
     page.bar.slider.setFocus()
     QTest.keyClick(page.bar.slider, Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
@@ -134,6 +139,8 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
         assert f"{step} of" in page.bar.words.text()
     assert page.run.judged is not None
+    assert all(while_judged), "residues have their colors while measures are computed"
+    assert page.rows_panel.view.coloring.values is not None
     QTest.keyClick(page.bar.slider, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     assert page.run.shown is final or (page.run.shown.columns == final.columns).all()
@@ -481,7 +488,8 @@ def test_the_annealing_is_watched_while_it_goes_on(
     assert (canvas.horizontalScrollBar().value(), canvas.verticalScrollBar().value()) == (0, 0)
     assert not page.bar.isVisible(), "the rows have the room again"
     qtbot.waitUntil(lambda: page.run.judged is not None)
-    assert page.rows_panel.view.scheme == page.rows_panel.schemes.currentData() == "Accuracy"
+    assert page.rows_panel.view.scheme == page.rows_panel.schemes.currentData() == "safe"
+    assert page.rows_panel.schemes.findData("Accuracy") >= 0, "it is offered"
 
 
 def _order_after(merges: ColumnMerges, n: int) -> np.ndarray:

@@ -111,9 +111,8 @@ class AlignedPage(ResultsPage):
         self.show_counts()
 
     def _offer_measures(self) -> None:
-        if self._panel is not None and self.run.rows is not None:
+        if self._panel is not None:
             self._panel.offer_schemes()
-            self._panel.choose_scheme(self.run.rows.scheme)
 
     def show_facts(self) -> None:
         super().show_facts()

@@ -108,7 +108,7 @@ class AlignedRunView(RunView):
         run = self.aligned
         assert run is not None
         self.shown, self.judged, self._shown_step = alignment, None, step
-        self._show(run.rows(alignment))
+        self._show(run.rows(alignment)).has_values = False
         self.shown_changed.emit()
         self._judging.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
 
@@ -151,11 +151,10 @@ class AlignedRunView(RunView):
             self.problem_found.emit(formatting.error_text(answer, "The measures could not be computed"))
             return
         if answer[0] is self.shown and self.rows is not None:
-            self.judged = answer[1]
+            self.judged, self.rows.has_values = answer[1], True
             if MEASURE_NAMES[MEASURES[0]] not in self.rows.values:  # until now there was nothing to be colored by
                 for name, title in MEASURE_NAMES.items():
                     self.rows.set_values(title, self._values_of(name))
-                self.rows.set_scheme(MEASURE_NAMES[MEASURES[0]])
                 self.measures_found.emit()
             self.rows.alignment.notes.columns[ACCURACY_TAG] = answer[1].digits
             self.rows.changed.emit()

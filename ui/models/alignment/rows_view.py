@@ -30,7 +30,7 @@ PROBABILITY_TAG = "PP"
 
 PICTURE_FIELDS = (
     "measures", "n_known", "share_known", "order", "order_key", "reference", "dots", "scheme", "ramp", "values",
-    "scores", "identity", "own_notes",
+    "has_values", "scores", "identity", "own_notes",
 )  # fmt: skip
 """Attributes of a view that a picture depends on."""
 
@@ -91,9 +91,11 @@ class RowsView(QObject):
         self.order_key = "input"
         self.reference = CONSENSUS
         self.dots = False
-        self.scheme = "nucleotide" if self.nucleic else "safe"
+        self.usual_scheme = self.scheme = "nucleotide" if self.nucleic else "safe"
         self.ramp = "safe"
         self.values: dict[str, CellValues] = {}
+        self.has_values = True
+        """Whether values are known now; until then residues have their usual colors."""
         self.scores: dict[str, npt.NDArray[np.float32]] = {}
         self.own_orders: dict[str, Rows] = {}
         self.input_words = ORDERS["input"]
@@ -312,8 +314,8 @@ class RowsView(QObject):
     @property
     def coloring(self) -> Coloring:
         """The coloring of the cells."""
-        if self.scheme not in self.values:
-            return coloring(self.scheme, self.nucleic)
+        if self.scheme not in self.values or not self.has_values:
+            return coloring(self.scheme if self.scheme in SCHEMES else self.usual_scheme, self.nucleic)
         if self._values_coloring is None or self._values_coloring[0] != self.scheme:
             made = value_coloring(self.scheme, self.values[self.scheme], self.ramp)
             self._values_coloring = self.scheme, made

@@ -189,6 +189,8 @@ def paint_cells(
     target = QRectF(at.x(), at.y(), n_columns * width, n_rows * height)
     if not with_letters:
         pixels = table[cells.places.astype(np.intp)]
+        for axis, size in enumerate((height, width) if min(unit) < 1 else ()):  # smooth only along the one that shrinks
+            pixels = np.repeat(pixels, max(1, round(size * style.scale)), axis)
     else:
         wide, high = max(1, round(width * style.scale)), max(1, round(height * style.scale))
         shades = letter_store(wide, high, theme.mono_font().family())[cells.letters].transpose(0, 2, 1, 3)
