@@ -226,6 +226,16 @@ def test_disabled_buttons_say_why(window: MainWindow) -> None:
             assert found.toolTip(), found.text()
 
 
+def test_the_button_that_runs_stays_in_place_when_notices_appear(qtbot: Any, loaded: MainWindow) -> None:
+    sheet = loaded.controller.search.sheet
+    qtbot.wait(1)
+    before = sheet.run_button.mapTo(loaded, QPoint(0, 0))
+    for number in ("reference", "auto"):
+        loaded.workspace.choose_device(number)
+        qtbot.wait(1)
+        assert sheet.run_button.mapTo(loaded, QPoint(0, 0)) == before
+
+
 @pytest.mark.thorough
 def test_the_tab_key_reaches_every_field_of_the_sheet(loaded: MainWindow) -> None:
     sheet = loaded.controller.search.sheet

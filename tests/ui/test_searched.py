@@ -98,14 +98,13 @@ def test_of_a_search_that_runs_the_next_query_is_not_called_a_later_one(
 
 
 @pytest.mark.thorough
-def test_an_empty_histogram_says_that_nothing_was_searched(qtbot: Any, page: SearchPage) -> None:
+def test_a_query_that_was_not_searched_has_neither_histogram_nor_numbers_of_hits(qtbot: Any, page: SearchPage) -> None:
     page.run.set_profile(2)
-    words: Any = page._strip_lazy._nothing
-    qtbot.waitUntil(lambda: not words.isHidden())
-    assert words.text().strip() == "", "the list of hits says why"
-    assert page.run.unsearched_words() is not None
+    qtbot.waitUntil(page.strip_holder.isHidden)
+    qtbot.waitUntil(lambda: page.scope.text() == "Not searched yet")
     page.run.set_profile(0)
-    qtbot.waitUntil(words.isHidden)
+    qtbot.waitUntil(lambda: not page.strip_holder.isHidden())
+    qtbot.waitUntil(lambda: "significant" in page.scope.text())
 
 
 @pytest.mark.thorough

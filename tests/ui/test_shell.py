@@ -431,3 +431,8 @@ def test_recent_runs_are_beside_the_data_and_partial_ones_go_on(
     assert [made.toolTip().splitlines()[0] for made in shown] == [str(whole)], "the other one is open"
     QTest.mouseClick(shown[0], LEFT)
     qtbot.waitUntil(lambda: str(window.controller.page.run.path) == str(whole))
+    window.settings.add_recent(str(made_run(name="third")), "run")
+    window.show_recent()
+    qtbot.waitUntil(lambda: any(not made.isHidden() for made in window.data.findChildren(ElidedButton)))
+    window.workspace.put(Source("made.fasta", "sequences"))
+    assert all(made.isHidden() for made in window.data.findChildren(ElidedButton)), "they give way to files"

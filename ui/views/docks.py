@@ -50,7 +50,7 @@ MAX_RECENT = 6
 
 
 class DataDock(QWidget):
-    """The tree of open files, or recent runs while none is open."""
+    """The tree of open files, and recent runs below it."""
 
     source_chosen = Signal(str)
     source_activated = Signal(str)
@@ -99,10 +99,15 @@ class DataDock(QWidget):
         self._restore()
 
     def show_recent(self, runs: list[tuple[str, str, str]]) -> None:
-        """List recent runs, given by paths, names and states, while no file is open; one that is partial can go on."""
+        """List recent runs that are not open, given by paths, names and states; one that is partial can go on.
+
+        They give way to opened files.
+        """
         self._shown_recent = runs
         clear_layout(self._recent)
-        shown = [] if self._workspace.sources else runs[:MAX_RECENT]
+        sources = self._workspace.sources
+        gives_way = any(source.kind != "run" for source in sources.values())
+        shown = [] if gives_way else [run for run in runs if run[0] not in sources][:MAX_RECENT]
         for path, name, state in shown:
             opened = ElidedButton(name, partial(self.run_requested.emit, path))
             opened.setToolTip(f"{path}\n{state}".strip())

@@ -341,8 +341,9 @@ class ScorePlot(pg.GraphicsView):
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
         groups = grouped_cutoffs(data.cutoffs, near)
         self._cutoffs = [Tag(score, words, "good_text") for score, words in groups]
-        for score, _ in groups:
+        for score, words in groups:
             mark = pg.InfiniteLine(score, 90)
+            mark.setToolTip(words)
             self._marks.append(mark)
             self.view.addItem(mark)
         self.dress()
@@ -367,10 +368,10 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def _show_tags(self) -> None:
-        """Show the tags above the lines."""
+        """Show the tags above the lines; in a small plot the cutoffs of the profile have only tooltips."""
         named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
         tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
-        self.lane.show_tags([*tags, *self._cutoffs])
+        self.lane.show_tags([*tags, *(self._cutoffs if self._titled else ())])
 
     def _moved(self, name: str, line: pg.InfiniteLine) -> None:
         self.threshold_moved.emit(name, float(line.value()))

@@ -14,8 +14,8 @@ from ... import theme
 TAG_GAP = 5.0
 """Pixels between a tag and its line."""
 
-EDGE, TITLE_GAP = 3.0, 40.0
-"""Pixels above and below the tags, and between the title of the axis and a tag that is no part of it."""
+EDGE, BESIDE, TITLE_GAP = 3.0, 10.0, 40.0
+"""Pixels above and below the tags, between two of them, and between the title of the axis and a tag."""
 
 MAX_LANE_SHARE = 0.5
 """Largest share of the lane in its height and that of the view; lines of tags that do not fit have no text."""
@@ -105,7 +105,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
             box = next((box for box in boxes if not any(box.intersects(other) for other in taken)), None)
             if box is None:
                 continue
-            taken.append(box)
+            taken.append(box.adjusted(-BESIDE, 0, BESIDE, 0))
             self.placed.append((tag, x, box))
         self._room(max(1, round(max(-box.top() for box in taken) / self._height)))
         self.update()

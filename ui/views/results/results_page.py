@@ -465,7 +465,7 @@ class ResultsPage(QWidget):
         """Show a histogram if there is one and it is not folded, and whether the hits of all queries are in view."""
         none = self.run.no_histogram_words()
         folded = self._hits_lazy.content is not None and not self.hits.fold.isChecked()
-        self.strip_holder.setVisible(none is None and not folded)
+        self.strip_holder.setVisible(none is None and not folded and not self._unsearched())
         self._no_histogram.setVisible(none is not None)
         if none is not None:
             self._no_histogram.show_text(*none)
@@ -487,7 +487,8 @@ class ResultsPage(QWidget):
         is_read = not (run.is_complete and run.looks_for_hits) or bool(run.found if several else run.hits.is_read)
         head = (run.total_words() if several else run.summary()) if is_read else "Reading the hits"
         self.summary.setText(head if is_readable else str(run.path) if run.refusal else "")
-        words = run.summary().split(" · ")  # what is the same of all of them stands above
+        left = None if run.hits.n_all else run.unsearched_words()
+        words = [left[0]] if left else run.summary().split(" · ")  # what is the same of all of them stands above
         self.scope.setText(" · ".join(words[:2] if run.is_complete else words) if several and run.is_listed else "")
         self.scope.setVisible(several)
         self.statistics.setText(run.statistics_words() if is_readable else "")
@@ -517,17 +518,20 @@ class ResultsPage(QWidget):
             for name, score in run.thresholds.items():
                 view.plot.set_line(name, score, run.tag(name, short=view is self._strip_lazy))
 
+    def _unsearched(self) -> tuple[str, str] | None:
+        """Return why there are no scores to be drawn yet."""
+        histogram = self.run.histogram
+        return None if histogram is None or len(histogram.counts) else self.run.unsearched_words()
+
     def show_histogram(self) -> None:
         """Draw the histogram with its description."""
         run = self.run
         if run.histogram is None:
             return
-        left = None if len(run.histogram.counts) else run.unsearched_words()
+        left = self._unsearched()
+        self._update_histogram_visibility()
         for view in self._plots():
-            # Beside an empty table it is enough to be told once.
-            view.show_histogram(
-                run.histogram, run.sentence(), " " if view is self._strip_lazy else ". ".join(left or ())
-            )
+            view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
         self.show_counts()
 
     def show_hit(self, hit: HitRow) -> None:

@@ -152,14 +152,15 @@ class SheetHost(QWidget):
     def fit(self) -> None:
         """Fit the size of the sheet to its content."""
         # In the next turn: widgets that were just added have no size yet.
-        QTimer.singleShot(0, self, self._place)
+        QTimer.singleShot(0, self, lambda: self._place(is_open=True))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.parent() and event.type() == QEvent.Type.Resize:
             self._place()
         return False
 
-    def _place(self) -> None:
+    def _place(self, is_open: bool = False) -> None:
+        """Center the sheet; one that was open keeps its top and does not shrink: no button moves away from a click."""
         parent = self.parent()
         if not isinstance(parent, QWidget):
             return
@@ -172,7 +173,10 @@ class SheetHost(QWidget):
         # A third of what is left is above it: below its foot there is room for the line of a message.
         room = self.height() - 4 * self.fontMetrics().lineSpacing()
         height = min(self.sheet.preferred_height(width - border) + border, room)
-        top = max(16, (self.height() - height) // 3)
+        top, before = max(16, (self.height() - height) // 3), self._frame.geometry()
+        if is_open:
+            height = max(height, min(before.height(), room))
+            top = max(16, min(before.top(), self.height() - 16 - height))
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

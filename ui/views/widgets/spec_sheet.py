@@ -23,7 +23,7 @@ from ...models.workspace import STILL_READ, Notice, Source, SourceKind, Workspac
 from .choices import NarrowBox
 from .flow import Flow
 from .option_form import FormLines, OptionForm, Options
-from .parts import button, clear_layout, label, notice_row, row, set_role
+from .parts import button, clear_layout, height_for, label, notice_row, row, set_role
 from .sheet import Sheet
 
 NOTHING = "Choose or open a file"
@@ -46,6 +46,10 @@ def source_words(source: Source) -> str:
         names = source.cards[0]["name"] if len(source.cards) == 1 else formatting.plural(len(source.cards), "profile")
         return f"{source.name} – {names}"
     return source.name
+
+
+NOTICES_HEIGHT = 76
+"""Pixels for two notices of two lines."""
 
 
 class SpecSheet(Sheet):
@@ -92,6 +96,12 @@ class SpecSheet(Sheet):
         self._build()
         self._connect()
         self.show_workspace()
+
+    def preferred_height(self, width: int) -> int:
+        # Notices come and go with the choices: what they need must not move the button that starts the run.
+        taken = height_for(self._notices, width) + height_for(self.cautions, width)
+        spare = max(0, NOTICES_HEIGHT - taken - self.foot.spacing() * bool(self.cautions.count()))
+        return super().preferred_height(width) + spare
 
     def _build(self) -> None:
         self.body.addWidget(self._file_lines())
