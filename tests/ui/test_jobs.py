@@ -6,12 +6,14 @@ from typing import Any
 import psutil
 import pytest
 from PySide6.QtCore import QProcess
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.runs.run_file import open_run
 from clalign.ui import formatting, theme, worker_process
 from clalign.ui.models.jobs import JobItem, JobQueue, JobState
 from clalign.ui.shell.job_strip import JobRow
+from clalign.ui.views.widgets.parts import stacked
 from clalign.ui.worker_process import Standby, WorkerProcess, default_worker
 
 
@@ -249,6 +251,24 @@ def test_a_stage_without_words_of_its_own_is_reported_as_it_is_called() -> None:
     item = JobItem("Align", {"job": "align"}, "running")
     item.take_progress({"stage": "training round 2 of at most 3", "done": 1.0, "total": 4.0}, 0.0)
     assert item.line().startswith("Training round 2 of at most 3")
+
+
+def test_the_focus_stays_in_a_row_whose_buttons_change(qtbot: Any) -> None:
+    item = JobItem("Search", {"job": "search", "run": "made.clalign"})
+    line, other = JobRow(item), QPushButton("Elsewhere")
+    holder = QWidget()
+    holder.setLayout(stacked(other, line))
+    qtbot.addWidget(holder)
+    holder.show()
+    for state in ("running", "stopping", "stopped"):
+        item.state = state
+        line.show_item(item)
+        if state == "running":
+            qtbot.wait(1)
+            line.findChildren(QPushButton)[-1].setFocus()
+        focused = holder.focusWidget()
+        assert focused is not None
+        assert focused is line or line.isAncestorOf(focused), state
 
 
 def test_a_row_keeps_its_height_whatever_it_offers(qtbot: Any) -> None:

@@ -241,7 +241,13 @@ def test_the_alignment_has_room_in_a_small_window(
 
 @pytest.mark.parametrize(
     ("size", "lengths"),
-    [((700, 700), (245, 245)), ((1000, 500), (245, 245)), ((500, 1000), (245, 245)), ((900, 500), (200, 400))],
+    [
+        ((700, 700), (245, 245)),
+        ((1000, 500), (245, 245)),
+        ((500, 1000), (245, 245)),
+        ((900, 500), (200, 400)),
+        ((700, 200), (245, 245)),
+    ],
 )
 def test_a_dot_plot_has_the_same_scale_along_both_sides(size: tuple[int, int], lengths: tuple[int, int]) -> None:
     area = QRectF(0, 0, *size)
@@ -254,7 +260,7 @@ def test_a_dot_plot_has_the_same_scale_along_both_sides(size: tuple[int, int], l
 
 def test_a_dot_plot_keeps_a_usable_width_where_there_is_little_height() -> None:
     area = QRectF(0, 0, 700, 200)
-    frame = frame_of(area, QRectF(0, 0, 245, 245))
+    frame = frame_of(area, QRectF(0, 0, 245, 980))
     assert (frame.width(), frame.height()) == (MIN_SIDE, area.marginsRemoved(axes_room()).height())
 
 

@@ -267,6 +267,17 @@ def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: C
         assert 0 < run.n_hits() < 200 * 60
 
 
+def test_the_question_at_closing_is_withdrawn_when_all_is_done(qtbot: Any, loaded: MainWindow, manners: Any) -> None:
+    manners(pause=0.05, batches=10)
+    QTest.keyClick(loaded, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(lambda: loaded.controller.queue.current is not None)
+    loaded.close()
+    assert isinstance(loaded.sheets.sheet, LeaveSheet)
+    qtbot.waitUntil(lambda: loaded.controller.queue.current is None)
+    qtbot.waitUntil(lambda: loaded.sheets.sheet is None)
+    assert loaded.isVisible()
+
+
 @pytest.mark.thorough
 def test_while_devices_are_looked_for_nothing_false_is_said_of_them(qtbot: Any, loaded: MainWindow) -> None:
     space = loaded.controller.workspace

@@ -81,8 +81,10 @@ class AppContext(QObject):
             self._files.forget_all(owner)
 
     def current_spec(self) -> Spec | None:
-        """Return the spec of the run in view."""
-        return self.page.run.spec if self.page is not None else None
+        """Return the spec of the run in view, or of the one to which the page in view leads back."""
+        shown, trail = self.window.center.currentWidget(), [page for page, _ in self._trail]
+        ways = reversed(trail) if trail and trail[-1] is shown else (shown,)
+        return next((page.run.spec for way in ways for page in self.pages.values() if page is way), None)
 
     @property
     def page(self) -> ResultsPage | None:

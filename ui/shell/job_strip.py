@@ -116,12 +116,19 @@ class JobRow(QWidget):
             self._show_offers(item.offers())
 
     def _show_offers(self, offers: list[tuple[str, str]]) -> None:
+        focused = self.window().focusWidget()
+        has_focus = focused is not None and (focused is self or self.isAncestorOf(focused))
         clear_layout(self._buttons)
         for name, text in offers:
             made = QPushButton(text)
             made.setToolTip(TIPS[name])
             made.clicked.connect(lambda _=False, name=name: self.pressed.emit(name))
             self._buttons.addWidget(made)
+        if has_focus:  # or it would go to what happens to come next in the window
+            first = self._buttons.itemAt(0)
+            taker = first.widget() if first is not None else self
+            taker.show()  # what is hidden takes no focus
+            taker.setFocus()
         self._offers = offers
 
 

@@ -153,6 +153,8 @@ class Leaving(QObject):
         if self._closes_when_idle:
             self._closes_when_idle = False
             QTimer.singleShot(0, self._window, self._end)
+        elif self._sheet is not None and self._window.sheets.sheet is self._sheet:
+            self._window.sheets.close_sheet()  # there is nothing left to be asked
         elif self.is_hidden:
             if self.tray is not None and item is not None:
                 self.tray.showMessage("clalign", f"{item.title}: {item.line()}")

@@ -21,7 +21,7 @@ LARGEST_NUMBER = "000,000"
 """A number as wide as those at an axis can be."""
 
 MIN_SIDE = 220.0
-"""Pixels: if both sequences would take less at the same scale, one is drawn larger than the other."""
+"""Pixels of a side at least if one sequence is more than twice as long as the other: not at the same scale then."""
 
 MIN_RATIO = 0.25
 """Least ratio of the sides; the plot of longer and narrower sequences is drawn with it."""
@@ -72,8 +72,9 @@ def frame_of(area: QRectF, shown: QRectF) -> QRectF:
     """Return the area of the dots: at the same scale along both sides if there is room."""
     room = area.marginsRemoved(axes_room())
     natural = min(max(shown.height() / shown.width(), MIN_RATIO), 1 / MIN_RATIO)
-    width = max(min(room.width(), room.height() / natural), min(room.width(), MIN_SIDE))
-    height = max(min(room.height(), room.width() * natural), min(room.height(), MIN_SIDE))
+    least = MIN_SIDE if abs(math.log2(natural)) > 1 else 0.0
+    width = max(min(room.width(), room.height() / natural), min(room.width(), least))
+    height = max(min(room.height(), room.width() * natural), min(room.height(), least))
     return QRectF(room.left(), room.top(), max(10.0, width), max(10.0, height))
 
 

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from clalign.engines.engine import engine_for_spec
 from clalign.labs.device_comparison import MAX_NODES, MAX_RESIDUES, BenchSpec
+from clalign.tools.library import default_name
 from clalign.values.documents import JobRequest
 from clalign.values.specs import Spec
 
@@ -101,7 +102,8 @@ class SearchesPage(DevicesPage):
     def show_search(self, spec: Spec | None) -> None:
         """Compare by another search."""
         self.spec = spec or self.spec
-        self._search.setText(as_command(self.spec) if self.spec is not None else "")
+        self._search.setText(default_name(self.spec) if self.spec is not None else "")
+        self._search.setToolTip(as_command(self.spec) if self.spec is not None else "")
         self.show_running()
 
     def run(self) -> None:

@@ -179,9 +179,12 @@ class LabPage(QWidget):
         """Enable the buttons that apply."""
         _, problem = self.job_request()  # it marks the fields that are wrong, too
         reason = problem if self.workspace.devices_known else "Still looking for devices."
+        had_focus = self.run_button.hasFocus() or self.stop_button.hasFocus()
+        self.run_button.setEnabled(not reason)
         self.run_button.setVisible(not self.view.is_live)
         self.stop_button.setVisible(self.view.is_live)
-        self.run_button.setEnabled(not reason)
+        if had_focus:
+            (self.stop_button if self.view.is_live else self.run_button).setFocus()
         self.run_button.setToolTip(reason)
         for name, tip in self._tips.items():
             usable = self.view.n_done > 0 and (bool(self.view.document) or name != "save")
