@@ -37,7 +37,7 @@ from clalign.execution.writer import Forecast, Post, RunAccess, Writer
 from clalign.jobs import BuildReports, JobContext
 from clalign.runs.connection import owned
 from clalign.runs.run_file import RunFile
-from clalign.values.devices import Device, cluster_of, distinct_names, names_several
+from clalign.values.devices import SLOW_TEXT, Device, cluster_of, distinct_names, names_several
 from clalign.values.documents import BegunFacts, JobResult
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Column
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from clalign.execution.remote.client import DeviceProcess
 
 CHANGED_TEXT = "The sequence file has changed since it was opened; what it holds now is searched."
-
-SLOW_TEXT = "Running on the NumPy reference, which is slow and meant for checking."
 
 MANY = 2
 """Stands for the number of devices of a cluster, which is not known before."""

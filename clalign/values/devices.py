@@ -117,6 +117,9 @@ REFERENCE = Device(
     problem="Slow: for checking results, and for machines without OpenCL.",
 )
 
+SLOW_TEXT = "Running on the NumPy reference, which is slow and meant for checking."
+"""The caution of a run on the reference."""
+
 
 GROUPS: dict[str, tuple[str, tuple[DeviceKind, ...]]] = {
     "gpus": ("graphics card", ("gpu", "accelerator")),

@@ -16,7 +16,7 @@ import pytest
 from clalign.cli import main
 from clalign.databases.examples import load_examples
 from clalign.errors import ExitCode
-from clalign.execution.job import SLOW_TEXT
+from clalign.values.devices import SLOW_TEXT
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 pytestmark = pytest.mark.usefixtures("worker_here")

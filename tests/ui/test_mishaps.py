@@ -157,6 +157,19 @@ def test_many_refused_files_are_reported_in_one_message(
     assert "this is a picture" in refused[0]
 
 
+def test_a_folder_opens_what_its_names_say_can_be_opened(
+    qtbot: Any, window: MainWindow, files: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("made.hmm", "made.fasta"):
+        shutil.copyfile(files[name], folder / name)
+    (folder / "notes.txt").write_text("nothing")
+    window.controller.sources.open_paths([str(folder)])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    assert {Path(path).name for path in window.workspace.sources} == {"made.hmm", "made.fasta"}
+
+
 def test_what_was_refused_is_no_longer_reported_beside_other_files(
     qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]
 ) -> None:
@@ -167,7 +180,7 @@ def test_what_was_refused_is_no_longer_reported_beside_other_files(
         qtbot.waitUntil(lambda: bool(refused()))
         sources.open_paths(later)
         assert not refused()
-        window.controller.close_source(files["picture.fasta"])
+        assert files["picture.fasta"] not in window.workspace.sources, "it left with its message"
         qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
 
 

@@ -400,6 +400,8 @@ def test_too_large_a_picture_is_refused_with_a_way_out(window: MainWindow, dropp
     window.controller.alignments.export_picture()
     sheet = window.sheets.sheet
     assert isinstance(sheet, RowsPictureSheet)
+    assert sheet.part.currentData() == "Visible part", "what can be saved is proposed"
+    sheet.part.setCurrentIndex(sheet.part.findData("Whole alignment"))
     assert not sheet.export_button.isEnabled()
     sheet.formats.button(2).click()
     assert sheet.export_button.isEnabled()

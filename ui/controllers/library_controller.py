@@ -13,6 +13,7 @@ from clalign.errors import ClalignError
 from clalign.runs.side_files import ENDING
 from clalign.tools import library
 
+from ..formatting import moment
 from ..models.results.run_view import STATE_WORDS
 from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
@@ -31,14 +32,14 @@ def entries(folder: Path, others: list[str]) -> list[library.RunEntry]:
     return sorted(found.values(), key=lambda entry: -entry.created)
 
 
-def run_words(paths: list[str]) -> dict[str, tuple[str, str]]:
-    """Return the names of readable runs as in the library, and their states unless they are complete."""
+def run_words(paths: list[str]) -> dict[str, tuple[str, str, str]]:
+    """Return the names of readable runs as in the library, their states unless they are complete, and their times."""
     found = {}
     for path in paths:
         with contextlib.suppress(OSError):  # removed meanwhile, say
             found[path] = library.look_at(Path(path))
     return {
-        path: (run.name, "" if run.state == "done" else STATE_WORDS.get(run.state, run.state))
+        path: (run.name, "" if run.state == "done" else STATE_WORDS.get(run.state, run.state), moment(run.created))
         for path, run in found.items() if not run.problem
     }  # fmt: skip
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer, Signal
 
 from clalign.engines.engine import engine_for, engine_for_spec
-from clalign.values.devices import REFERENCE, cluster_of
+from clalign.values.devices import REFERENCE, SLOW_TEXT, cluster_of
 from clalign.values.documents import JobRequest, JobResult
 from clalign.values.specs import Spec
 
@@ -23,6 +23,9 @@ from ..models.jobs import JobItem
 from ..worker_process import END_SECONDS
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
+
+SEEN_MS = 10_000
+"""Milliseconds after which the line of a search that is done goes, if its results are in view."""
 
 STALLED_SECONDS = 20
 
@@ -259,6 +262,8 @@ class JobController(Controller):
             page.show_progress(item.line())
 
     def _warn(self, item: JobItem, text: str) -> None:
+        if text == SLOW_TEXT and item.device == REFERENCE.id:
+            return  # it was chosen, and the form has said it
         self._app.notify("caution", text, *(action for adviser in self.advisers for action in adviser(item, text)))
 
     def _check_stall(self) -> None:
@@ -310,6 +315,7 @@ class JobController(Controller):
         value = item.result
         if item.is_search:
             item.message = self._search_words(item, value)
+            QTimer.singleShot(SEEN_MS, self, lambda: self._leave_seen(item))
             return
         if item.kind == "export":
             count = formatting.plural(value["written"], value["counts"])
@@ -333,6 +339,11 @@ class JobController(Controller):
         if engine is not None and not engine.writes_partial_results:  # it has no hits
             head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
         return f"{head} in {formatting.duration(value['seconds'])} on {value['device']}"
+
+    def _leave_seen(self, item: JobItem) -> None:
+        """Remove the line of a search whose results are in view: they say it all."""
+        if self._app.page is not None and self._app.page is self._app.pages.get(item.run):
+            self.queue.dismiss(item)
 
     def _end_badly(self, item: JobItem) -> None:
         actions = [

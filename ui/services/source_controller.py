@@ -27,6 +27,14 @@ MAX_NAMED = 3
 """Files that a message names."""
 
 
+def files_in(path: str) -> list[str]:
+    """Return the files of a folder with names of readable ones; of a file, or where there is none, the path."""
+    if not Path(path).is_dir():
+        return [path]
+    endings = tuple(part.strip("*()") for part in FILE_FILTER.split(";;")[0].split() if "*." in part)
+    return sorted(str(file) for file in Path(path).iterdir() if file.name.endswith(endings)) or [path]
+
+
 class SourceController(Controller):
     """Acts on the files of the workspace."""
 
@@ -61,10 +69,12 @@ class SourceController(Controller):
         """Open files by their content. A single alignment is shown unless `quietly`."""
         self._offer_search = len(paths) > 1 or self._offer_search
         is_alone = len(paths) == 1 and not quietly
-        self._refused = []
         if paths:
             self.withdraw_refusals()
-        for name in paths:
+            for path in self._refused:  # leave with the message that says why
+                self._app.workspace.remove(path)
+        self._refused = []
+        for name in (file for path in paths for file in files_in(path)):
             path = str(Path(name).absolute())
             shown = path.encode(errors="backslashreplace").decode()
             if is_alone:

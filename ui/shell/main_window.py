@@ -115,14 +115,14 @@ class MainWindow(Workbench):
 
     def _take_job(self, item: JobItem) -> None:
         """Show that a recent run goes on, or is paused."""
-        if item.is_active and self.run_words.get(item.run, ("", item.state_words))[1] != item.state_words:
+        if item.is_active and self.run_words.get(item.run, ("", item.state_words, ""))[1] != item.state_words:
             self.show_recent()
 
-    def _take_run_words(self, answer: dict[str, tuple[str, str]] | Exception) -> None:
+    def _take_run_words(self, answer: dict[str, tuple[str, str, str]] | Exception) -> None:
         if isinstance(answer, Exception):
             return
-        jobs = {path: self.controller.queue.of_run(path) for path in answer}
-        running = {path: (answer[path][0], job.state_words) for path, job in jobs.items() if job is not None}
+        jobs = {path: job for path in answer if (job := self.controller.queue.of_run(path)) is not None}
+        running = {path: (answer[path][0], job.state_words, answer[path][2]) for path, job in jobs.items()}
         if answer | running != self.run_words:
             self.run_words = answer | running
             super().show_recent()

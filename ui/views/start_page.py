@@ -210,12 +210,12 @@ class StartPage(QScrollArea):
         return Flow(keys, self.show_start, spacing=16)
 
     def show_recent(
-        self, entries: list[RecentFile], names: dict[str, str], run_words: dict[str, tuple[str, str]]
+        self, entries: list[RecentFile], names: dict[str, str], run_words: dict[str, tuple[str, str, str]]
     ) -> None:
         """Show the recent files; missing ones are gray and give the reason, runs that are not complete their state."""
         clear_layout(self._recent)
         for entry in entries:
-            state = run_words.get(entry.path, ("", ""))[1]
+            state = run_words.get(entry.path, ("", "", ""))[1]
             self._recent.addWidget(self._recent_row(entry, names[entry.path], state))
         if not entries:
             self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))

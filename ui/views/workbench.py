@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
@@ -53,7 +52,7 @@ class Workbench(QMainWindow):
         self.settings = settings
         self.workspace = Workspace(self)
         self.workspace.device_id = settings.preferences.device
-        self.run_words: dict[str, tuple[str, str]] = {}
+        self.run_words: dict[str, tuple[str, str, str]] = {}
         self.setWindowTitle("clalign")
         self.setWindowIcon(theme.app_icon())
         self.setAcceptDrops(True)
@@ -174,7 +173,7 @@ class Workbench(QMainWindow):
     def recent_names(self) -> dict[str, str]:
         """The titles of the recent files, by their paths: of runs their names, as far as they are read."""
         names = distinct_names(entry.path for entry in self.settings.recent)
-        runs = {path: name for path, (name, _) in self.run_words.items() if path in names}
+        runs = {path: name for path, (name, *_) in self.run_words.items() if path in names}
         counts = Counter(runs.values())
-        with_folders = {path: f"{name} ({Path(path).stem})" for path, name in runs.items() if counts[name] > 1}
-        return names | runs | with_folders
+        with_times = {p: f"{name} · {self.run_words[p][2]}" for p, name in runs.items() if counts[name] > 1}
+        return names | runs | with_times

@@ -193,7 +193,7 @@ class AlignmentWork:
         if bases := given.of_bases:
             texts.append(f"Aligned as proteins, though of bases alone: {len(bases):,}, such as {bases[0]}.")
         if n_ambiguous := given.n_ambiguous:
-            texts.append(f"Ambiguous residues: {n_ambiguous:,}. Each counts as one of those that it may be, drawn.")
+            texts.append(f"Ambiguous residues: {n_ambiguous:,}. Each counts as a random one of those it may be.")
         return [*texts, *caution_of(lengths, self.blocks.pairs, self.task.spec)]
 
     def _phases(self) -> dict[int, Phase]:

@@ -498,9 +498,8 @@ class RunView(QObject):
         if self.is_complete and finished and self._is_all_found:
             searched = formatting.plural(finished["n_sequences"], "sequence")
             return f"{hits} of {of} · {searched} searched {RunView._all_done(self, finished)}"
-        done = sum(found.searched >= 1.0 for found in self.found.values())
-        so_far = f"{formatting.count(done)} of {formatting.count(len(self.cards))} searched"
-        return f"{hits} of {of} so far · {so_far}{self._on_device()}"
+        done = formatting.count(sum(found.searched >= 1.0 for found in self.found.values()))
+        return f"{hits} so far · {done} of {nouns} searched{self._on_device()}"
 
     def _scope(self) -> str:
         """Return the finished work, its time, and its device."""

@@ -33,6 +33,8 @@ class RowsPictureSheet(PictureSheet):
     def __init__(self, panel: RowsPanel, name: str, folder: Path) -> None:
         self._panel = panel
         super().__init__("Export picture of the alignment", f"{name.split('.')[0]}-alignment", folder)
+        if self.objection():
+            self.part.setCurrentIndex(self.part.findData("Visible part"))
         self.judge()
 
     def _selections(self) -> dict[str, Selection]:

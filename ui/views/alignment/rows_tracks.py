@@ -179,6 +179,8 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     painter.setPen(QPen(QColor(colors.border), 1))
     painter.drawLine(box.bottomLeft(), box.bottomRight())
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
+    # Where hardly a row has a residue, letters that agree say little.
+    information *= view.measures.counts[columns.items][:, logo_letters(view.nucleic)].sum(axis=1) / view.n_rows
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
         painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to differ from chance")

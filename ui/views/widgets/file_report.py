@@ -70,17 +70,18 @@ def report_parts(report: Json) -> list[QWidget]:
     if not report:
         return [label("Nothing was read yet.", "muted")]
     ends = formatting.count(report["shortest"]), formatting.count(report["longest"])
+    several = report["n_sequences"] > 1
     rows = [
         ("File", formatting.short_path(report["path"])),
         ("Sequences", formatting.count(report["n_sequences"])),
         ("Residues", formatting.count(report["n_residues"])),
-        ("Lengths", f"{ends[0]} to {ends[1]}, mean {formatting.count(report['mean'])}"),
+        ("Lengths", f"{ends[0]} to {ends[1]}, mean {formatting.count(report['mean'])}" if several else ends[0]),
         ("Alphabet", f"{formatting.alphabet(report['alphabet'])}: {report['alphabet_reason']}"),
         *([("Format", words)] if (words := file_words(report)) else []),
         ("SHA-256", report["digest"][:16] + "…" if len(report["digest"]) > 16 else report["digest"]),
     ]
     parts: list[QWidget] = [facts_grid(rows)]
-    if report["length_histogram"]:
+    if report["length_histogram"] and several:
         parts.append(LengthBars(report["length_histogram"], ends))
     parts += [notice_row(issue["severity"], issue_text(issue)) for issue in report["issues"]]
     if not report["issues"]:

@@ -19,7 +19,7 @@ from clalign.common.escapes import escaped
 from ... import formatting, theme
 from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row, stacked
 
-LIFE_SECONDS = {"good": 15, "note": 15, "caution": 90}
+LIFE_SECONDS = {"good": 6, "note": 8, "caution": 60}
 """Life of messages in an active window; a message that something stopped stays until it is closed."""
 
 MIN_ABOVE = 80
