@@ -139,8 +139,9 @@ class AppController(AppContext):
         """Close the results in view; the run stays on disk."""
         page = self.page
         if page is None:
-            for controller in (*self.forms.values(), self.labs, self.library, self.help, self.alignments):
+            for controller in (*self.forms.values(), self.alignments):
                 controller.close_page()
+            self.leave_aside()
             return
         path = str(page.run.path)
         if self.queue.of_run(path) is not None:

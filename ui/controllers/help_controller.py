@@ -55,11 +55,6 @@ class HelpController(Controller):
             self._page.search.clear()
             self._page.open_document(document)
 
-    def close_page(self) -> None:
-        """Leave the help if it is in view."""
-        if self._page is not None and self._app.window.center.currentWidget() is self._page:
-            self._app.leave_aside()
-
     def messages(self) -> None:
         """Show all messages since the window was opened."""
         from ..views.widgets.small_sheets import TextSheet

@@ -140,11 +140,6 @@ class LabController(Controller):
             if now != chosen:
                 self._show_facts(kind, now)
 
-    def close_page(self) -> None:
-        """Leave the laboratory page in view."""
-        if self.page is not None:
-            self._app.leave_aside()
-
     # --- jobs ---
 
     def _start(self, kind: str, job: JobRequest) -> None:

@@ -83,11 +83,6 @@ class LibraryController(Controller):
         if self.is_shown:
             self._read()
 
-    def close_page(self) -> None:
-        """Leave the library if it is in view."""
-        if self.is_shown:
-            self._app.leave_aside()
-
     def _read(self) -> None:
         folder = self._app.settings.runs
         others = [entry.path for entry in self._app.settings.recent if entry.path.endswith(ENDING)]

@@ -82,9 +82,10 @@ class AppContext(QObject):
 
     def current_spec(self) -> Spec | None:
         """Return the spec of the run in view, or of the one to which the page in view leads back."""
-        shown, trail = self.window.center.currentWidget(), [page for page, _ in self._trail]
-        ways = reversed(trail) if trail and trail[-1] is shown else (shown,)
-        return next((page.run.spec for way in ways for page in self.pages.values() if page is way), None)
+        shown = self.window.center.currentWidget()
+        ways = {id(page): page for page in self.pages.values()}
+        trail = [page for page, _ in reversed(self._trail) if self._trail[-1][0] is shown]
+        return next((ways[id(page)].run.spec for page in (shown, *trail) if id(page) in ways), None)
 
     @property
     def page(self) -> ResultsPage | None:
@@ -113,7 +114,7 @@ class AppContext(QObject):
 
     def show_aside(self, page: QWidget, title: str) -> None:
         """Show a page from which `leave_aside` leads back to the one in view, such as the help."""
-        shown = self.window.center.currentWidget()
+        shown = self.window.center.currentWidget() or self.window.start
         if not self._trail or self._trail[-1][0] is not shown:
             self._trail = [(shown, self.window.windowTitle().removesuffix(" – clalign"))]
         places = [before for before, _ in self._trail]

@@ -126,7 +126,7 @@ class JobRow(QWidget):
             self._buttons.addWidget(made)
         if has_focus:  # or it would go to what happens to come next in the window
             first = self._buttons.itemAt(0)
-            taker = first.widget() if first is not None else self
+            taker = (first.widget() if first is not None else None) or self
             taker.show()  # what is hidden takes no focus
             taker.setFocus()
         self._offers = offers

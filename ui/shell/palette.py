@@ -15,8 +15,6 @@ from ..views.widgets.aside_delegate import AsideDelegate
 from ..views.widgets.parts import label
 
 ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
-KEYS_ROLE = Qt.ItemDataRole.UserRole + 2
-MEANING_ROLE = Qt.ItemDataRole.UserRole + 3
 ROW_HEIGHT = 28
 WIDTH = 560
 
@@ -32,7 +30,7 @@ class _Filter(QSortFilterProxyModel):
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         index = self.sourceModel().index(row, 0, parent)
-        return begins(self.wanted, f"{index.data() or ''} {index.data(MEANING_ROLE) or ''}")
+        return begins(self.wanted, f"{index.data() or ''} {index.data(ACTION_ROLE).whatsThis()}")
 
     def lessThan(self, left: Index, right: Index) -> bool:
         return self._rank(left) < self._rank(right)
@@ -59,7 +57,8 @@ class CommandPalette(QFrame):
         self.view.setIconSize(theme.ICON_SIZE)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setUniformItemSizes(True)
-        self.view.setItemDelegate(AsideDelegate(self.view, lambda at: (at.data(KEYS_ROLE) or "", "muted"), ROW_HEIGHT))
+        keys = lambda at: (at.data(ACTION_ROLE).shortcut().toString(), "muted")  # noqa: E731
+        self.view.setItemDelegate(AsideDelegate(self.view, keys, ROW_HEIGHT))
         self._source = QStandardItemModel(self)
         self._filter = _Filter(self)
         self._filter.setSourceModel(self._source)
@@ -81,11 +80,8 @@ class CommandPalette(QFrame):
         """Show the palette with some commands."""
         self._source.clear()
         for action in actions:
-            keys = action.shortcut().toString()
             item = QStandardItem(action.text().replace("&", ""))
-            item.setData(keys, KEYS_ROLE)
             item.setData(action, ACTION_ROLE)
-            item.setData(action.whatsThis(), MEANING_ROLE)
             item.setEnabled(action.isEnabled())
             item.setIcon(action.icon())
             item.setToolTip(action.toolTip())

@@ -99,15 +99,12 @@ class DataDock(QWidget):
         self._restore()
 
     def show_recent(self, runs: list[tuple[str, str, str]]) -> None:
-        """List recent runs that are not open, given by paths, names and states; one that is partial can go on.
-
-        They give way to opened files.
-        """
+        """List runs that are not open, by path, name and state, while no other file is; a partial one can go on."""
         self._shown_recent = runs
         clear_layout(self._recent)
         sources = self._workspace.sources
-        gives_way = any(source.kind != "run" for source in sources.values())
-        shown = [] if gives_way else [run for run in runs if run[0] not in sources][:MAX_RECENT]
+        has_files = any(source.kind != "run" for source in sources.values())
+        shown = [run for run in runs if run[0] not in sources][: 0 if has_files else MAX_RECENT]
         for path, name, state in shown:
             opened = ElidedButton(name, partial(self.run_requested.emit, path))
             opened.setToolTip(f"{path}\n{state}".strip())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 
 from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextBlock, QTextDocument
+from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextDocument
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
 
 from ..models.help_pages import HelpPages, Section
@@ -124,20 +124,14 @@ class HelpPage(QWidget):
             self.text.document().setMarkdown(
                 self.pages.documents[name], QTextDocument.MarkdownFeature.MarkdownDialectGitHub
             )
-        headings = [block for block in self._blocks() if block.blockFormat().headingLevel() in (1, 2, 3)]
+        blocks = map(self.text.document().findBlockByNumber, range(self.text.document().blockCount()))
+        headings = [block for block in blocks if block.blockFormat().headingLevel() in (1, 2, 3)]
         if place and place < len(headings):
             top = self.text.document().documentLayout().blockBoundingRect(headings[place]).top()
             self.text.verticalScrollBar().setValue(round(top))
         else:
             self.text.verticalScrollBar().setValue(0)
         self._show_open()
-
-    def _blocks(self) -> list[QTextBlock]:
-        found, block = [], self.text.document().begin()
-        while block.isValid():
-            found.append(block)
-            block = block.next()
-        return found
 
     def _mark(self, word: str) -> None:
         """Select a word after the visible place."""

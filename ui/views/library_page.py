@@ -191,27 +191,20 @@ class DeleteRunsSheet(Sheet):
         self.setFocusProxy(keep)
 
 
-def _score_column(title: str, side: str) -> TextColumn:
-    return TextColumn(title, f"Bits in the {side} run", lambda r: _cell(r[side], 0, formatting.score), right=True,
-                      width=90, value=lambda r: r[side] and r[side][0], large_first=True)  # fmt: skip
-
-
-def _evalue_column(title: str, side: str) -> TextColumn:
-    return TextColumn(title, f"In the {side} run", lambda r: _cell(r[side], 1, formatting.evalue), right=True,
-                      width=90, value=lambda r: r[side] and r[side][1])  # fmt: skip
-
-
-def _cell(hit: tuple[float, float] | None, place: int, words: Callable[[float], str]) -> str:
-    return "" if hit is None else words(hit[place])
+def _number_column(title: str, side: str, place: int, words: Callable[[float], str]) -> TextColumn:
+    """Return the column of the score or the E-value in a run, by its place in a hit."""
+    return TextColumn(title, f"In the {side} run", lambda r: words(r[side][place]) if r[side] else "", right=True,
+                      width=90, value=lambda r: r[side] and r[side][place], large_first=place == 0)  # fmt: skip
 
 
 COMPARED = (
     TextColumn("Query", "What was searched with", lambda r: r["query"], width=120, value=lambda r: r["query"]),
     TextColumn("Target", "What was found", lambda r: r["target"], width=150, stretch=True, value=lambda r: r["target"]),
-    _score_column("1: Score", "first"),
-    _evalue_column("1: E-value", "first"),
-    _score_column("2: Score", "second"),
-    _evalue_column("2: E-value", "second"),
+    *(
+        _number_column(f"{number}: {title}", side, place, words)
+        for number, side in enumerate(("first", "second"), 1)
+        for place, (title, words) in enumerate((("Score", formatting.score), ("E-value", formatting.evalue)))
+    ),
     TextColumn("Change", "Score of the second run minus that of the first",
                lambda r: formatting.score(r["change"]) if r["status"] == "both" else "", right=True, width=80,
                value=lambda r: r["change"] if r["status"] == "both" else None, large_first=True),
