@@ -95,28 +95,23 @@ class AppContext(QObject):
 
     def show_start(self) -> None:
         """Show the start page."""
-        self.window.center.setCurrentWidget(self.window.start)
-        self.window.start.setFocus()
-        if self.window.details.shows_facts:  # of the page that was left
-            self.window.details.show_source(None)
-        self.window.setWindowTitle("clalign")
-        self.update_actions()
+        self.show_page(self.window.start)
 
-    def show_page(self, page: QWidget, title: str) -> None:
+    def show_page(self, page: QWidget, title: str = "") -> None:
         """Show a page in the center."""
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
         if self.window.details.shows_facts:  # of the page that was left
             self.window.details.show_source(None)
         page.setFocus()
-        self.window.setWindowTitle(f"{title} – clalign")
+        self.window.setWindowTitle(f"{title} – clalign" if title else "clalign")
         self.update_actions()
 
     def show_aside(self, page: QWidget, title: str) -> None:
         """Show a page from which `leave_aside` leads back to the one in view, such as the help."""
         shown = self.window.center.currentWidget() or self.window.start
         if not self._trail or self._trail[-1][0] is not shown:
-            self._trail = [(shown, self.window.windowTitle().removesuffix(" – clalign"))]
+            self._trail = [(shown, self.window.windowTitle().removesuffix("clalign").removesuffix(" – "))]
         places = [before for before, _ in self._trail]
         if page in places:
             del self._trail[places.index(page) :]
@@ -129,10 +124,10 @@ class AppContext(QObject):
             return
         self._trail.pop()
         before, title = self._trail[-1]
-        if not isValid(before) or before is self.window.start or self.window.center.indexOf(before) < 0:
-            self.show_start()
-        else:
+        if isValid(before) and self.window.center.indexOf(before) >= 0:
             self.show_page(before, title)
+        else:
+            self.show_start()
 
     def update_actions(self) -> None:
         """Enable the available commands."""

@@ -14,7 +14,7 @@ from clalign.tools.library import HitPair, RunEntry, counts
 from .. import formatting
 from ..models.results.run_view import STATE_WORDS
 from ..models.widgets.text_table import Row, TextColumn, TextTable
-from .widgets.parts import EmptyPanel, back_button, button, label, notice_row, row, stacked, title_label
+from .widgets.parts import EmptyPanel, back_button, button, fill_box, label, notice_row, row, stacked, title_label
 from .widgets.sheet import Sheet
 from .widgets.text_table_view import TextTableView
 
@@ -229,8 +229,7 @@ class RunsComparedSheet(Sheet):
                 words = f"Run {place} is {STATE_WORDS.get(run.state, run.state)}: it may lack hits of the other."
                 self.body.addWidget(notice_row("caution", words))
         self.sides, numbers = QComboBox(), {"": len(pairs), **counts(pairs)}
-        for side, text in SIDES.items():
-            self.sides.addItem(f"{text} ({formatting.count(numbers[side])})", side)
+        fill_box(self.sides, ((side, f"{text} ({formatting.count(numbers[side])})") for side, text in SIDES.items()))
         self.sides.setAccessibleName("Hits to show")
         self.sides.currentIndexChanged.connect(self._show)
         self.body.addLayout(row(self.sides, None))
