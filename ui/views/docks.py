@@ -279,7 +279,8 @@ class DevicePicker(QWidget):
         self.items.clear()
         auto = space.auto_device()
         second = f"now {device_words.title(auto)}" if space.devices_known else "looking for devices…"
-        self._add("auto", space.device_id == "auto", "good" if space.devices_known else "note", "Automatic", second)
+        severity = device_words.health(auto)[0] if space.devices_known else "note"
+        self._add("auto", space.device_id == "auto", severity, "Automatic", second)
         for device, name in zip(space.devices, device_words.names(space.devices), strict=True):
             severity, _ = device_words.health(device)
             chosen = device.id in space.device_ids
