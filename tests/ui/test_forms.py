@@ -53,6 +53,10 @@ def test_values_go_in_and_come_out(qtbot: Any) -> None:
     assert values["cutoff"] == "ga"
     form.offer_cutoffs({})
     assert form.values()[0]["cutoff"] == "none"
+    assert not form.reset_button.isHidden(), "options of the last run are not silent"
+    form.reset_button.click()
+    assert form.reset_button.isHidden()
+    assert SearchSpec("a", "b", **form.values()[0]) == SearchSpec("a", "b")
 
 
 @pytest.mark.parametrize(

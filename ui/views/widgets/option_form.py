@@ -110,7 +110,9 @@ class OptionForm(QWidget):
         box.setSpacing(6)
         self.first = self._grid(first)
         box.addWidget(self.first)
-        box.addLayout(row(self.more_button, None))
+        self.reset_button = button("Reset options", lambda: self.set_values(self._usual), "flat", "To what is usual")
+        self.reset_button.hide()
+        box.addLayout(row(self.more_button, self.reset_button, None))
         box.addWidget(self.more)
 
     def _titles(self) -> list[str]:
@@ -172,9 +174,14 @@ class OptionForm(QWidget):
         """Fill the form in; an option that differs from what is usual is never hidden."""
         for name, value in values.items():
             self._put(name, value)
-        usual = {field.name: self.usual.get(field.name, field.default) for field in self._rest}
-        if self.more.isHidden() and any(values.get(name, value) != value for name, value in usual.items()):
+        others = {name for name, value in self._usual.items() if values.get(name, value) != value}
+        self.reset_button.setVisible(bool(others))
+        if self.more.isHidden() and any(field.name in others for field in self._rest):
             self.toggle_more()
+
+    @property
+    def _usual(self) -> dict[str, object]:
+        return {field.name: self.usual.get(field.name, field.default) for field in self._fields.values()}
 
     def _put(self, name: str, value: object) -> None:
         editor = self.editors.get(name)
