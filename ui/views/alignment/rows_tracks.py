@@ -35,7 +35,7 @@ TRACKS = {
         "Capra and Singh 2007), times the share of rows that have one",
     ),
     "occupancy": ("Occupancy", 24.0, "The share of the rows that have a residue"),
-    "logo": ("Logo", 60.0, "Information content: bits of a column beyond chance, shared among its residues"),
+    "logo": ("Logo", 60.0, "Information content times occupancy, shared among the residues of a column"),
 }
 """Titles, heights in pixels, and meanings."""
 
@@ -179,8 +179,8 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     painter.setPen(QPen(QColor(colors.border), 1))
     painter.drawLine(box.bottomLeft(), box.bottomRight())
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
-    # Where hardly a row has a residue, letters that agree say little.
-    information *= view.measures.counts[columns.items][:, logo_letters(view.nucleic)].sum(axis=1) / view.n_rows
+    counts, letters = view.measures.counts[columns.items], logo_letters(view.nucleic)
+    information *= counts[:, letters].sum(axis=1) / view.n_rows  # where hardly a row has a residue it says little
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
         painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to differ from chance")
@@ -189,9 +189,7 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
         _paint_bars(painter, box, information, columns, style, colors.good)
         return
     chosen = view.coloring
-    counts = view.measures.counts[columns.items]
     table = chosen.table(Composition(counts, view.n_rows)) if chosen.table is not None else None
-    letters = logo_letters(view.nucleic)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
