@@ -329,6 +329,7 @@ def test_the_annealing_is_saved_as_moving_and_as_single_pictures(
 ) -> None:
     run = page.run.aligned
     assert run is not None
+    page.rows_panel.choose_scheme("Accuracy")
     pictures = AnnealingPictures(run, "Accuracy", "safe", page.run.title)
     steps = steps_of(run)
     assert steps[0] == 0
