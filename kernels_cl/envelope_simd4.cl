@@ -66,7 +66,8 @@ CALL reals backward_products(const team_t *team, const targets_t *t, row_t m, gr
         slot[SLOT_AT(SLOT_C)] = GATHER(BROADCAST(before[SLOT_AT(SLOT_C)]) * s.c * ends->loop);
         slot[SLOT_AT(SLOT_E)] = GATHER(forward_scale);
         slot[SLOT_AT(SLOT_SCALE)] = GATHER(quotient(forward_scale, scale));
-        multiply_kept(team, pairs_m + VEC(x * team->vectors), pairs_i + VEC(x * team->vectors), m, i);
+        const size_t row = VEC((size_t)x * team->vectors);
+        multiply_kept(team, pairs_m + row, pairs_i + row, m, i);
     }
     const emission_t emission = emissions_at(team, t->codes, t->length, 0);
     return quotient((reals)(1.0f), before_first(team, m, s, ends, &emission).n);
@@ -94,7 +95,7 @@ CALL aligned_t align(const team_t *team, const targets_t *t, sums_t *sums, grid 
         const reals posterior_n = inside ? BROADCAST(slot[SLOT_AT(SLOT_N)]) * factor : ZEROS;
         const reals posterior_c = inside ? BROADCAST(slot[SLOT_AT(SLOT_C)]) * factor : ZEROS;
         reals at;
-        const int row = VEC(x * team->vectors);
+        const size_t row = VEC((size_t)x * team->vectors);
         const reals e = accuracy_row(team, sums, pairs_m + row, pairs_i + row, by, b,
                                      cells + row - VEC(team->vectors), &at);
         const reals stays = c + posterior_c;

@@ -1,10 +1,10 @@
 /* Problems side by side, each striped over four lanes as in clalign/reference/local_rows.py.
 
    The order of every sum is HMMER's, so results are equal in every bit; nothing may be contracted. With LANE_BACKEND
-   lanes are work-items (common/simd4_lanes.h), else those of a vector (common/simd4_vector.h). What is built on these
-   two knows neither:
+   work-items share a problem (common/simd4_lanes.h), else vectors hold several (common/simd4_vector.h). What is built on
+   these two knows neither:
 
-   reals, masks, bytes   numbers, truths and bytes, four lanes a problem
+   reals, masks          numbers and truths: of a cell, or four lanes a problem
    per_problem           one number a problem: GATHER takes it from reals, BROADCAST gives it to all four lanes
    grid, cells_t         rows of reals and of bytes; VEC(n) is n vectors further on, of ROW_LANES lanes each
    row_t                 rows of a work-item's own, or in local memory those of all that work together
@@ -18,6 +18,8 @@
    OF_PROBLEM(u, s)      the number of problem s in u, a per_lane_t
    RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; vectors are ROW_LANES apart,
                          slots SLOT_LANES apart
+   KINDS_AT_ONCE, OWN_KIND, HAS_KIND   kinds of residues that are computed at a time, which of them this work-item has,
+                         and whether it writes the result, given whether there is such a kind
    IS_LEADER, BARRIER    whether this work-item does what one does alone; until all have come this far
 
    Macros

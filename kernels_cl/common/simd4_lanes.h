@@ -19,7 +19,6 @@
 
 typedef float reals;
 typedef int masks;
-typedef uchar bytes;
 typedef float per_problem;
 typedef __global float *grid;
 typedef __global float *slots_t;
@@ -39,8 +38,6 @@ typedef struct {
 #define NEGATIVE_INFINITY (-INFINITY)
 #define GATHER(v) (v)
 #define BROADCAST(f) (f)
-#define TO_BYTES(v) ((uchar)(v))
-#define FROM_BYTES(v) ((int)(v))
 
 #define VEC(n) ((n) * ROW_LANES)
 #define EACH_VECTOR(team, q) for (int q = (team)->lane / 4; q < (team)->vectors; q += LANES / 4)
