@@ -9,8 +9,8 @@
      models, transitions, emissions              see common/local_rows.h
      residues    uchar[n_kinds]                  letter codes of the unambiguous residues
      next        uint[1]                         in: 0; the next envelope to be taken
-     rows        float[n teams][row_room][ROW_LANES]   scratch: M, I, D of a row, then those of the sums, and the uses
-                                                 of M and I; of work-items in local memory
+     rows        float[n teams][row_room][ROW_LANES]   scratch: M, I, D of a row, later the sums up to one, and the
+                                                 uses of M and I; of work-items in local memory
      pairs       float[n teams][2][room][ROW_LANES]   scratch: Forward, then its products with Backward
      cells       uchar[n teams][room][ROW_LANES]   scratch, where each sum came from
      slots       float[n teams][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h

@@ -223,7 +223,7 @@ class OpenCLSession:
         for source, seconds in other._seconds_of.items():
             self._seconds_of[source] = self._seconds_of.get(source, 0.0) + seconds
         self._busy.add(other._spans)
-        other._seconds_of = {}
+        other._seconds_of.clear()
         other._spans.clear()
 
     def _recorder(self) -> tuple[Record, ...]:
