@@ -6,9 +6,9 @@
      order       int[n]                          the sequences as they are taken, like beside like; -1 for none; a team
                                                  takes such of one model, at least one
      model_of    int[]                           the model of each sequence
-     models, transitions, emissions              see common/local_rows.h
+     models, transitions, emissions              see common/local_model.h
      next        uint[1]                         in: 0; the next sequence to be taken
-     rows        float[n teams][room][ROW_LANES]   scratch: M, I, D of a row, or of two in turn; of work-items in local
+     rows        float[n teams][row_room][ROW_LANES]   scratch: M, I, D of a row, or of two in turn; of work-items in local
                                                  memory
      slots       float[n teams][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
      scores      float[n]                        out: Forward scores in nats, minus infinity if nothing can be matched
@@ -100,7 +100,7 @@ CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, row_t m
     masks own = (masks)(0);
     const reals length = from_each(t->length);
     EACH_VECTOR(team, q) m[VEC(q)] = i[VEC(q)] = d[VEC(q)] = ZEROS;
-    ROWS_MEET; /* a target may have no residues */
+    BARRIER; /* a target may have no residues */
     for (int x = t->longest; x > 0; x--) {
         const emission_t emission = emissions_at(team, t->codes, t->length, x - SABOTAGE);
         backward_row(team, m, i, d, &s, length == (float)x, ends, &emission);
@@ -119,21 +119,20 @@ CALL per_lane_t backward_targets(const team_t *team, const targets_t *t, row_t m
 __kernel KERNEL_ATTRIBUTES
 void decoding(__global const uchar *codes, __global const int *offsets, __global const int *order, const uint n,
             __global const int *model_of, __global const int *models, table_t transitions, table_t emissions,
-            const int room, const int longest, __global uint *next, row_t rows, slots_t slots,
+            const int row_room, const int longest, __global uint *next, row_t rows, slots_t slots,
             __global float *scores, __global float *expected, __global int *regions)
 {
     DECLARE_TEAM(team);
-    row_t m = ROWS_OF_TEAM(rows, room);
+    row_t m = ROWS_OF_TEAM(rows, row_room);
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + SLOT_LANE;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         take_model(&team, models + N_MODEL_NUMBERS * model_of[order[first]], transitions, emissions);
         row_t i = m + VEC(team.vectors), d = i + VEC(team.vectors);
         for (int s = 0; s < PROBLEMS; s++) {
-            const int row = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1, start = row < 0 ? 0 : offsets[row];
+            const int row = first + s < n ? order[first + s] : -1, start = row < 0 ? 0 : offsets[row];
             place_target(&t, s, row, row < 0 ? 0 : offsets[row + 1] - start, codes + start);
         }
-        t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(t.length, 0);
         forward_targets(&team, &t, m, 0, 0, 0, 0, 0, slots, &ends);
         const per_lane_t factor = backward_targets(&team, &t, m, i, d, slots, &ends);

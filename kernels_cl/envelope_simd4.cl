@@ -6,7 +6,7 @@
      order       int[n]                          the envelopes as they are taken, a team's of one model; -1 for none
      text_at     int[n + 1]                      where the text of each begins: its length + that of the profile
      model_of    int[]                           the model of each envelope
-     models, transitions, emissions              see common/local_rows.h
+     models, transitions, emissions              see common/local_model.h
      residues    uchar[n_kinds]                  letter codes of the unambiguous residues
      next        uint[1]                         in: 0; the next envelope to be taken
      rows        float[n teams][row_room][ROW_LANES]   scratch: M, I, D of a row, later the sums up to one, and the
@@ -30,10 +30,6 @@
    Geometry: see common/simd4.h; teams take their problems from a counter and run as far as the longest of them. */
 
 #include "common/accuracy_traceback.h"
-
-#ifndef SABOTAGE
-#define SABOTAGE 0
-#endif
 
 /* sums_t          best sums of M, I, D up to a row; sums of the posterior probabilities of M and I over the rows
    sums_in         in scratch rows
@@ -87,7 +83,7 @@ CALL aligned_t align(const team_t *team, const targets_t *t, sums_t *sums, grid 
         sums->m[VEC(q)] = sums->i[VEC(q)] = sums->d[VEC(q)] = NEGATIVE_INFINITY;
         sums->used_m[VEC(q)] = sums->used_i[VEC(q)] = ZEROS;
     }
-    ROWS_MEET;
+    BARRIER;
     for (int x = 1; x <= t->longest; x++) {
         slots_t slot = slots + SLOT_AT(x * N_SLOTS);
         const masks inside = length >= (float)x;
@@ -126,7 +122,7 @@ CALL void compose(const team_t *team, const targets_t *t, const sums_t *sums, co
         sums->used_m[VEC(q)] = sums->used_m[VEC(q)] * by;
         sums->used_i[VEC(q)] = sums->used_i[VEC(q)] * by;
     }
-    ROWS_MEET;
+    BARRIER;
     for (int first = 0; first < n_kinds; first += KINDS_AT_ONCE) {
         const int kind = first + OWN_KIND < n_kinds ? first + OWN_KIND : first;
         table_t emission = team->emissions + TABLE_ROW(residues[kind] * team->vectors);
@@ -138,7 +134,8 @@ CALL void compose(const team_t *team, const targets_t *t, const sums_t *sums, co
         }
         ratio.v = total(team, sum) + outside;
         for (int s = 0; s < PROBLEMS; s++)
-            if (t->place[s] >= 0 && HAS_KIND(first + OWN_KIND < n_kinds)) ratios[t->place[s] * n_kinds + kind] = OF_PROBLEM(ratio, s);
+            if (t->place[s] >= 0 && WRITES_KIND && first + OWN_KIND < n_kinds)
+                ratios[t->place[s] * n_kinds + kind] = OF_PROBLEM(ratio, s);
     }
 }
 
@@ -162,12 +159,11 @@ void envelope(__global const uchar *codes, __global const int *parts, __global c
         sums_t sums = sums_in(&team, m);
         int whole[PROBLEMS];
         for (int s = 0; s < PROBLEMS; s++) {
-            const int place = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1;
+            const int place = first + s < n ? order[first + s] : -1;
             __global const int *part = parts + 3 * (place < 0 ? 0 : place);
             whole[s] = part[2];
             place_target(&t, s, place, place < 0 ? 0 : part[1], codes + part[0]);
         }
-        t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(whole, 1);
         forward_targets(&team, &t, m, pairs_m, pairs_i, pairs_m, team.vectors, 0, slots, &ends);
         const reals factor = backward_products(&team, &t, m, pairs_m, pairs_i, slots, &ends);

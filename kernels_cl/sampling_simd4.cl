@@ -8,7 +8,7 @@
      residue_at  int[n]                          where the null2 factors of each begin
      states      uint[n]                         first state of the random numbers
      model_of    int[]                           the model of each region
-     models, transitions, emissions              see common/local_rows.h
+     models, transitions, emissions              see common/local_model.h
      ratios      float[][4 * N_KINDS]            of each model as many rows as vectors: emissions once more, of its four
                                                  lanes those of the first 16 residues, then those of the others
      residues    uchar[N_KINDS]                  letter codes of these residues
@@ -17,8 +17,8 @@
      rows        float[n teams][row_room][ROW_LANES]   scratch: of work-items, two rows in turn, in local memory
      matrix      float[n teams][3][room][ROW_LANES]   scratch: M, I, D of all rows
      slots       float[n teams][longest + 1][N_SLOTS][SLOT_LANES]   scratch, see common/local_rows.h
-     columns     int[n teams][TEAM_PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
-     tallies     int[n teams][TEAM_PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
+     columns     int[n teams][PROBLEMS][N_COLUMNS][most]   scratch: segments, see common/sampling_clusters.h
+     tallies     int[n teams][PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
                                                  `most`
@@ -51,20 +51,19 @@ void sampling(__global const uchar *codes, __global const int *parts, __global c
     DECLARE_TEAM(team);
     grid m = matrix + TEAM_NUMBER * VEC(3 * room) + FIRST_LANE;
     slots += TEAM_NUMBER * SLOT_AT((longest + 1) * N_SLOTS) + SLOT_LANE;
-    columns += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * N_COLUMNS * most;
-    tallies += (TEAM_NUMBER * TEAM_PROBLEMS + PROBLEM(0)) * n_tallies;
+    columns += (TEAM_NUMBER * PROBLEMS) * N_COLUMNS * most;
+    tallies += (TEAM_NUMBER * PROBLEMS) * n_tallies;
     for (uint first = TAKE_NEXT(&team, next); first < n; first = TAKE_NEXT(&team, next)) {
         targets_t t;
         __global const int *model = models + N_MODEL_NUMBERS * model_of[order[first]];
         take_model(&team, model, transitions, emissions);
         int whole[PROBLEMS];
         for (int s = 0; s < PROBLEMS; s++) {
-            const int place = first + PROBLEM(s) < n ? order[first + PROBLEM(s)] : -1;
+            const int place = first + s < n ? order[first + s] : -1;
             __global const int *part = parts + 3 * (place < 0 ? 0 : place);
             whole[s] = part[2];
             place_target(&t, s, place, place < 0 ? 0 : part[1], codes + part[0]);
         }
-        t.longest = LONGEST_OF_ALL(&team, t.longest);
         const length_model_t ends = length_model_for(whole, 0);
         const size_t n_cells = VEC((size_t)(t.longest + 1) * team.vectors);
         grid i = m + n_cells, d = i + n_cells;

@@ -7,6 +7,7 @@ the search has ended, and begin with the text that was written here.
 from __future__ import annotations
 
 import contextlib
+import logging
 import tempfile
 from threading import Event, Thread
 from typing import TYPE_CHECKING, TextIO, cast
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from clalign.engines.export_source import Begun, ExportSource
     from clalign.runs.run_file import RunFile
 
+log = logging.getLogger(__name__)
+
 LOOK_SECONDS = 0.1
 """Interval of looking whether more queries are done (s)."""
 
@@ -36,20 +39,21 @@ class EarlyOutputs:
     path : Path
         The run.
     outputs : Outputs
+
+    Attributes
+    ----------
+    has_looked : bool
+        Whether it has opened the run.
     """
 
     def __init__(self, path: Path, outputs: Outputs) -> None:
         self._path, self._outputs = path, outputs
         self._writers = {one.name: one.by_query for one, _ in outputs.files if one.by_query}
+        self.has_looked = False
         self._thread: Thread | None = None
         self._is_over, self._job = Event(), Job(lambda event: None)
         self._files = contextlib.ExitStack()
         self._begun: dict[str, Begun] = {}
-
-    @property
-    def has_looked(self) -> bool:
-        """Whether it has opened the run."""
-        return self._thread is not None
 
     def begin(self) -> None:
         """Let a thread write from now on, unless one does."""
@@ -73,7 +77,8 @@ class EarlyOutputs:
         self._job.cancel()
         self.end()
         self._begun.clear()
-        self._files.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take is written once more
+            self._files.close()
 
     def _write(self) -> None:
         """Write queries as they are done; an error is left to the end, where it is reported."""
@@ -81,15 +86,19 @@ class EarlyOutputs:
 
         try:
             with open_run(self._path) as run:
+                self.has_looked = True
                 run.connection.is_abandoned = lambda: self._job.is_cancelled
                 facts = source = None
                 while not self._is_over.is_set():
                     if source is None or facts != run.facts:
                         facts = run.facts
                         source = self._source(run)
+                    if not source.has_early_queries:
+                        return
                     self._write_done(source)
                     self._is_over.wait(LOOK_SECONDS)
         except Exception:  # whatever it is, half a query may be written
+            log.debug("queries could not be written early", exc_info=True)
             self._begun.clear()
 
     def _source(self, run: RunFile) -> ExportSource:
@@ -110,7 +119,7 @@ class EarlyOutputs:
 
     def _write_done(self, source: ExportSource) -> None:
         """Write the queries that are done by now."""
-        first = min(one.n_queries for one in self._begun.values())
+        first = next(iter(self._begun.values())).n_queries
         for place, query in enumerate(source.done_queries(first)):
             if self._is_over.is_set():
                 return

@@ -165,8 +165,10 @@ def _follow(watched: _Watched) -> Event | None:
         if last is not None and last.kind == "finished":
             worker.leave()
         else:
-            early_outputs.close()
-            worker.end()
+            try:
+                early_outputs.close()
+            finally:
+                worker.end()
     return last if last is not None and last.kind in LAST_KINDS else None
 
 

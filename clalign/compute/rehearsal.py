@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from clalign.compute.sessions import (
     AllTables,
+    AnyStage,
     Argument,
     Batch,
     Buffer,
@@ -51,6 +52,8 @@ class Rehearsal:
         Called with each program when a launch first needs it.
     counts : bool
         Whether tables of models are made, too, to count their bytes; no program depends on them.
+    is_wanted : callable
+        Whether a stage is computed by this device: another one beside it may do so.
 
     Attributes
     ----------
@@ -61,9 +64,10 @@ class Rehearsal:
     """
 
     def __init__(
-        self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None, counts: bool = True
-    ) -> None:
-        self.device = device
+        self, device: Device, note: Callable[[ProgramChoice], None] = lambda choice: None, counts: bool = True,
+        is_wanted: Callable[[AnyStage], bool] = lambda stage: True,
+    ) -> None:  # fmt: skip
+        self.device, self.is_wanted = device, is_wanted
         self._note, self._counts = note, counts
         self.programs: dict[ProgramChoice, set[str]] = {}
         self.kernel_seconds = self.copy_seconds = 0.0

@@ -275,6 +275,11 @@ class ExportSource(ABC):
         """
         raise OptionError(f"Runs of `clalign {self.provenance.program}` have no rounds.", OTHER_EXPORT)
 
+    @property
+    def has_early_queries(self) -> bool:
+        """Whether queries can be written while others are computed."""
+        return False
+
     def done_queries(self, first: int) -> Iterator[ListedQuery]:
         """Yield the queries from a number on as far as they are done, of a run that can be written query by query."""
         return iter(())

@@ -20,7 +20,7 @@ from msgspec import Struct
 from clalign import tracing
 from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehearse, open_session
 from clalign.compute.rehearsal import Rehearsal
-from clalign.compute.sessions import Check, ProgramChoice, Session, Steps, no_build_report
+from clalign.compute.sessions import AnyStage, Check, ProgramChoice, Session, Steps, no_build_report
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.execution.access import Access
 from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
@@ -134,10 +134,13 @@ class CpuHelper(ExitStack):
         try:
             self._processor = processor = opening.opened()
             if processor is not None:
-                self._unbuilt = processor.unbuilt(self._programs(processor.device))
+                wanted = self._programs(processor.device, lambda stage: not stage.suits(self._card.device))
+                self._unbuilt = processor.unbuilt(wanted)
             self._programs_known.set()
             if not self._ended.is_set():
-                self._card.build_ahead(self._programs(self._card.device), can_wait=True)
+                is_alone = processor is None or bool(self._unbuilt)
+                wanted = self._programs(self._card.device, lambda stage: is_alone or stage.suits(self._card.device))
+                self._card.build_ahead(wanted, can_wait=True)
             if processor is not None and self._unbuilt and not self._ended.wait(SMALL_JOB_SECONDS):
                 processor.build_ahead(self._unbuilt)
         except DeviceError:
@@ -145,8 +148,10 @@ class CpuHelper(ExitStack):
         finally:
             self._programs_known.set()
 
-    def _programs(self, device: Device) -> list[ProgramChoice]:
-        rehearsal = Rehearsal(device, counts=False)
+    def _programs(
+        self, device: Device, is_wanted: Callable[[AnyStage], bool] = lambda stage: True
+    ) -> list[ProgramChoice]:
+        rehearsal = Rehearsal(device, counts=False, is_wanted=is_wanted)
         for rehearse in self._rehearsals:
             rehearse(rehearsal)
         return list(rehearsal.programs)

@@ -205,6 +205,7 @@ class Bench:
         for place, thing in enumerate(things):
             self.part = PartOf(whole, before=place, total=len(things))
             yield thing
+        self.part = whole
 
     def attempt(self, measure: Callable[[], Row]) -> Row:
         """Return the row that `measure` makes, or one that says why that is not possible."""

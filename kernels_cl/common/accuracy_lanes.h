@@ -94,7 +94,7 @@ CALL reals accuracy_row(const team_t *team, sums_t *sums, grid pairs_m, grid pai
         best_at = v >= best ? q * 4 + (int)team->lane % 4 : best_at;
         best = LARGER(best, v);
     }
-    ROWS_MEET;
+    BARRIER;
     float chain = -INFINITY;
     int is_delete = 0;
     if (IS_ONE_OF_FOUR(team)) {
@@ -107,6 +107,6 @@ CALL reals accuracy_row(const team_t *team, sums_t *sums, grid pairs_m, grid pai
     /* No sum is negative, so numbers are in the order of their bits. */
     const float e = as_float(lane_max(as_int(best), team->lane, team->scratch));
     *at = (float)lane_max(best == e ? best_at : -1, team->lane, team->scratch);
-    ROWS_MEET;
+    BARRIER;
     return e;
 }

@@ -42,7 +42,7 @@ CALL void multiply(const team_t *team, row_t a, row_t b, row_t c, reals by)
         b[VEC(q)] = b[VEC(q)] * by;
         c[VEC(q)] = c[VEC(q)] * by;
     }
-    ROWS_MEET;
+    BARRIER;
 }
 
 /* Divide a row of Forward whose E is large; returns what it was divided by. */

@@ -97,7 +97,7 @@ CALL forward_t forward_at_start(const team_t *team, row_t rows, grid m, grid i, 
         f.further[VEC(q)] = TRANS(team, q, DD);
     }
     keep_row(team, &f);
-    ROWS_MEET;
+    BARRIER;
     return f;
 }
 
@@ -155,7 +155,7 @@ CALL reals forward_row(const team_t *team, forward_t *f, reals b, const emission
         d[VEC(q)] = v * TRANS(team, q, MD);
         i[VEC(q)] = old_m[VEC(q)] * TRANS(team, q, MI) + old_i[VEC(q)] * TRANS(team, q, II);
     }
-    ROWS_MEET;
+    BARRIER;
     float e = 0.0f, opened = 0.0f, leaving = SHIFT_UP(team, d[VEC(team->vectors - 1)], 0.0f);
     if (IS_ONE_OF_FOUR(team)) {
         int q = 0;
@@ -168,7 +168,7 @@ CALL reals forward_row(const team_t *team, forward_t *f, reals b, const emission
     further_deletes(team, d, f->further, leaving);
     if (IS_ONE_OF_FOUR(team)) e = sum_of_cells(team, d, 0, 1, e);
     e = total_of_four(team, e);
-    ROWS_MEET;
+    BARRIER;
     return e;
 }
 
@@ -212,7 +212,7 @@ CALL void backward_row(const team_t *team, row_t m, row_t i, row_t d, local_spec
 {
     row_t matched = d + VEC(team->vectors), started = matched + VEC(team->vectors), further = further_in(team, m);
     EACH_CELL(team, q) matched[VEC(q)] = m[VEC(q)] * EMISSION_OF(team, *emission, q);
-    ROWS_MEET;
+    BARRIER;
     EACH_CELL(team, q) {
         const float old_i = i[VEC(q)], following = value_after(team, matched, q);
         i[VEC(q)] = old_i * TRANS(team, q, II) + following * transition_after(team, q, IM);
@@ -220,7 +220,7 @@ CALL void backward_row(const team_t *team, row_t m, row_t i, row_t d, local_spec
         m[VEC(q)] = old_i * TRANS(team, q, MI) + following * transition_after(team, q, MM);
         started[VEC(q)] = matched[VEC(q)] * TRANS(team, q, BM);
     }
-    ROWS_MEET;
+    BARRIER;
     const float begun = IS_ONE_OF_FOUR(team) ? sum_of_cells(team, started, team->vectors - 1, -1, 0.0f) : 0.0f;
     const float e = local_specials_before(s, total_of_four(team, begun), at_end, ends);
     float leaving = SHIFT_DOWN(team, d[0] + e, 0.0f), into_next = 0.0f;
@@ -231,9 +231,9 @@ CALL void backward_row(const team_t *team, row_t m, row_t i, row_t d, local_spec
         for (; q >= 0; q--) chain_before(d, further, q, 1, e, &leaving, &into_next);
     }
     further_deletes_before(team, d, further, into_next);
-    ROWS_MEET;
+    BARRIER;
     EACH_CELL(team, q) m[VEC(q)] = (m[VEC(q)] + e) + value_after(team, d, q) * TRANS(team, q, MD);
-    ROWS_MEET;
+    BARRIER;
 }
 
 /* Multiply kept rows by others; several of their cells are read at once. */

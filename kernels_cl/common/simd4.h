@@ -10,16 +10,15 @@
    row_t                 rows of a work-item's own, or in local memory those of all that work together
    ROWS_OF_TEAM(rows, n) those of this team, given the vectors that each has room for
    EACH_VECTOR(team, q)  a loop over all vectors in any order
-   ROWS_MEET             until the rows of all that work together are written
    slots_t               numbers of rows; SLOT_AT(n) is n numbers further on, SLOT_LANES floats each, from SLOT_LANE on
-   PROBLEMS, TEAM_PROBLEMS   problems of this work-item, and of all that work together
+   PROBLEMS              problems of a team
    team_t                what takes part in a problem
    SHIFT_UP, SHIFT_DOWN  a value of the lane before, after, `fill` where there is none
    OF_PROBLEM(u, s)      the number of problem s in u, a per_lane_t
    RAW_GRID, RAW_CELLS, RAW_SLOTS   the first lane of problem s as a plain pointer; vectors are ROW_LANES apart,
                          slots SLOT_LANES apart
-   KINDS_AT_ONCE, OWN_KIND, HAS_KIND   kinds of residues that are computed at a time, which of them this work-item has,
-                         and whether it writes the result, given whether there is such a kind
+   KINDS_AT_ONCE, OWN_KIND, WRITES_KIND   kinds of residues that are computed at a time, which of them this work-item
+                         has, and whether it writes the result
    IS_LEADER, BARRIER    whether this work-item does what one does alone; until all have come this far
 
    Macros
@@ -29,7 +28,7 @@
      SUBNORMAL     1 keeps numbers below the normal ones, which are else 0 (the build's options say so, too)
 
    Geometry: vectors: one work-item a core, work-groups of 1; else work-groups of LANES, as many as the device holds,
-   with LANES * 4 bytes of local memory and those of the rows. */
+   with LANES * 4 bytes of local memory and those of the rows, unless these are in global memory. */
 
 #pragma OPENCL FP_CONTRACT OFF
 

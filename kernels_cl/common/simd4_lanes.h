@@ -1,7 +1,7 @@
 /* One problem on the LANES work-items of common/lanes.h: what common/simd4.h promises, for GPUs.
 
    A row has four lanes, as on CPUs; each work-item has every (LANES / 4)-th cell of one of them, and all have the numbers
-   of the problem. All must reach every SHIFT_UP, SHIFT_DOWN, total, from_first and ROWS_MEET.
+   of the problem. All must reach every SHIFT_UP, SHIFT_DOWN, total, from_first and BARRIER.
 
    Macros
      ROWS_IN_GLOBAL   1 if rows do not fit local memory */
@@ -9,7 +9,6 @@
 #include "common/lanes.h"
 #include "common/vectors.h"
 
-#define TEAM_PROBLEMS 1
 #define PROBLEMS 1
 #define ROW_LANES 4
 
@@ -50,7 +49,6 @@ typedef __global float *row_t;
 typedef __local float *row_t;
 #define ROWS_OF_TEAM(rows, n) ((rows) + FIRST_LANE)
 #endif
-#define ROWS_MEET barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 /* Each work-item keeps the numbers of the problem for itself: they are changed in place, and work-items need not run in
    step. */
@@ -70,15 +68,13 @@ typedef __local float *row_t;
     team_t team = {0, 0, 0, get_local_id(0), team##_scratch}
 #define TEAM_NUMBER get_group_id(0)
 #define FIRST_LANE (get_local_id(0) % 4)
-#define PROBLEM(s) 0
 #define IS_LEADER (get_local_id(0) == 0)
 #define KINDS_AT_ONCE (LANES / 4)
 #define OWN_KIND ((int)get_local_id(0) / 4)
-#define HAS_KIND(is_there) (get_local_id(0) % 4 == 0 && (is_there))
+#define WRITES_KIND (get_local_id(0) % 4 == 0)
 #define BARRIER barrier(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
-#define LONGEST_OF_ALL(team, longest) (longest)
 #define TAKE_NEXT(team, next) \
-    ((uint)lane_max((team)->lane == 0 ? (int)atomic_add(next, TEAM_PROBLEMS) : 0, (team)->lane, (team)->scratch))
+    ((uint)lane_max((team)->lane == 0 ? (int)atomic_add(next, PROBLEMS) : 0, (team)->lane, (team)->scratch))
 #define RAW_GRID(rows, s) ((__global const float *)(rows) - get_local_id(0) % 4)
 #define RAW_CELLS(rows, s) ((__global const uchar *)(rows) - get_local_id(0) % 4)
 #define RAW_SLOTS(slots, s) (slots)

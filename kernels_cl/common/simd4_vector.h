@@ -1,6 +1,6 @@
 /* Problems side by side in a vector, each striped over four lanes as in clalign/reference/local_rows.py: for CPUs.
 
-   What common/simd4.h promises, with vectors of LANES: 4, 8, 16 or 32, TEAM_PROBLEMS = LANES / 4 problems a work-item.
+   What common/simd4.h promises, with vectors of LANES: 4, 8, 16 or 32, PROBLEMS = LANES / 4 problems a work-item.
 
    Layouts with Q vectors a row: node k (from 1) of problem s is in lane 4 s + (k - 1) / Q of vector (k - 1) % Q.
 
@@ -11,8 +11,7 @@
 #ifndef LANES
 #define LANES 8
 #endif
-#define TEAM_PROBLEMS (LANES / 4)
-#define PROBLEMS TEAM_PROBLEMS
+#define PROBLEMS (LANES / 4)
 
 #if LANES == 4
 typedef float4 reals;
@@ -110,9 +109,8 @@ typedef struct { table_t row[PROBLEMS]; } emission_t;
 #define ROW_LANES LANES
 #define EACH_VECTOR(team, q) for (int q = 0; q < (team)->vectors; q++)
 #define ROWS_OF_TEAM(rows, n) ((rows) + TEAM_NUMBER * (n))
-#define ROWS_MEET
 typedef grid row_t;
-#define SLOT_LANES TEAM_PROBLEMS
+#define SLOT_LANES PROBLEMS
 #define SLOT_LANE 0
 #define SLOT_AT(n) (n)
 
@@ -126,14 +124,12 @@ typedef struct { table_t transitions, emissions; int vectors; } team_t;
 #define DECLARE_TEAM(team) team_t team
 #define TEAM_NUMBER get_global_id(0)
 #define FIRST_LANE 0
-#define PROBLEM(s) (s)
 #define IS_LEADER 1
 #define KINDS_AT_ONCE 1
 #define OWN_KIND 0
-#define HAS_KIND(is_there) 1
+#define WRITES_KIND 1
 #define BARRIER
-#define LONGEST_OF_ALL(team, longest) (longest)
-#define TAKE_NEXT(team, next) atomic_add(next, TEAM_PROBLEMS)
+#define TAKE_NEXT(team, next) atomic_add(next, PROBLEMS)
 #define RAW_GRID(rows, s) ((__global const float *)(rows) + 4 * (s))
 #define RAW_CELLS(rows, s) ((__global const uchar *)(rows) + 4 * (s))
 #define RAW_SLOTS(slots, s) ((__global float *)(slots) + (s))

@@ -175,8 +175,10 @@ def test_scans_and_profiles_of_hmmer2_wait_for_the_end(
     tmp_path: Path, command: str, profile: str, targets: str
 ) -> None:
     run = search(tmp_path, command, (profile,), "-o", str(tmp_path / "text"), targets=targets)
-    with closing(early_outputs(run, 0)) as early:
-        assert early.has_looked
+    with closing(all_of(run)) as early:
+        early.begin()
+        until(lambda: early.has_looked)
+        early.end()
         assert early.begun("text") is None
 
 

@@ -22,6 +22,7 @@ SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
     ("lanes", {"LANE_BACKEND": 0, "LANES": 32}), ("lanes", {"LANE_BACKEND": 0, "LANES": 8}),
     pytest.param("lanes", {"LANE_BACKEND": 0, "LANES": 8, "ROWS_IN_GLOBAL": 1}, marks=pytest.mark.thorough),
+    pytest.param("lanes", {"LANE_BACKEND": 0, "LANES": 16}, marks=pytest.mark.thorough),
 ]  # fmt: skip
 SHORT = [{}, {"LANES": 4}, {"LANE_BACKEND": 0, "LANES": 32}]
 """What a plain run has of them, beside the width that a device is given."""

@@ -30,7 +30,8 @@ VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
 """Choices that are compiled for other vendors in the tests."""
 
 N_ROWS = {"vector": 5, "lanes": 8}
-"""Scratch rows: M, I and D, of work-items for two residues in turn, and the uses of M and I."""
+"""Scratch rows: M, I and D, of work-items for two residues in turn, and the uses of M and I, before which Forward and
+Backward have their transitions in the first of these two."""
 
 Answers = list[Rescored | None]
 

@@ -66,6 +66,7 @@ IN_GLOBAL = "ROWS_IN_GLOBAL"
 
 TEAM_VARIANTS: tuple[dict[str, object], ...] = (
     {"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 3, IN_GLOBAL: 1}, {"LANE_BACKEND": 0},
+    {"LANE_BACKEND": 0, "LANES": 16},
 )  # fmt: skip
 """Choices that are compiled for other vendors in the tests."""
 
@@ -93,7 +94,7 @@ def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
 
 
 class ModelTables(Struct, frozen=True):
-    """The tables of several models on a device, one after the other (``common/local_rows.h``).
+    """The tables of several models on a device, one after the other (``common/local_model.h``).
 
     Attributes
     ----------

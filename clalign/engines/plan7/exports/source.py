@@ -73,14 +73,16 @@ class ProfileRunSource(ExportSource):
             return iter(())
         return chosen_domains(self, hit)
 
-    def done_queries(self, first: int) -> Iterator[Query]:
-        """Yield the profiles from a number on as far as they are done.
+    @property
+    def has_early_queries(self) -> bool:
+        """Whether queries can be written while others are computed.
 
-        There is none of a scan, whose queries are done at the end, nor of HMMER2, whose tables are as wide as the
-        longest of all names.
+        Those of a scan are done at the end, and tables of HMMER2 are as wide as the longest of all names.
         """
-        if self.is_scan or self.origins != {"hmmer3"}:
-            return
+        return not self.is_scan and self.origins == {"hmmer3"}
+
+    def done_queries(self, first: int) -> Iterator[Query]:
+        """Yield the profiles from a number on as far as they are done, of a run that can be written query by query."""
         if self.spec.needs_ends:
             yield from self._done_in_rounds(first)
             return
@@ -94,8 +96,10 @@ class ProfileRunSource(ExportSource):
 
     def _done_in_rounds(self, first: int) -> Iterator[Query]:
         """Yield the queries of a search in rounds: with the end of a round the next one is stored, if one follows."""
-        self.cards, self.keys = Cards(self.run), self.of_all_rounds().keys  # there may be more than there were
-        self._read_rounds()
+        self.keys = self.of_all_rounds().keys
+        if len(self.cards) < self.run.n_queries():
+            self.cards = Cards(self.run)
+            self._read_rounds()
         for numbers in list(self.rounds.values())[first:]:
             if self.run.best(numbers[-1]) is None or self.run.spec(SearchSpec) != self.spec:  # as it ends sooner now
                 return
