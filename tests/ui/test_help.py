@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from clalign.runs.run_file import open_run
+from clalign.tools import library
 from clalign.ui import log
 from clalign.ui.controllers import help_controller
 from clalign.ui.models.glossary import ALIASES, entries, explanation
@@ -78,12 +79,20 @@ def test_f1_shows_the_help_which_can_be_searched(qtbot: Any, window: MainWindow)
     assert window.center.currentWidget() is window.start
 
 
-def test_esc_leads_back_from_help_and_library_to_the_run(window: MainWindow, made_run: Callable[..., Path]) -> None:
-    window.controller.show_run(str(made_run()))
-    run, title = window.center.currentWidget(), window.windowTitle()
+def test_esc_leads_back_from_help_and_library_to_the_run(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    path = made_run()
+    window.controller.show_run(str(path))
+    run = window.controller.page
+    assert run is not None
+    run.show_tab("pictures")
     for _ in range(2):  # who goes back and forth needs no more steps back
         QTest.keyClick(window, Qt.Key.Key_H, CTRL)
         QTest.keyClick(window, Qt.Key.Key_F1)
+    library.rename(path, "kinases")
+    window.controller.library.renamed.emit(str(path))
+    qtbot.waitUntil(lambda: run.run.title == "kinases")
     page = window.center.currentWidget()
     assert isinstance(page, HelpPage)
     for field in (page.search, page.list, page.text):
@@ -93,7 +102,9 @@ def test_esc_leads_back_from_help_and_library_to_the_run(window: MainWindow, mad
         QTest.keyClick(window, Qt.Key.Key_F1)
     QTest.keyClick(page, Qt.Key.Key_Escape)
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    assert (window.center.currentWidget(), window.windowTitle()) == (run, title)
+    assert window.controller.page is run
+    assert window.windowTitle() == "kinases – clalign"
+    assert run.part_widgets["pictures"].isAncestorOf(window.focusWidget())
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert window.center.currentWidget() is run
 

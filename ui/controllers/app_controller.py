@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QWidget
 
 from clalign.engines.engine import Engine, engine_for
 from clalign.errors import ClalignError
@@ -111,6 +112,14 @@ class AppController(AppContext):
         return spec or next((spec for spec in found if spec is not None), None)
 
     # --- what is shown ---
+
+    def show_page(self, page: QWidget, title: str = "") -> None:
+        """Show a page in the center; results in the tab that was in view."""
+        path = next((path for path, results in self.pages.items() if results is page), None)
+        if path is None:
+            super().show_page(page, title)
+        else:
+            self.show_run(path)
 
     def show_run(self, path: str) -> None:
         """Show the results of a run."""

@@ -59,7 +59,7 @@ class AppContext(QObject):
         self.notes = QUndoStack(self)
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
         self.notes.indexChanged.connect(self.update_actions)
-        self._trail: list[tuple[QWidget, str]] = []
+        self._trail: list[QWidget] = []
         self._files: Reader | None = None
         self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
         self.inspector.remark_made.connect(lambda text: self.notify("note", text))
@@ -83,9 +83,8 @@ class AppContext(QObject):
     def current_spec(self) -> Spec | None:
         """Return the spec of the run in view, or of the one to which the page in view leads back."""
         shown = self.window.center.currentWidget()
-        ways = {id(page): page for page in self.pages.values()}
-        trail = [page for page, _ in reversed(self._trail) if self._trail[-1][0] is shown]
-        return next((ways[id(page)].run.spec for page in (shown, *trail) if id(page) in ways), None)
+        pages = reversed(self._trail) if self._trail[-1:] == [shown] else (shown,)
+        return next((run.run.spec for page in pages for run in self.pages.values() if run is page), None)
 
     @property
     def page(self) -> ResultsPage | None:
@@ -101,6 +100,7 @@ class AppContext(QObject):
         """Show a page in the center."""
         self.window.sheets.close_sheet()
         self.window.center.setCurrentWidget(page)
+        page.setWindowTitle(title)  # for the way back to it
         if self.window.details.shows_facts:  # of the page that was left
             self.window.details.show_source(None)
         page.setFocus()
@@ -110,22 +110,21 @@ class AppContext(QObject):
     def show_aside(self, page: QWidget, title: str) -> None:
         """Show a page from which `leave_aside` leads back to the one in view, such as the help."""
         shown = self.window.center.currentWidget() or self.window.start
-        if not self._trail or self._trail[-1][0] is not shown:
-            self._trail = [(shown, self.window.windowTitle().removesuffix("clalign").removesuffix(" – "))]
-        places = [before for before, _ in self._trail]
-        if page in places:
-            del self._trail[places.index(page) :]
-        self._trail.append((page, title))
+        if self._trail[-1:] != [shown]:
+            self._trail = [shown]
+        if page in self._trail:
+            del self._trail[self._trail.index(page) :]
+        self._trail.append(page)
         self.show_page(page, title)
 
     def leave_aside(self) -> None:
         """Show what was in view before a page that was shown aside, if such a page is in view."""
-        if len(self._trail) < 2 or self._trail[-1][0] is not self.window.center.currentWidget():
+        if len(self._trail) < 2 or self._trail[-1] is not self.window.center.currentWidget():
             return
         self._trail.pop()
-        before, title = self._trail[-1]
+        before = self._trail[-1]
         if isValid(before) and self.window.center.indexOf(before) >= 0:
-            self.show_page(before, title)
+            self.show_page(before, before.windowTitle())
         else:
             self.show_start()
 
