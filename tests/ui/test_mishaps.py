@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushB
 
 import clalign
 from clalign.ui.models.jobs import JobQueue
+from clalign.ui.services.source_controller import MAX_IN_FOLDER
 from clalign.ui.shell.app import show_faults
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.results_page import ResultsPage
@@ -158,16 +159,27 @@ def test_many_refused_files_are_reported_in_one_message(
 
 
 def test_a_folder_opens_what_its_names_say_can_be_opened(
-    qtbot: Any, window: MainWindow, files: dict[str, str], tmp_path: Path
+    qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "folder"
-    folder.mkdir()
-    for name in ("made.hmm", "made.fasta"):
-        shutil.copyfile(files[name], folder / name)
+    (folder / "sub.fa").mkdir(parents=True)
+    for name, copy in (("made.hmm", "made.hmm"), ("made.fasta", "MADE.FASTA"), ("made.sto", "made.sto")):
+        shutil.copyfile(files[name], folder / copy)
+    shutil.copyfile(made_run(), folder / "made.clalign")
     (folder / "notes.txt").write_text("nothing")
     window.controller.sources.open_paths([str(folder)])
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
-    assert {Path(path).name for path in window.workspace.sources} == {"made.hmm", "made.fasta"}
+    assert {Path(path).name for path in window.workspace.sources} == {"made.hmm", "MADE.FASTA", "made.sto"}
+    assert not window.controller.alignments.pages, "none is alone"
+
+
+def test_a_folder_of_many_files_or_without_access_is_refused(window: MainWindow, tmp_path: Path) -> None:
+    for number in range(MAX_IN_FOLDER + 1):
+        (tmp_path / f"{number}.fa").touch()
+    for path in (tmp_path, tmp_path / ("long" * 100)):  # even root cannot look there
+        window.controller.sources.open_paths([str(path)])
+        assert [message.severity for message in window.messages.messages] == ["stop"]
+    assert not window.workspace.sources
 
 
 def test_what_was_refused_is_no_longer_reported_beside_other_files(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -26,13 +27,24 @@ FILE_FILTER = (
 MAX_NAMED = 3
 """Files that a message names."""
 
+MAX_IN_FOLDER = 100
+"""Files of a folder that are opened together."""
+
+ENDINGS = tuple(set(re.findall(r"\.\w+", FILE_FILTER)) - {".clalign", ".json"})
+"""How names of sequences and profiles end."""
+
 
 def files_in(path: str) -> list[str]:
-    """Return the files of a folder with names of readable ones; of a file, or where there is none, the path."""
+    """Return the sequences and profiles of a folder by their names; of a file, or where there are none, the path.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be read.
+    """
     if not Path(path).is_dir():
         return [path]
-    endings = tuple(part.strip("*()") for part in FILE_FILTER.split(";;")[0].split() if "*." in part)
-    return sorted(str(file) for file in Path(path).iterdir() if file.name.endswith(endings)) or [path]
+    return sorted(str(f) for f in Path(path).iterdir() if f.name.lower().endswith(ENDINGS) and f.is_file()) or [path]
 
 
 class SourceController(Controller):
@@ -67,14 +79,15 @@ class SourceController(Controller):
 
     def open_paths(self, paths: list[str], quietly: bool = False) -> None:
         """Open files by their content. A single alignment is shown unless `quietly`."""
-        self._offer_search = len(paths) > 1 or self._offer_search
-        is_alone = len(paths) == 1 and not quietly
         if paths:
             self.withdraw_refusals()
             for path in self._refused:  # leave with the message that says why
                 self._app.workspace.remove(path)
         self._refused = []
-        for name in (file for path in paths for file in files_in(path)):
+        files = [file for path in paths for file in self._files_in(path)]
+        self._offer_search = len(files) > 1 or self._offer_search
+        is_alone = len(files) == 1 and not quietly
+        for name in files:
             path = str(Path(name).absolute())
             shown = path.encode(errors="backslashreplace").decode()
             if is_alone:
@@ -95,6 +108,18 @@ class SourceController(Controller):
                 self._app.inspector.read_file(path)
                 if is_alone:
                     self.file_requested.emit(path)
+
+    def _files_in(self, path: str) -> list[str]:
+        """Return the files of a folder, or say why it is not opened."""
+        try:
+            files = files_in(path)
+        except OSError as error:
+            self.refuse(f"{path} could not be read because: {error.strerror}.")
+            return []
+        if len(files) > MAX_IN_FOLDER:
+            self.refuse(f"{path} has {formatting.count(len(files))} files. Open at most {MAX_IN_FOLDER} of them.")
+            return []
+        return files
 
     def open_quietly(self, paths: list[str]) -> None:
         """Open files without offering a run."""
