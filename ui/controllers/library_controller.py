@@ -15,6 +15,7 @@ from clalign.tools import library
 
 from ..formatting import moment
 from ..models.results.run_view import STATE_WORDS
+from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
 from ..settings import write_whole
 
@@ -162,26 +163,28 @@ class LibraryController(Controller):
 
     def compare(self, paths: list[str]) -> None:
         """Show the hits that two runs share."""
+        from ..views.library_page import RunsComparedSheet, pair_row
+
         first, second = (Path(path) for path in paths)
         runs = library.look_at(first), library.look_at(second)
 
-        def show(answer: list[library.HitPair] | Exception) -> None:
+        def compare() -> tuple[list[library.HitPair], list[Row]]:
+            pairs = library.compare(first, second)
+            return pairs, [pair_row(pair) for pair in pairs]
+
+        def show(answer: tuple[list[library.HitPair], list[Row]] | Exception) -> None:
             if isinstance(answer, Exception):
                 self._app.notify("stop", f"The runs could not be compared. {answer}")
-            else:
-                self._show_comparison(runs, answer)
+                return
+            pairs, rows = answer
+            sheet = RunsComparedSheet(runs, rows)
+            sheet.save_requested.connect(lambda: self._save(pairs))
+            self._app.window.sheets.open_sheet(sheet)
 
-        self._app.reader.ask((id(self), "compare"), lambda: library.compare(first, second), show)
-
-    def _show_comparison(self, runs: tuple[library.RunEntry, library.RunEntry], pairs: list[library.HitPair]) -> None:
-        from ..views.library_page import RunsComparedSheet
-
-        sheet = RunsComparedSheet(runs, pairs)
-        sheet.save_requested.connect(lambda: self._save(pairs))
-        self._app.window.sheets.open_sheet(sheet)
+        self._app.reader.ask((id(self), "compare"), compare, show)
 
     def _save(self, pairs: list[library.HitPair]) -> None:
         path, _ = self._app.ask_target("Save comparison as", "compared_runs.tsv", "Tables (*.tsv)")
         if path:
-            text = "\n".join(library.comparison_lines(pairs)) + "\n"
-            self._app.write_file(path, "Comparison", lambda: write_whole(Path(path), text))
+            lines = library.comparison_lines(pairs)
+            self._app.write_file(path, "Comparison", lambda: write_whole(Path(path), "\n".join(lines) + "\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from clalign.tools.library import HitPair, RunEntry, counts
+from clalign.tools.library import HitPair, RunEntry
 
 from .. import formatting
 from ..models.results.run_view import STATE_WORDS
@@ -218,17 +219,17 @@ class RunsComparedSheet(Sheet):
 
     save_requested = Signal()
 
-    def __init__(self, runs: tuple[RunEntry, RunEntry], pairs: list[HitPair]) -> None:
+    def __init__(self, runs: tuple[RunEntry, RunEntry], rows: list[Row]) -> None:
         super().__init__("Comparison of two runs", 860)
-        names = (*HitPair.__struct_fields__, "status", "change")
-        self._rows: list[Row] = [{name: getattr(pair, name) for name in names} for pair in pairs]
+        self._rows = rows
         for place, run in enumerate(runs, 1):
             facts = run.name, formatting.plural(run.n_hits, "hit"), formatting.moment(run.created), run.device
             self.body.addWidget(label(f"{place}: {' · '.join(part for part in facts if part)}", wrap=True))
             if run.state != "done":
                 words = f"Run {place} is {STATE_WORDS.get(run.state, run.state)}: it may lack hits of the other."
                 self.body.addWidget(notice_row("caution", words))
-        self.sides, numbers = QComboBox(), {"": len(pairs), **counts(pairs)}
+        self.sides, numbers = QComboBox(), Counter(found["status"] for found in rows)
+        numbers[""] = len(rows)
         fill_box(self.sides, ((side, f"{text} ({formatting.count(numbers[side])})") for side, text in SIDES.items()))
         self.sides.setAccessibleName("Hits to show")
         self.sides.currentIndexChanged.connect(self._show)
@@ -244,6 +245,12 @@ class RunsComparedSheet(Sheet):
     def _show(self) -> None:
         side = self.sides.currentData()
         self.model.set_rows([found for found in self._rows if side in ("", found["status"])])
+
+
+def pair_row(pair: HitPair) -> Row:
+    """Return a hit of two runs as a row."""
+    names = (*HitPair.__struct_fields__, "status", "change")
+    return {name: getattr(pair, name) for name in names}
 
 
 def entry_row(entry: RunEntry) -> Row:
