@@ -93,7 +93,7 @@ def rows_in_view(page: AlignedPage) -> list[str]:
     return [row.tobytes().decode() for row in page.rows_panel.view.alignment.cells]
 
 
-def test_a_run_is_shown_in_the_colors_of_its_accuracy(page: AlignedPage, aligned_run: Path) -> None:
+def test_the_accuracy_of_a_run_is_measured_and_offered_as_colors(page: AlignedPage, aligned_run: Path) -> None:
     with open_run(aligned_run) as run:
         expected = [row.text for row in run.alignment_rows(run.alignments()[0].id)]
         given = given_of(run)

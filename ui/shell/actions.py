@@ -232,7 +232,8 @@ class Actions:
         for command in COMMANDS:
             action = QAction(command.text, window)
             action.setMenuRole(ROLES.get(command.id, QAction.MenuRole.NoRole))
-            action.setWhatsThis(f"{command.tip} {command.words}")
+            action.setWhatsThis(command.tip)
+            action.setProperty("words", f"{command.tip} {command.words}")  # by which the palette finds it
             action.setCheckable(command.is_on is not None)
             action.setShortcut(QKeySequence(str(own.get(command.id, command.keys))))
             if command.choice:

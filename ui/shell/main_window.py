@@ -335,7 +335,8 @@ class MainWindow(Workbench):
         if event.key() == Qt.Key.Key_Escape:
             if self.sheets.sheet is None:
                 self.controller.leave_aside()
-            self.sheets.close_sheet()
+            else:
+                self.sheets.close_sheet()
             return
         super().keyPressEvent(event)
 

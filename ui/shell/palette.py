@@ -30,7 +30,7 @@ class _Filter(QSortFilterProxyModel):
 
     def filterAcceptsRow(self, row: int, parent: Index) -> bool:
         index = self.sourceModel().index(row, 0, parent)
-        return begins(self.wanted, f"{index.data() or ''} {index.data(ACTION_ROLE).whatsThis()}")
+        return begins(self.wanted, f"{index.data() or ''} {index.data(ACTION_ROLE).property('words')}")
 
     def lessThan(self, left: Index, right: Index) -> bool:
         return self._rank(left) < self._rank(right)
