@@ -6,6 +6,8 @@ from typing import Any
 
 import psutil
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit
 
 from clalign.engines.msa.spec import AlignmentSpec
@@ -57,6 +59,21 @@ def test_values_go_in_and_come_out(qtbot: Any) -> None:
     form.reset_button.click()
     assert form.reset_button.isHidden()
     assert SearchSpec("a", "b", **form.values()[0]) == SearchSpec("a", "b")
+
+
+@pytest.mark.parametrize("direction", ["search", "rounds"])
+def test_what_is_typed_can_be_reset_with_the_keyboard(qtbot: Any, direction: str) -> None:
+    form = SearchForm(direction)
+    qtbot.addWidget(form)
+    with qtbot.waitActive(form):
+        form.show()
+    assert form.reset_button.isHidden()
+    for text in ("5", "abc"):
+        form.editors["evalue"].setText(text)
+        form.reset_button.setFocus()
+        QTest.keyClick(form.reset_button, Qt.Key.Key_Space)
+        assert form.reset_button.isHidden()
+        assert form.more_button.hasFocus()
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,7 @@ class OptionForm(QWidget):
         box.addWidget(self.first)
         self.reset_button = button("Reset options", lambda: self.set_values(self._usual), "flat", "To what is usual")
         self.reset_button.hide()
+        self.changed.connect(self._show_reset)
         box.addLayout(row(self.more_button, self.reset_button, None))
         box.addWidget(self.more)
 
@@ -174,14 +175,24 @@ class OptionForm(QWidget):
         """Fill the form in; an option that differs from what is usual is never hidden."""
         for name, value in values.items():
             self._put(name, value)
+        self._show_reset()
         others = {name for name, value in self._usual.items() if values.get(name, value) != value}
-        self.reset_button.setVisible(bool(others))
         if self.more.isHidden() and any(field.name in others for field in self._rest):
             self.toggle_more()
 
     @property
     def _usual(self) -> dict[str, object]:
         return {field.name: self.usual.get(field.name, field.default) for field in self._fields.values()}
+
+    def _show_reset(self) -> None:
+        """Show the way back to what is usual while an option that has an effect differs."""
+        values, problem = self.values()
+        usual = self._usual.items()
+        differs = any(values[name] != value for name, value in usual if self.editors[name].isEnabledTo(self))
+        is_needed = differs or bool(problem)
+        if self.reset_button.hasFocus() and not is_needed:
+            self.more_button.setFocus()
+        self.reset_button.setVisible(is_needed)
 
     def _put(self, name: str, value: object) -> None:
         editor = self.editors.get(name)
