@@ -87,7 +87,7 @@ QMainWindow, QDialog { background: $window; }
 QToolTip { background: $surface; color: $text; border: 1px solid $border; padding: 4px; }
 QMainWindow::separator { background: $border; width: 1px; height: 1px; }
 QMenuBar { background: $window; padding: 2px 4px; }
-QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item { padding: 6px 8px; border-radius: 4px; background: transparent; }
 QMenuBar::item:selected { background: $hover; }
 QMenu { background: $surface; border: 1px solid $border; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
