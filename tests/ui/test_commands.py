@@ -185,6 +185,7 @@ def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainW
         action = window.actions_.by_id[command.id]
         assert command.text in shown
         assert action.toolTip()
+        assert action.whatsThis() == command.tip
         if not action.isEnabled():
             assert action.toolTip() == command.objection(window.controller) != ""
         assert command.menu in (*MENUS, "Alignment", "")
