@@ -127,17 +127,12 @@ class AppController(AppContext):
         if page is None:
             self.open_run_page(path)
             return
-        self.window.sheets.close_sheet()
         self.jobs.clear_done(path)
-        self.window.center.setCurrentWidget(page)
-        if page.tab == "hits":
-            page.setFocus()  # its table may not be made yet
-        else:
+        super().show_page(page, page.run.title)
+        if page.tab != "hits":  # whose table may not be made yet
             page.show_tab(page.tab)
         self.window.data.select(path)
         self.window.details.show_source(None)
-        self.window.setWindowTitle(f"{page.run.title} – clalign")
-        self.update_actions()
 
     def show_tab(self, name: str) -> None:
         """Show a tab of the results."""

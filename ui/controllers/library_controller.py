@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
@@ -163,14 +164,14 @@ class LibraryController(Controller):
 
     def compare(self, paths: list[str]) -> None:
         """Show the hits that two runs share."""
-        from ..views.library_page import RunsComparedSheet, pair_row
+        from ..views.library_page import RunsComparedSheet
 
         first, second = (Path(path) for path in paths)
         runs = library.look_at(first), library.look_at(second)
 
         def compare() -> tuple[list[library.HitPair], list[Row]]:
             pairs = library.compare(first, second)
-            return pairs, [pair_row(pair) for pair in pairs]
+            return pairs, [{**asdict(pair), "status": pair.status, "change": pair.change} for pair in pairs]
 
         def show(answer: tuple[list[library.HitPair], list[Row]] | Exception) -> None:
             if isinstance(answer, Exception):

@@ -34,19 +34,6 @@ ENDINGS = tuple(set(re.findall(r"\.\w+", FILE_FILTER)) - {".clalign", ".json"})
 """How names of sequences and profiles end."""
 
 
-def files_in(path: str) -> list[str]:
-    """Return the sequences and profiles of a folder by their names; of a file, or where there are none, the path.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be read.
-    """
-    if not Path(path).is_dir():
-        return [path]
-    return sorted(str(f) for f in Path(path).iterdir() if f.name.lower().endswith(ENDINGS) and f.is_file()) or [path]
-
-
 class SourceController(Controller):
     """Acts on the files of the workspace."""
 
@@ -110,16 +97,17 @@ class SourceController(Controller):
                     self.file_requested.emit(path)
 
     def _files_in(self, path: str) -> list[str]:
-        """Return the files of a folder, or say why it is not opened."""
+        """Return the sequences and profiles of a folder, or say why not; of a file, or if there are none, the path."""
         try:
-            files = files_in(path)
+            inside = Path(path).iterdir() if Path(path).is_dir() else ()
+            files = sorted(str(file) for file in inside if file.name.lower().endswith(ENDINGS) and file.is_file())
         except OSError as error:
             self.refuse(f"{path} could not be read because: {error.strerror}.")
             return []
         if len(files) > MAX_IN_FOLDER:
             self.refuse(f"{path} has {formatting.count(len(files))} files. Open at most {MAX_IN_FOLDER} of them.")
             return []
-        return files
+        return files or [path]
 
     def open_quietly(self, paths: list[str]) -> None:
         """Open files without offering a run."""

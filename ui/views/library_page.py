@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from clalign.tools.library import HitPair, RunEntry
+from clalign.tools.library import RunEntry
 
 from .. import formatting
 from ..models.results.run_view import STATE_WORDS
@@ -245,12 +245,6 @@ class RunsComparedSheet(Sheet):
     def _show(self) -> None:
         side = self.sides.currentData()
         self.model.set_rows([found for found in self._rows if side in ("", found["status"])])
-
-
-def pair_row(pair: HitPair) -> Row:
-    """Return a hit of two runs as a row."""
-    names = (*HitPair.__struct_fields__, "status", "change")
-    return {name: getattr(pair, name) for name in names}
 
 
 def entry_row(entry: RunEntry) -> Row:

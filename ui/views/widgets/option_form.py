@@ -187,9 +187,8 @@ class OptionForm(QWidget):
     def _show_reset(self) -> None:
         """Show the way back to what is usual while an option that has an effect differs."""
         values, problem = self.values()
-        usual = self._usual.items()
-        differs = any(values[name] != value for name, value in usual if self.editors[name].isEnabledTo(self))
-        is_needed = differs or bool(problem)
+        usual = {name: value for name, value in self._usual.items() if self.editors[name].isEnabledTo(self)}
+        is_needed = bool(problem) or any(values[name] != value for name, value in usual.items())
         if self.reset_button.hasFocus() and not is_needed:
             self.more_button.setFocus()
         self.reset_button.setVisible(is_needed)
