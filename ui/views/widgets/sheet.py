@@ -171,12 +171,13 @@ class SheetHost(QWidget):
         border = self._frame.width() - self._frame.contentsRect().width()
         width = min(max(self.sheet.preferred_width, self.sheet.min_width + border), self.width() - 32)
         # A third of what is left is above it: below its foot there is room for the line of a message.
-        room = self.height() - 4 * self.fontMetrics().lineSpacing()
+        margin, foot = 8, 3 * self.fontMetrics().lineSpacing()
+        room = self.height() - margin - foot
         height = min(self.sheet.preferred_height(width - border) + border, room)
-        top, before = max(16, (self.height() - height) // 3), self._frame.geometry()
+        top, before = max(margin, (self.height() - height) // 3), self._frame.geometry()
         if is_open:
             height = max(height, min(before.height(), room))
-            top = max(16, min(before.top(), self.height() - 16 - height))
+            top = max(margin, min(before.top(), self.height() - foot - height))
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
