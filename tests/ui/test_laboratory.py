@@ -256,6 +256,7 @@ def test_the_ladder_stops_and_keeps_its_rows(
     model = ladder_page.in_view.table.model()
     assert model.setData(model.index(3, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
     press(ladder_page, "Run")
+    assert window.actions_.by_id["stop_job"].isEnabled()
     qtbot.waitUntil(lambda: ladder_page.view.rows[0]["status"] == "measuring")
     assert cells(ladder_page, "rows", 0)["Check"] == "measuring"
     assert ladder_page.view.rows[1]["status"] == "not run yet"

@@ -230,6 +230,7 @@ class JobQueue(QObject):
     """
 
     job_added = Signal(object)
+    job_begun = Signal(object)
     job_changed = Signal(object)
     job_ticked = Signal(object)
     """Time has passed for a job without an event."""
@@ -327,6 +328,7 @@ class JobQueue(QObject):
         worker.start()
         self._clock.start()
         self.job_changed.emit(item)
+        self.job_begun.emit(item)
 
     def _worker_for(self, item: JobItem) -> WorkerProcess:
         if item.is_measured:

@@ -180,7 +180,7 @@ class MainWindow(Workbench):
         for signal in (workspace.sources_changed, workspace.choice_changed, workspace.devices_changed):
             signal.connect(self.controller.update_actions)
         workspace.sources_changed.connect(lambda: self.details.renew(workspace))
-        for signal in (queue.job_added, queue.job_ended):
+        for signal in (queue.job_added, queue.job_begun, queue.job_ended):
             signal.connect(lambda _: self.controller.update_actions())
 
     def _restore(self) -> None:
