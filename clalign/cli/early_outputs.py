@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from msgspec.structs import replace
 
 from clalign import tracing
+from clalign.errors import Cancelled, ClalignError
 from clalign.formats.writers import ESCAPED
 from clalign.jobs import Job
 
@@ -81,25 +82,35 @@ class EarlyOutputs:
             self._files.close()
 
     def _write(self) -> None:
-        """Write queries as they are done; an error is left to the end, where it is reported."""
+        """Write queries as they are done; what is expected to go wrong is left to the end, where it is reported."""
+        import sqlite3
+
+        is_whole = False
+        try:
+            self._write_while_computed()
+            is_whole = True
+        except (Cancelled, ClalignError, OSError, sqlite3.Error):
+            log.debug("queries could not be written early", exc_info=True)
+        finally:
+            if not is_whole:  # half a query may be written
+                self._begun.clear()
+
+    def _write_while_computed(self) -> None:
+        """Write queries as they are done until the end is asked for."""
         from clalign.runs.run_file import open_run
 
-        try:
-            with open_run(self._path) as run:
-                self.has_looked = True
-                run.connection.is_abandoned = lambda: self._job.is_cancelled
-                facts = source = None
-                while not self._is_over.is_set():
-                    if source is None or facts != run.facts:
-                        facts = run.facts
-                        source = self._source(run)
-                    if not source.has_early_queries:
-                        return
-                    self._write_done(source)
-                    self._is_over.wait(LOOK_SECONDS)
-        except Exception:  # whatever it is, half a query may be written
-            log.debug("queries could not be written early", exc_info=True)
-            self._begun.clear()
+        with open_run(self._path) as run:
+            self.has_looked = True
+            run.connection.is_abandoned = lambda: self._job.is_cancelled
+            facts = source = None
+            while not self._is_over.is_set():
+                if source is None or facts != run.facts:
+                    facts = run.facts
+                    source = self._source(run)
+                if not source.has_early_queries:
+                    return
+                self._write_done(source)
+                self._is_over.wait(LOOK_SECONDS)
 
     def _source(self, run: RunFile) -> ExportSource:
         """Return the run as writers see it; begin again if what was written is not what they would write now."""
