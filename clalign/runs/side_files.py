@@ -30,8 +30,8 @@ The one that processes share is known by its size: who opens and closes it gives
 hold on it, and another process then cuts it off under them (sqlite.org/howtocorrupt.html, section 2.2).
 """
 
-SHARED_BYTES = 1 << 15
-"""What SQLite lengthens the shared file by; while it is made again it has three bytes at most."""
+SHARED_BYTES = 1 << 12
+"""Step in which SQLite lengthens the shared file to 32 KiB; before it begins to, the file has three bytes at most."""
 
 MOVE = "Move it elsewhere, or give the run another name."
 
