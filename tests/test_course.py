@@ -115,6 +115,18 @@ def test_a_bar_of_a_resumed_run_begins_where_it_was() -> None:
     assert 0.7 <= course.fraction <= 0.85
 
 
+def test_a_bar_moves_while_sequences_are_prepared() -> None:
+    course, bars = Course(), list[float]()
+    for stage in ("read", "encode", "rows"):
+        for done in range(1, 5):
+            value = {"stage": stage, "done": 1e9 * done, "total": 4e9, "unit": "bytes"}
+            course.take(value, len(bars))
+            bars.append(course.fraction)
+            assert f"{done}.0 GB of 4.0 GB" in course.words
+    assert bars == sorted(set(bars))
+    assert bars[-1] < 0.05
+
+
 def test_a_search_that_has_begun_is_not_called_compiling() -> None:
     course = Course()
     messages = [*building(0.0, 2.0, 8), *work("search", 2.0, 2.0, 1e9), *building(4.0, 2.0, 8)]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 
+from clalign.common.amounts import size_text
 from clalign.common.plain_data import Json
 from clalign.jobs import BUILD, PREPARING, TEST
 
 PREPARING_SHARE = 0.05
-"""Largest part of the bar before the time of the work itself is known."""
+"""Part of the bar before the time of the work itself is known: each stage takes half of what the ones before left."""
 
 MEMORY_SECONDS = 30.0
 """Time in which a measured rate loses most of its weight (s): a device may get more or less to do."""
@@ -123,6 +124,7 @@ class Course:
         self._work_seconds = 0.0
         self._stage_seconds = 0.0
         self._bar = self._reported_share = 0.0  # the latter as it was at the last event
+        self._bar_before = 0.0  # at the beginning of the stage
         self._expected_total: float | None = None
         self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
         self._forecast: Json = {}
@@ -176,7 +178,7 @@ class Course:
             is_like = self.unit == (value.get("unit") or "") == "cells"
             if is_like and not self._is_compiling:  # the end of one and the beginning of the other, reported at once
                 self._measure(max(0.0, self.total - self.done) + done, passed)
-            self.stage, self._stage_seconds = value["stage"], 0.0
+            self.stage, self._stage_seconds, self._bar_before = value["stage"], 0.0, self._bar
             self._seen.add(self.stage)
             if not is_like:
                 self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
@@ -291,7 +293,8 @@ class Course:
         left = self._left()
         if left is None:
             if not self.is_working and self.stage and self.total:
-                self._bar = max(self._bar, PREPARING_SHARE * min(1.0, self.done / self.total))
+                share = (PREPARING_SHARE - self._bar_before) / 2 * min(1.0, self.done / self.total)
+                self._bar = max(self._bar, self._bar_before + share)
             self._expected_total = None if not self.is_working else self._expected_total
             return
         self._spent = done = self._elapsed + (self._done_before or 0.0) / (self._rate or math.inf)
@@ -309,9 +312,13 @@ class Course:
 
     @property
     def words(self) -> str:
-        """What the job does now, with the count of kernels while it waits for them; empty before the first event."""
+        """What the job does now, with the kernels that it waits for or the bytes that are read; empty before the first
+        event.
+        """
         if self.kernels is None:
-            return stage_words(self.stage) if self.stage else ""
+            is_amount = not self.is_working and self.unit == "bytes" and self.total
+            amount = f", {size_text(self.done)} of {size_text(self.total)}" if is_amount else ""
+            return f"{stage_words(self.stage)}{amount}" if self.stage else ""
         has_begun = self.is_working and self.done > (self._done_before or 0.0)
         words = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
         return f"{words}, {self.kernels[0]} of {self.kernels[1]}"
