@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import json
 import os
 import platform
@@ -51,11 +50,8 @@ Step = Callable[[], "Callable[[], bool] | None"]
 
 def make_run(path: Path, n_hits: int) -> None:
     """Write a run of two profiles with half of the hits each."""
-    spec = importlib.util.spec_from_file_location("hmmer3_runs", ROOT / "tests" / "ui" / "hmmer3_runs.py")
-    assert spec is not None
-    assert spec.loader is not None
-    runs = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(runs)
+    sys.path.append(str(ROOT))
+    runs = importlib.import_module("tests.ui.hmmer3_runs")
     runs.make_many(path, n_hits // 2)
     with open_run(path, writable=True) as run, run.connection as database:
         database.execute(
