@@ -6,8 +6,7 @@ random nucleotides each, match +1, mismatch -1, each residue of a gap -2, with t
 
 from __future__ import annotations
 
-from typing import Any
-
+from clalign.compute.sessions import AnyStage
 from clalign.labs.ladder import RungOfPairs
 from clalign.labs.publications import published_figures
 from clalign.stages.pairwise.smith_waterman_ladder import PairLadderChoices, PairLadderStage, SequentialLadderStage
@@ -39,7 +38,7 @@ PUBLISHED = _figures()
 class PairRung(RungOfPairs, frozen=True):
     """One row of the ladder."""
 
-    def stage(self, device: Device) -> Any:
+    def stage(self, device: Device) -> AnyStage:
         """Return the stage, with a work-group that the device allows."""
         if self.choices is not None:
             return PairLadderStage(self.choices.within(device))
