@@ -21,7 +21,7 @@
      tallies     int[n teams][PROBLEMS][n_tallies]   scratch, for each residue or each lane of the vectors, and one more
      factors     float[]                         out: sums over the samples of the ratios of each residue
      counts      int[n][2]                       out: segments, and envelopes; none of these if those are more than
-                                                 `most`
+                                                 `most`, -1 if the order of clusters decides
      envelopes   int[n][most / MIN_SAMPLES][3]   out: first residue, one past the last (from the region's), samples
 
    Macros

@@ -41,11 +41,7 @@ def domains_of(segments: Segments, n_samples: int) -> list[tuple[int, int]]:
     if not len(segments):
         return []
     places, which = np.unique(segments[:, 1:], axis=0, return_inverse=True)
-    linked, which = _linked(places), which.ravel()
-    labels = _components(linked)[which]
-    # HMMER's measure leaves short segments apart even from their like.
-    alone = np.flatnonzero(~linked.diagonal()[which])
-    labels[alone] = len(places) + alone
+    labels = _clusters(_linked(places), which.ravel())
     found = []
     for label in np.flatnonzero(np.bincount(labels) >= MIN_SHARE * n_samples):
         members = segments[labels == label]
@@ -53,7 +49,7 @@ def domains_of(segments: Segments, n_samples: int) -> list[tuple[int, int]]:
         place = _place(members, n) if n / n_samples >= MIN_SHARE else None
         if place is not None:
             found.append((place, n / n_samples))
-    found.sort(key=lambda cluster: cluster[0])
+    found.sort(key=lambda cluster: cluster[0][0])  # of those that begin together the one that was found first
     return _undominated(found)
 
 
@@ -82,17 +78,31 @@ def _overlapping(first: npt.NDArray[np.int32], last: npt.NDArray[np.int32], less
     return overlapping
 
 
-def _components(linked: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Return the number of the connected component of each place."""
-    labels = np.full(len(linked), -1, np.int64)
-    for start in range(len(linked)):
-        if labels[start] >= 0:
-            continue
-        border = np.zeros(len(linked), bool)
-        border[start] = True
-        while border.any():
-            labels[border] = start
-            border = linked[border].any(axis=0) & (labels < 0)
+def _clusters(linked: npt.NDArray[np.bool_], which: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the number of the cluster of each segment (int64[n]), in the order in which HMMER finds clusters.
+
+    It decides which of two that begin together, in as many samples, is dropped. What is linked to a segment leaves the
+    stack of those that are in no cluster yet, and the top of the stack takes its place. A segment of few nodes is not
+    linked even to its like.
+
+    Parameters
+    ----------
+    linked : bool[places, places]
+    which : int64[n]
+        The place of each segment.
+    """
+    labels, left, n_left, n_clusters = np.empty_like(which), np.arange(len(which))[::-1].copy(), len(which), 0
+    while n_left:
+        n_left -= 1
+        waiting = [left[n_left]]
+        while waiting:
+            segment = waiting.pop()
+            labels[segment] = n_clusters
+            for place in np.flatnonzero(linked[which[segment], which[left[:n_left]]])[::-1]:
+                n_left -= 1
+                waiting.append(left[place])
+                left[place] = left[n_left]
+        n_clusters += 1
     return labels
 
 

@@ -156,7 +156,8 @@ CALL int find_envelopes(__global int *columns, int most, int n, __global int *co
     return n_found;
 }
 
-/* Leave out the envelopes that a better one covers; returns how many are left. */
+/* Leave out the envelopes that a better one covers; returns how many are left, or -1 if that depends on the order in
+   which HMMER finds clusters, as the reference does. */
 CALL int drop_dominated(__global int *envelopes, int n)
 {
     int n_left = 0;
@@ -167,6 +168,7 @@ CALL int drop_dominated(__global int *envelopes, int n)
             const int share = (int)abs(one[2]), other_share = (int)abs(other[2]);
             if (overlap == 0) break;
             if (!IS_MOST(overlap, SMALLER(one[1] - one[0], other[1] - other[0]))) continue;
+            if (share == other_share && one[0] == other[0] && one[1] != other[1]) return -1;
             __global int *dropped = share > other_share ? other : one;
             dropped[2] = -(int)abs(dropped[2]);
         }

@@ -54,6 +54,16 @@ def test_on_a_tie_the_earlier_one_is_dropped() -> None:
     assert domains_of(tied, 200) == [(12, 62)]
 
 
+def test_of_two_that_begin_together_the_one_that_is_found_first_is_dropped() -> None:
+    """What `p7_spensemble_Cluster` of HMMER 3.3.2 finds in these segments."""
+    short, long, other = (10, 60, 0, 50), (10, 80, 100, 170), (200, 300, 0, 100)
+    assert domains_of(segments((short, 50), (long, 50)), 100) == [(10, 80)]
+    assert domains_of(segments((long, 50), (short, 50)), 100) == [(10, 60)]
+    # The second `other` leaves its place to `short`, so `long` is found before it.
+    mixed = segments((other, 1), (short, 1), (long, 1), (other, 1), (short, 49), (long, 49))
+    assert domains_of(mixed, 102) == [(10, 60)]
+
+
 def test_neighbors_end_the_search_for_dominated_ones() -> None:
     """HMMER looks no further once the next domain begins right behind this one."""
     found = segments(((0, 50, 0, 50), 60), ((50, 100, 0, 50), 60))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace as replace_fields
 
 from clalign.compute.sessions import Session
 from clalign.reference.sampling import composition, sample
@@ -14,10 +15,10 @@ from clalign.stages.hmmer3 import sampling
 from clalign.stages.hmmer3.sampling import SAMPLING, SamplingModel, SamplingStage
 from clalign.values.alphabets import code_of
 from clalign.values.envelopes import N_SAMPLES, Parts, RowProfiles, generator_start
-from clalign.values.local_profiles import LocalProfile, odds, striped_odds
+from clalign.values.local_profiles import LocalProfile, odds, striped_odds, to_local_profile
 from clalign.values.local_scores import members_of
 from clalign.values.sequences import SequenceBatch
-from clalign.values.synthetic import random_codes, random_local_profile
+from clalign.values.synthetic import random_codes, random_local_hmm, random_local_profile
 
 SHAPES = [
     ("vector", {"LANES": 4}), ("vector", {"LANES": 8}), ("vector", {"LANES": 16}), ("vector", {"LANES": 32}),
@@ -144,6 +145,36 @@ def test_other_seeds_and_none(any_session: Session) -> None:
     one, other, free = (any_session.run(SAMPLING, parts, model_of(profile, seed))[0] for seed in (1, 2, 0))
     assert not np.array_equal(one.null2, other.null2)
     assert not np.array_equal(one.null2, free.null2)
+
+
+def test_the_reference_decides_on_ties(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A profile holds the same nodes twice; as many samples of one region begin with the first as with the second."""
+    rng = np.random.default_rng(10)
+    half = random_local_hmm(rng, 20)
+    twice = replace_fields(
+        half,
+        match=np.concatenate([half.match, half.match[1:]]),
+        insert=np.concatenate([half.insert, half.insert[1:]]),
+        transitions=np.concatenate([half.transitions[:20], half.transitions[1:2], half.transitions[1:]]),
+        consensus=2 * half.consensus,
+    )
+    domain = SequenceBatch.from_texts([half.consensus]).codes
+    texts = [
+        np.concatenate([random_codes(rng, 12), domain[: rng.integers(12, 20)], random_codes(rng, 12)])
+        for _ in range(28)
+    ]
+    batch = SequenceBatch.from_texts(texts[25:])
+    parts = Parts(batch, np.arange(3, dtype=np.int32), np.zeros(3, np.int32), batch.lengths.astype(np.int32))
+    left: list[list[int]] = []
+    complete = sampling.complete
+
+    def watched(*arguments: Any) -> Any:
+        left.append(arguments[-1].tolist())
+        return complete(*arguments)
+
+    monkeypatch.setattr(sampling, "complete", watched)
+    assert differing(SAMPLING, session, parts, model_of(to_local_profile(twice), 42)) == 0
+    assert left == [[1]]
 
 
 def test_more_segments_than_expected(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

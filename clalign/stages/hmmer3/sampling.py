@@ -40,6 +40,8 @@ TALLIES = 3
 N_COLUMNS, MIN_SAMPLES = 12, 50
 """Numbers that are kept of a segment, and samples that an envelope has at least (``common/sampling_clusters.h``)."""
 
+TIED = -1
+"""In place of a number of envelopes: two begin together in as many samples, and the reference decides."""
 
 Wide = npt.NDArray[np.int64]
 
@@ -80,6 +82,7 @@ class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
             if most > room:
                 wait, undone = self._start(session, batch, model.profiles, states, -(-most // 8) * 8)
                 factors, counts, envelopes = wait()
+            undone = np.union1d(undone, np.flatnonzero(counts[:, 1] == TIED)).astype(np.int32)
             return complete(self, session, batch, model, resolved(batch, factors, counts, envelopes), undone)
 
         return collect
@@ -132,7 +135,7 @@ def _demand_possible(
     counts_fit = (n_segments >= 0).all() and (n_segments <= most).all()
     session.demand(counts_fit, "more passages through a profile than a region has residues")
     session.demand(
-        (n_envelopes >= 0).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples allow"
+        (n_envelopes >= TIED).all() and (n_envelopes <= envelopes.shape[1]).all(), "more envelopes than samples allow"
     )
     listed = np.arange(envelopes.shape[1]) < n_envelopes[:, None]
     first, last = (envelopes[done][:, :, column] for column in (0, 1))
