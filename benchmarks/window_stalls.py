@@ -251,8 +251,8 @@ class Tour:
             return lambda: view() is not None and view().content is not None
 
         yield "overview: open", open_it
-        yield "overview: sort queries", lambda: view().table.sort_column(2)
-        yield "overview: filter queries", lambda: view().filter_box.setText("made")
+        yield "overview: filter queries", lambda: self.page.queries.field.setText("made")
+        yield "overview: all queries", lambda: self.page.queries.field.clear()
         yield "overview: zoom the map", lambda: self.through((4, 4, 4, 0.3, 8, 8), view().map.zoom)
         yield "overview: fit the map", lambda: view().map.fit()
         yield "overview: point at the map", lambda: point_at(view().map)
