@@ -249,6 +249,27 @@ def test_a_file_that_is_closed_while_it_is_read_is_waited_for_no_more(
     assert controller.search.sheet is None, "it was opened alone"
 
 
+@pytest.mark.parametrize("by_hand", [True, False])
+def test_a_file_that_is_read_late_leaves_what_was_chosen_by_hand(
+    qtbot: Any, loaded: MainWindow, files: dict[str, str], by_hand: bool
+) -> None:
+    space, sheet = loaded.controller.workspace, loaded.controller.search.sheet
+    late = Path(files["made.fasta"]).with_name("late.fasta")
+    late.write_text(">late\nMKVL\n")
+    loaded.controller.sources.open_paths([files["dna.fasta"]])
+    qtbot.waitUntil(lambda: space.sequences_path == files["dna.fasta"])
+    loaded.controller.sources.open_paths([str(late)])
+    assert space.sources[str(late)].state == "reading"
+    if by_hand:
+        QTest.keyClick(sheet.sequences, Qt.Key.Key_Up)
+        assert space.sequences_path == files["made.fasta"]
+    qtbot.waitUntil(lambda: space.sources[str(late)].state == "ready")
+    assert space.sequences_path == (files["made.fasta"] if by_hand else str(late))
+    assert sheet.sequences.currentData() == space.sequences_path
+    loaded.controller.sources.open_paths([files["dna.fasta"]])
+    assert space.sequences_path == files["dna.fasta"], "what is opened later counts"
+
+
 def fault_shown(qtbot: Any, window: MainWindow) -> str:
     """Return the text to report that a message shows, after it was copied; others are taken away as they come."""
     buttons = lambda: [b for b in window.messages.findChildren(QPushButton) if b.isVisible()]  # noqa: E731

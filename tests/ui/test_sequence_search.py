@@ -83,6 +83,9 @@ def test_a_pasted_sequence_becomes_the_query(qtbot: Any, window: MainWindow, she
 def test_a_hit_and_a_row_are_searched_with(
     qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path], files: dict[str, str]
 ) -> None:
+    window.controller.sources.open_quietly([files["made.fasta"], files["dna.fasta"]])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    window.controller.workspace.choose(files["made.fasta"])
     window.controller.sources.open_paths([str(hmmer3_run())])
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 5)
@@ -94,6 +97,7 @@ def test_a_hit_and_a_row_are_searched_with(
     assert (written.spec["what"], written.spec["hits"]) == ("fasta", [page.run.hit.id])
     qtbot.waitUntil(lambda: isinstance(window.controller.search.sheet, SequencesSheet))
     qtbot.waitUntil(lambda: window.controller.workspace.queries_path == written.spec["path"])
+    assert window.controller.workspace.sequences_path == files["made.fasta"], "it stays chosen"
     window.sheets.close_sheet()
     page.show_tab("aligned")
     qtbot.waitUntil(lambda: page.rows_panel is not None)

@@ -88,7 +88,7 @@ def test_a_search_is_offered_when_all_files_are_read(qtbot: Any, window: MainWin
     qtbot.waitUntil(lambda: controller.inspector.is_idle)
     assert controller.search.sheet is None, "the third file may be the one to search"
     controller.workspace.remove("large.fasta")
-    controller.inspector.file_read.emit(files["made.fasta"])
+    controller.sources.open_paths([files["made.fasta"]])
     qtbot.waitUntil(lambda: controller.search.sheet is not None)
 
 

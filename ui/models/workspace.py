@@ -192,6 +192,9 @@ class Workspace(QObject):
         self.queries_alone: set[str] = set()
         """Files that were made to be queries: they are targets only if the user chooses them."""
 
+        self._later: dict[str, set[SourceKind]] = {}
+        """Files to choose once they are read, and the kinds of which others were chosen meanwhile."""
+
     @property
     def being_read(self) -> list[Source]:
         """Files that were opened and are not read yet."""
@@ -205,10 +208,14 @@ class Workspace(QObject):
         """Add a file, or replace its facts."""
         before = self.profiles_path, self.sequences_path
         self.sources[source.path] = source
-        if source.state == "ready" and source.kind == "profiles" and not self.profiles_path:
-            self.profiles_path = source.path
-        if source.state == "ready" and source.kind == "sequences" and not self.sequences_path:
-            self.sequences_path = "" if source.path in self.queries_alone else source.path
+        if source.state == "ready":
+            is_wanted = source.kind not in self._later.pop(source.path, (source.kind,))
+            is_wanted = is_wanted and source.path != self.queries_path  # which is a place already
+            if source.kind == "profiles" and (is_wanted or not self.profiles_path):
+                self.profiles_path = source.path
+            is_target = source.kind == "sequences" and source.path not in self.queries_alone
+            if is_target and (is_wanted or not self.sequences_path):
+                self.sequences_path = source.path
         self.sources_changed.emit()
         if (self.profiles_path, self.sequences_path) != before:
             self.choice_changed.emit()
@@ -222,6 +229,7 @@ class Workspace(QObject):
         """Remove a file."""
         if self.sources.pop(path, None) is None:
             return
+        self._later.pop(path, None)
         if self.profiles_path == path:
             self.profiles_path = ""
         if self.sequences_path == path:
@@ -232,19 +240,29 @@ class Workspace(QObject):
         self.choice_changed.emit()
 
     def choose(self, path: str) -> None:
-        """Choose a file for the next run."""
+        """Choose a file for the next run; one that is not read yet, unless another one of its kind is chosen before."""
         source = self.sources.get(path)
         if source is None:
+            return
+        if source.kind == "unknown":
+            self._later[path] = set()
             return
         if source.kind == "profiles":
             self.profiles_path = path
         elif source.kind == "sequences":
             self.sequences_path = path
+        self._pass_over(source.kind)
         self.choice_changed.emit()
+
+    def _pass_over(self, kind: SourceKind) -> None:
+        """Let files that are not read yet not take the place of one that was chosen now."""
+        for kinds in self._later.values():
+            kinds.add(kind)
 
     def expect(self, queries: str, targets: str) -> None:
         """Choose two files of sequences that are about to be read, in any order."""
         self.queries_path, self.sequences_path = queries, targets
+        self._pass_over("sequences")
         self.choice_changed.emit()
 
     def choose_queries(self, path: str) -> None:

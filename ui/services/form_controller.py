@@ -108,8 +108,9 @@ class FormController(Controller):
         self.open_sheet(**options)
 
     def open_with_queries(self, sheet: QueriesSheet) -> None:
-        """Propose queries, and keep those that are pasted into a sheet."""
-        if sheet.query is None:
+        """Propose queries unless some are read now, and keep those that are pasted into a sheet."""
+        is_awaited = any(source.path == self._pasted for source in self._app.workspace.being_read)
+        if sheet.query is None and not is_awaited:
             self._app.workspace.propose_queries()
         sheet.show_workspace()
         sheet.paste_requested.connect(lambda text: self.take_queries(name_in(text), text))
@@ -118,10 +119,14 @@ class FormController(Controller):
         """Keep sequences in FASTA as a file that will be the queries once it is read; return whether it was written."""
         path = self.sources.keep_pasted(name, text)
         if path:
-            self._pasted = path
-            self._app.workspace.queries_alone.add(path)
-            self.sources.open_quietly([path])
+            self.read_queries(path)
         return bool(path)
+
+    def read_queries(self, path: str) -> None:
+        """Open a file that will be the queries once it is read."""
+        self._pasted = path
+        self._app.workspace.queries_alone.add(path)
+        self.sources.open_quietly([path])
 
     def _take_pasted(self, path: str) -> None:
         if path == self._pasted:

@@ -93,6 +93,7 @@ class SourceController(Controller):
                 self.document_opened.emit(path)
             else:
                 self._app.inspector.read_file(path)
+                self._app.workspace.choose(path)
                 if is_alone:
                     self.file_requested.emit(path)
 
@@ -117,17 +118,15 @@ class SourceController(Controller):
     def _take_again(self, path: str) -> None:
         if self._app.workspace.sources[path].kind == "run":
             self.run_chosen.emit(path)
-        elif self._app.workspace.sources[path].is_outdated:
+            return
+        self._app.workspace.choose(path)
+        if self._app.workspace.sources[path].is_outdated:
             self._app.inspector.read_file(path, self._app.workspace.sources[path].alphabet)
         else:
-            self._app.workspace.choose(path)
             self._take_file(path)
 
     def _take_file(self, path: str) -> None:
         source = self._app.workspace.sources[path]
-        space = self._app.workspace
-        if path != space.queries_path and path not in space.queries_alone:  # else it has its place already
-            space.choose(path)
         self.add_recent(path, source.kind)
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)
@@ -226,14 +225,13 @@ class SourceController(Controller):
         self._offer_search = len(paths) > 1
         self._run_when_read = set(paths) - set(self._app.workspace.sources)
         self.open_paths(paths)
-        for path in paths:
-            self._app.workspace.choose(path)
 
     def replace(self, old: str, new: str) -> None:
         """Open a file in place of another one, which is closed."""
         self._app.workspace.remove(old)
         self._app.workspace.remove(new)
         self._app.inspector.read_file(new)
+        self._app.workspace.choose(new)
 
     def close(self, path: str) -> None:
         """Close a file. A run is offered if this one alone was still being read."""

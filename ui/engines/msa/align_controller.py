@@ -183,7 +183,6 @@ class AlignController(FormController):
         """Open and choose the files of an alignment."""
         if isinstance(spec, AlignmentSpec):
             self.sources.open_quietly(list(spec.sequences))
-            self._app.workspace.choose(spec.sequences[-1])
 
     def search_wider(self, run: RunView) -> None:
         """Open the sheet with the files of a run."""

@@ -150,7 +150,7 @@ class SearchController(FormController):
     def _take_written(self, item: JobItem) -> None:
         if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
             self._pasted = self._written
-            self.sources.open_quietly([self._written])
+            self.read_queries(self._written)
             self.open_sequences(self._wanted)
 
     @property
@@ -187,9 +187,6 @@ class SearchController(FormController):
             self.sources.open_quietly([spec.profiles, spec.targets])
             if spec.makes_profiles:
                 self._app.workspace.expect(spec.profiles, spec.targets)
-                return
-            for path in (spec.profiles, spec.targets):
-                self._app.workspace.choose(path)
 
     def edit_run(self, run: RunView, **changes: object) -> None:
         if isinstance(run.spec, SearchSpec):
