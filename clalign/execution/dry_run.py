@@ -71,7 +71,7 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
         ``queries`` (in words), ``n_sequences``, ``n_residues``, ``cells`` that are left, ``done`` (the share of those
         that are not), ``seconds`` (None if not known), ``build_seconds``, ``memory_bytes`` of the host,
         ``disk_bytes``, and ``devices``: of each ``id``, ``name``, ``kind``, ``gcups``, ``memory_bytes``, ``programs``
-        and how many of them are ``new``;
+        and how many of them are ``new``, and ``seconds`` and ``build_seconds`` if it computed alone;
         ``are_workers`` is whether they are those of a cluster, and the memory that of the worker.
 
     Raises
@@ -100,6 +100,8 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
             device["memory_bytes"] += PROGRAM_BYTES + _compiling_bytes(device)  # of the worker
         left = max(0.0, plan.n_cells - task.run.work_done()[0])
         found = work.estimate(left, [device for device, _ in known])
+        for device, (one, _) in zip(devices, known, strict=True):
+            device |= {"seconds": work.estimate(left, [one]).seconds, "build_seconds": _build_seconds(device)}
     searched: Targets = work.targets if part is None else part
     return {
         "queries": found.queries,
@@ -108,7 +110,7 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
         "cells": left,
         "done": 1.0 - left / plan.n_cells if plan.n_cells else 0.0,
         "seconds": found.seconds,
-        "build_seconds": max(map(_build_seconds, devices)),
+        "build_seconds": max(device["build_seconds"] for device in devices),
         "memory_bytes": max(found.memory_bytes, _host_bytes([] if far else devices, n_here)),
         "disk_bytes": found.disk_bytes,
         "devices": devices,

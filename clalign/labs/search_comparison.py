@@ -242,19 +242,23 @@ def _judgment(row: Row) -> str:
     return {True: "good", False: "stop", None: ""}[row.get("identical")]
 
 
+def _bar(row: Row, key: str, text: str) -> Bar:
+    """Return the bar of a device, which is one of a result only once its search has ended."""
+    status, value = row.get("status", DONE), row.get(key)
+    grows = status != DONE and value is not None
+    return Bar(row["name"], value, text=f"{text}…" if grows else text, grows=grows,
+               note=row.get("error") or (status if status != DONE else ""))  # fmt: skip
+
+
 def _times(document: Document, rows: list[Row]) -> Chart:
     del document
-    bars = tuple(
-        Bar(row["name"], row.get("seconds"), text=seconds("seconds")(row), note=row.get("error") or "") for row in rows
-    )
+    bars = tuple(_bar(row, "seconds", seconds("seconds")(row)) for row in rows)
     return BarChart("Time of the search", "seconds, compiling included", bars)
 
 
 def _speeds(document: Document, rows: list[Row]) -> Chart:
     del document
-    bars = tuple(
-        Bar(row["name"], row.get("gcups"), text=number("gcups")(row), note=row.get("error") or "") for row in rows
-    )
+    bars = tuple(_bar(row, "gcups", number("gcups")(row)) for row in rows)
     return BarChart("Speed", "GCUPS (10⁹ cells a second), without compiling", bars)
 
 

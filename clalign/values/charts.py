@@ -24,6 +24,8 @@ class Bar:
         Shown when the pointer rests on it.
     begin : float
         Where the bar begins on a linear axis.
+    grows : bool
+        What it shows is measured just now: it is drawn as an outline.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Bar:
     note: str = ""
     tip: str = ""
     begin: float = 0.0
+    grows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

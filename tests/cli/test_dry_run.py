@@ -77,6 +77,7 @@ def test_a_device_tells_its_programs(scratch: Path, capsys: pytest.CaptureFixtur
     assert value["memory_bytes"] > 2e7
     (device,) = value["devices"]
     assert f"({device['id']})" in shown.out
+    assert (device["seconds"], device["build_seconds"]) == (value["seconds"], value["build_seconds"])
     if device["kind"] == "reference":
         assert device["programs"] == 0
     else:

@@ -375,12 +375,22 @@ def test_devices_are_compared_by_the_search_of_the_user(
     job, problem = page.job_request()
     assert not problem
     assert (job["of"], job["devices"], job["spec"]["targets"]) == ("search", ["0:0", "1:0"], files["made.fasta"])
+    page.request_forecast()
+    qtbot.waitUntil(lambda: bool(page.forecast.text()))
+    assert page.forecast.text().split(" · ") == [
+        f"Takes {formatting.about(41)}", f"0:0 {formatting.about(20.5)}", f"1:0 {formatting.about(20.5)}"
+    ]  # fmt: skip
     seen: list[list[str]] = []
+    bars: list[list[Any]] = []
+    drawn = lambda: getattr(page.view.chart("devices"), "bars", ())  # noqa: E731
+    page.view.changed.connect(lambda: bars.append([(bar.grows, bar.note) for bar in drawn()]))
     page.view.changed.connect(lambda: seen.append([cells(page, "devices", i)["State"] for i in range(2)])
                               if len(page.view.rows) == 2 else None)  # fmt: skip
     press(page, "Compare devices")
     wait_for_end(qtbot, window)
     assert any(first.startswith("Searching") and second == "waits" for first, second in seen), "both are in view"
+    assert any(first[0] and second == (False, "waits") for first, second in filter(lambda b: len(b) == 2, bars))
+    assert not any(grows for grows, _ in bars[-1]), "what grew is a result in the end"
     assert [cells(page, "devices", i)["Scores and E-values"] for i in range(2)] == ["the same"] * 2
     assert "All 2 devices found the same" in texts(page)
     chart = page.in_view.figure.chart

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from clalign.labs.laboratory import Laboratory
 
     from ..models.laboratory.lab_view import LabView
+    from ..views.laboratory.comparison_page import SearchesPage
     from ..views.laboratory.lab_page import LabPage
 
 
@@ -80,6 +81,8 @@ class LabController(Controller):
         self.open(SEARCHES if self._app.current_spec() is not None else COMPARISON)
 
     def _made(self, kind: str) -> LabPage:
+        from ..views.laboratory.comparison_page import SearchesPage
+
         if kind in self.pages:
             return self.pages[kind]
         page = self._new_page(kind)
@@ -90,6 +93,8 @@ class LabController(Controller):
         page.back_requested.connect(self._app.leave_aside)
         page.action_requested.connect(lambda name: self._act(kind, name))
         page.row_chosen.connect(lambda row: self._show_facts(kind, row))
+        if isinstance(page, SearchesPage):
+            page.forecast_requested.connect(lambda job: self._dry_run(page, job))
         view.changed.connect(lambda: self._renew_facts(kind))
         self._app.window.center.addWidget(page)
         self._show_kept(kind)
@@ -142,7 +147,14 @@ class LabController(Controller):
 
     # --- jobs ---
 
+    def _dry_run(self, page: SearchesPage, job: JobRequest) -> None:
+        """Let a worker estimate what a search takes on each device unless another job has them."""
+        if self._app.queue.current is None:
+            spec = {**job["spec"], "device": ",".join(job["devices"])}
+            self._app.inspector.dry_run(job["of"], spec, lambda found: page.show_forecast(job, found))
+
     def _start(self, kind: str, job: JobRequest) -> None:
+        self._app.inspector.stop_dry_run()  # it would have the devices, too
         self.views[kind].begin()
         self._app.window.messages.clear_passed()
         self._app.queue.submit(_laboratory(kind).title, job)

@@ -141,7 +141,8 @@ def _bar(bar: Bar, middle: float, scale: Scale, width: float) -> list[Shape]:
         return shapes if beside is None else [*shapes, diamond(beside, middle)]
     end = scale(max(bar.value, scale.low) if scale.log else bar.value)
     half = BAR_THICKNESS / 2
-    shapes.append(framed(min(start, end), middle - half, max(start, end, min(start, end) + 1), middle + half))
+    frame = framed(min(start, end), middle - half, max(start, end, min(start, end) + 1), middle + half)
+    shapes.append(frame._replace(dashed=True, fill="") if bar.grows else frame)
     reach = max(start, end)
     if beside is not None:
         shapes.append(diamond(beside, middle))

@@ -142,4 +142,5 @@ class LabView(QObject):
 
 
 def _is_dim(row: Row) -> bool:
-    return row.get("status", DONE) != DONE or bool(row.get("error"))
+    is_idle = row.get("status", DONE) != DONE and row.get("share") is None
+    return is_idle or bool(row.get("error"))

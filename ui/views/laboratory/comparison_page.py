@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
 from clalign.engines.engine import engine_for_spec
 from clalign.labs.device_comparison import MAX_NODES, MAX_RESIDUES, BenchSpec
 from clalign.tools.library import default_name
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 from clalign.values.specs import Spec
 
 from ... import formatting
@@ -15,6 +16,7 @@ from ...models import device_words
 from ...models.laboratory.lab_view import LabView
 from ...models.results.scripts import as_command
 from ...models.workspace import Workspace
+from ..widgets import spec_sheet
 from ..widgets.flow import Flow
 from ..widgets.parts import ElidedLabel, clear_layout, label, stacked
 from .lab_page import NUMBER_WIDTH, LabPage, whole_number
@@ -92,12 +94,19 @@ class ComparisonPage(DevicesPage):
 class SearchesPage(DevicesPage):
     """Shows the view of a comparison by a search of the user."""
 
+    forecast_requested = Signal(object)
+    """A job whose time is needed; answered by `show_forecast`."""
+
     spec: Spec | None = None
 
     def _add_job(self) -> None:
         self._search, self.measured = ElidedLabel("", middle=True), ElidedLabel("", "muted", middle=True)
         self._command = ""  # of the rows in view while their document is not whole
+        self.forecast, self._forecasts = ElidedLabel("", "muted"), dict[str, str]()
+        self._calm = QTimer(self, singleShot=True, interval=spec_sheet.DRY_RUN_MS)
+        self._calm.timeout.connect(self.request_forecast)
         self.box.insertLayout(1, stacked(self._search, self.measured, margins=(12, 0, 12, 2)))
+        self.box.insertLayout(3, stacked(self.forecast, margins=(12, 0, 12, 2)))
 
     def show_search(self, spec: Spec | None) -> None:
         """Compare by another search."""
@@ -115,6 +124,21 @@ class SearchesPage(DevicesPage):
         measured = (self.view.document.get("job") or {}).get("command", self._command if self.view.rows else "")
         self.measured.setText(f"Below: {measured}")
         self.measured.setVisible(measured not in ("", self.job_request()[0].get("command")))
+        job, problem = self.job_request()
+        self.forecast.setText("" if problem else self._forecasts.get(str(job), ""))
+        if not problem and str(job) not in self._forecasts and not self.view.is_live:
+            self._calm.start()
+
+    def request_forecast(self) -> None:
+        """Request the time of the job, which depends on the programs in the cache."""
+        job, problem = self.job_request()
+        if not problem and self.isVisible():
+            self.forecast_requested.emit(job)
+
+    def show_forecast(self, job: JobRequest, found: JobResult) -> None:
+        """Show how long the searches of a job will take, one after the other; nothing if that was not `found`."""
+        self._forecasts[str(job)] = _forecast_words(found)
+        self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
         if self.spec is None:
@@ -123,3 +147,15 @@ class SearchesPage(DevicesPage):
         engine = engine_for_spec(self.spec)
         job = {**self.ticked, "of": engine.job, "spec": spec, "command": as_command(type(self.spec).from_dict(spec))}
         return job, "" if len(job["devices"]) > 1 else "Tick at least two devices first."
+
+
+def _forecast_words(found: JobResult) -> str:
+    """Return the times of a search on each of some devices, and of all together unless one was never measured."""
+    times = {
+        device["name"]: device["seconds"] and device["seconds"] + device["build_seconds"]
+        for device in found.get("devices", ())
+    }
+    parts = [f"{name} {formatting.about(time) if time else 'unknown, never tested'}" for name, time in times.items()]
+    if len(parts) > 1 and all(times.values()):
+        parts.insert(0, f"Takes {formatting.about(sum(times.values()))}")
+    return " · ".join(parts)
