@@ -208,6 +208,15 @@ def test_the_line_of_a_job_goes_when_another_run_is_shown(
     assert not loaded.jobs.isVisible()
 
 
+def test_a_warning_goes_with_the_line_of_its_job(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> None:
+    searched(loaded)
+    (item,) = loaded.controller.queue.items
+    (warning,) = item.warnings
+    assert [message.text for message in loaded.messages.messages if message.severity == "caution"] == [warning]
+    loaded.controller.queue.dismiss(item)
+    assert warning not in [message.text for message in loaded.messages.messages]
+
+
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:
     space, path = loaded.controller.workspace, Path(files["made.fasta"])
     loaded.sheets.close_sheet()

@@ -93,6 +93,7 @@ class JobController(Controller):
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
         queue.partial_received.connect(self._show_trace)
+        queue.job_removed.connect(self._withdraw_warnings)
 
     def search(self, spec: Spec) -> str:
         """Start a run; return the path of its file.
@@ -265,6 +266,12 @@ class JobController(Controller):
         if text == SLOW_TEXT and item.device == REFERENCE.id:
             return  # it was chosen, and the form has said it
         self._app.notify("caution", text, *(action for adviser in self.advisers for action in adviser(item, text)))
+
+    def _withdraw_warnings(self, item: JobItem) -> None:
+        """Close the warnings of a job whose line goes; some jobs go at once, and leave what they warn of."""
+        if item.is_search or item.state != "done":
+            for text in item.warnings:
+                self._app.window.messages.withdraw(text)
 
     def _check_stall(self) -> None:
         item = self.queue.current
