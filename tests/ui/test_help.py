@@ -145,6 +145,22 @@ def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
     assert "This was written." in [shown.text() for shown in sheet.findChildren(QLabel)]
 
 
+def test_what_is_restored_keeps_the_time_when_it_was_opened(
+    qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    controller, opened = window.controller, [files["made.fasta"], str(made_run())]
+    for path in opened:
+        window.settings.add_recent(path, "run" if path.endswith(".clalign") else "sequences")
+        window.settings.change_recent(path, opened=1000.0)
+    Session(tmp_path / "session.json").keep(opened, "")
+    controller.session.session = Session(tmp_path / "session.json")
+    controller.session.restore()
+    qtbot.waitUntil(lambda: controller.inspector.is_idle and controller.page is not None)
+    assert {entry.path: entry.opened for entry in window.settings.recent} == dict.fromkeys(opened, 1000.0)
+    controller.sources.open_paths([files["made.fasta"]])
+    assert window.settings.recent[0].opened > 1000.0, "it was opened by hand"
+
+
 def test_a_session_that_was_closed_is_distinguished_from_one_that_crashed(tmp_path: Path) -> None:
     file, kept = tmp_path / "session.json", tmp_path / "kept.fasta"
     kept.write_text(">a\nMK\n")

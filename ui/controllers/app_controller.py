@@ -90,6 +90,7 @@ class AppController(AppContext):
                                        if item.run in self.pages else None)  # fmt: skip
 
     def _connect_session(self) -> None:
+        self.session.restoring.connect(self.sources.keep_times)
         self.session.open_requested.connect(self.sources.open_quietly)
         self.session.run_requested.connect(self.show_run)
         self.session.report_requested.connect(self.help.report_problem)

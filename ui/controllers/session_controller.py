@@ -19,6 +19,9 @@ CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs a
 class SessionController(Controller):
     """Records what is open, and opens it again."""
 
+    restoring = Signal(list)
+    """Files of the last session are about to be opened again."""
+
     open_requested = Signal(list)
     run_requested = Signal(str)
     report_requested = Signal()
@@ -57,6 +60,7 @@ class SessionController(Controller):
             return
         runs = [name for name in last.files if name.endswith(".clalign")]
         others = [name for name in last.files if name not in runs]
+        self.restoring.emit(last.files)
         self.open_requested.emit(others)
         for name in [*(run for run in runs if run != last.in_view), *([last.in_view] if last.in_view else [])]:
             self.run_requested.emit(name)

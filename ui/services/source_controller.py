@@ -50,6 +50,7 @@ class SourceController(Controller):
         super().__init__(app)
         self._run_when_read: set[str] = set()
         self._shown_when_read: set[str] = set()
+        self._restored: set[str] = set()
         self.runs: list[Callable[[], bool]] = []
         """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
@@ -264,9 +265,16 @@ class SourceController(Controller):
         """Choose the alphabet of the sequences of a file."""
         self._app.inspector.read_file(path, alphabet)
 
+    def keep_times(self, paths: list[str]) -> None:
+        """Let files that the program is about to open again keep their times among the recent ones."""
+        known = {entry.path for entry in self._app.settings.recent}
+        self._restored = known.intersection(paths).difference(self._app.pages)
+
     def add_recent(self, path: str, kind: str) -> None:
         """Remember a file that was opened."""
         examples = str(Path(__file__).parents[2])
-        if not (path.startswith(examples) and "examples" in path):
+        if path in self._restored:
+            self._restored.discard(path)
+        elif not (path.startswith(examples) and "examples" in path):
             self._app.settings.add_recent(path, kind)
         self._app.window.show_recent()

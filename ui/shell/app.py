@@ -105,6 +105,7 @@ def open_window(settings: Settings, worker: list[str], files: list[str], safe_mo
         elif not settings.preferences.show_start and settings.recent:
             last = settings.recent[0]
             if not last.problem:
+                controller.sources.keep_times([last.path])
                 controller.sources.open_paths([last.path])
         QTimer.singleShot(WARM_MS, window, lambda: _warm_up(window))
 
