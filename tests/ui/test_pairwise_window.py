@@ -216,6 +216,14 @@ def dots_of(qtbot: Any, page: PairPage, row: int) -> PairCard:
     return card
 
 
+def test_the_dot_plot_has_most_of_the_height(window: MainWindow, qtbot: Any, opened: Callable[[str], PairPage]) -> None:
+    assert (window.width(), window.height()) == (1280, 800)
+    card = dots_of(qtbot, opened("proteins"), 0)
+    qtbot.waitUntil(lambda: card.dots.height() > 1.3 * card.alignment.height())
+    frame = card.dots.canvas.frame
+    assert max(frame.width(), frame.height()) > 170
+
+
 def test_the_alignment_has_room_in_a_small_window(
     qtbot: Any, window: MainWindow, opened: Callable[[str], PairPage]
 ) -> None:

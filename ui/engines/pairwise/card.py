@@ -17,7 +17,7 @@ MIN_BESIDE_WIDTH, LOW_RATIO = 1000, 1.7
 MIN_HEIGHT = 360
 """Pixels of the card below which there is no room for the dot plot."""
 
-SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (250, 250)}
+SIZES = {Qt.Orientation.Horizontal: (600, 400), Qt.Orientation.Vertical: (180, 290)}
 """Shares of alignment and dot plot."""
 
 
