@@ -125,6 +125,7 @@ QFrame[role="message"] { background: $surface; border: none; border-top: 2px sol
 QFrame[role="message"][severity="caution"] { border-top-color: $caution; }
 QFrame[role="message"][severity="stop"] { border-top-color: $stop; }
 QPushButton, QToolButton { background: $surface; border: 1px solid $border; border-radius: 6px; padding: 5px 12px; }
+QPushButton { outline: none; }
 QToolButton { padding: 4px 8px; }
 QToolButton[popupMode="2"] { padding-right: 20px; }
 QToolButton::menu-indicator { image: url("$icons/chevron-$name.svg"); width: 10px; height: 10px;

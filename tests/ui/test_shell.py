@@ -344,6 +344,20 @@ def test_files_over_the_window_are_welcomed(window: MainWindow) -> None:
     assert not window._drop_words.isVisible()
 
 
+def test_the_focus_is_a_ring_around_a_button(window: MainWindow) -> None:
+    window.controller.pairs.open_sheet()
+    sheet: Any = window.sheets.sheet
+    shown = sheet.paste_button
+    without = shown.grab().toImage()
+    sheet.queries.setFocus()
+    while not shown.hasFocus():  # Qt shows more of the focus after this key
+        QTest.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+    ringed = shown.grab().toImage()
+    inside = shown.rect().adjusted(3, 3, -3, -3)
+    assert ringed != without
+    assert ringed.copy(inside) == without.copy(inside)
+
+
 def test_the_focus_is_where_it_was_after_a_sheet_is_closed(window: MainWindow, page: ResultsPage) -> None:
     page.hits.table.setFocus()
     window.controller.hits.export_hits()
