@@ -379,6 +379,16 @@ def test_the_focus_is_where_it_was_after_a_sheet_is_closed(window: MainWindow, p
     assert window.dock_button.focusPolicy() == Qt.FocusPolicy.NoFocus, "nothing strays there"
 
 
+def test_the_focus_goes_to_the_page_when_the_line_of_a_job_goes(loaded: MainWindow, searched: Any) -> None:
+    page = searched(loaded)
+    row = loaded.jobs.row_of(loaded.controller.queue.items[0])
+    (dismiss,) = [made for made in row.findChildren(QPushButton) if made.text() == "Dismiss"]
+    dismiss.setFocus()
+    QTest.keyClick(dismiss, Qt.Key.Key_Space)
+    assert not loaded.controller.queue.items
+    assert loaded.focusWidget() is page.hits.table
+
+
 @pytest.mark.parametrize("key", [Qt.Key.Key_Down, Qt.Key.Key_Return])
 def test_the_filter_leads_to_the_hits(window: MainWindow, page: ResultsPage, key: Qt.Key) -> None:
     window.controller.hits.filter_hits()

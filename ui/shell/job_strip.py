@@ -115,9 +115,13 @@ class JobRow(QWidget):
         if item.offers() != self._offers:
             self._show_offers(item.offers())
 
-    def _show_offers(self, offers: list[tuple[str, str]]) -> None:
+    def has_focus(self) -> bool:
+        """Return whether the focus of the window is in this line."""
         focused = self.window().focusWidget()
-        has_focus = focused is not None and (focused is self or self.isAncestorOf(focused))
+        return focused is not None and (focused is self or self.isAncestorOf(focused))
+
+    def _show_offers(self, offers: list[tuple[str, str]]) -> None:
+        has_focus = self.has_focus()
         clear_layout(self._buttons)
         for name, text in offers:
             made = QPushButton(text)
@@ -136,6 +140,9 @@ class JobStrip(QWidget):
     """All jobs that were not dismissed, the newest at the bottom."""
 
     action_requested = Signal(object, str)
+
+    focus_left = Signal()
+    """The line with the focus is about to go."""
 
     def __init__(self, queue: JobQueue) -> None:
         super().__init__()
@@ -168,6 +175,8 @@ class JobStrip(QWidget):
     def _remove(self, item: JobItem) -> None:
         gone = self._rows.pop(id(item), None)
         if gone is not None:
+            if gone.has_focus():
+                self.focus_left.emit()
             gone.hide()
             self._box.removeWidget(gone)
             gone.deleteLater()

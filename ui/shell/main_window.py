@@ -129,6 +129,7 @@ class MainWindow(Workbench):
 
     def _make_job_strip(self) -> None:
         self.jobs = JobStrip(self.controller.queue)
+        self.jobs.focus_left.connect(self.messages.focus_left)
         self.statusBar().addWidget(self.jobs, 1)
         self.messages.lie_over(self.statusBar(), self.past_messages, self.jobs)
         for signal in (self.controller.queue.job_added, self.controller.queue.job_changed):
