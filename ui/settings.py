@@ -55,8 +55,8 @@ class Preferences:
         Where files were opened last; empty for the folder of the program.
     export_folder : str
         Where hits were written last; empty for the home folder.
-    export_form : str
-        The form that they were written in.
+    export_forms : dict
+        The forms that they were written in, by the tab in view.
     """
 
     theme: str = "system"
@@ -72,7 +72,7 @@ class Preferences:
     keys: dict[str, str] = field(default_factory=dict)
     open_folder: str = ""
     export_folder: str = ""
-    export_form: str = ""
+    export_forms: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -413,11 +413,16 @@ def test_the_focus_goes_to_the_page_where_it_was_on_nothing(window: MainWindow, 
 @pytest.mark.thorough
 def test_exports_begin_where_the_last_one_went(qtbot: Any, page: ResultsPage, tmp_path: Path) -> None:
     controller = page.window().controller
-    controller.settings.change(export_folder=str(tmp_path), export_form="tsv")
-    controller.hits.export_hits()
-    sheet = page.window().sheets.sheet
-    assert Path(sheet.path.text()).parent == tmp_path
-    assert sheet._form.name == "tsv"
+    controller.settings.change(export_folder=str(tmp_path))
+    for tab, offered in (("hits", "tsv"), ("aligned", "stockholm"), ("hits", "bed"), ("aligned", "afa")):
+        page.show_tab(tab)
+        controller.hits.export_hits()
+        sheet: Any = page.window().sheets.sheet
+        assert Path(sheet.path.text()).parent == tmp_path
+        assert sheet.forms.currentData() == offered
+        sheet.choose_form("bed" if tab == "hits" else "afa")
+        sheet.export_button.click()
+        qtbot.waitUntil(lambda: controller.queue.current is None)
 
 
 @pytest.mark.thorough

@@ -119,7 +119,9 @@ class HitController(Controller):
         if page.run.engine is not None and page.run.engine.calls_significant:
             counts["significant"] = None
         forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
-        folder, form = self._app.export_folder, self._app.settings.preferences.export_form
+        folder, form = self._app.export_folder, self._app.settings.preferences.export_forms.get(page.tab, "")
+        if page.tab == "aligned" and not form:
+            form = next((one.name for one in forms if one.aligns), "")
         of_one = "" if page.run.shows_all or len(page.run.cards) < 2 else f"-{file_words(page.run.card['name'])}"
         one_query, stem = _words_of_one(page.run), page.run.file_stem
         choices = ExportChoices(stem, counts, folder, forms, self._columns, form, one_query, of_one)
@@ -135,7 +137,8 @@ class HitController(Controller):
         shape = sheet.shape()
         if "columns" in shape:
             self._columns = sheet.columns.text().strip()
-        self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_form=what)
+        forms = {**self._app.settings.preferences.export_forms, page.tab: what}
+        self._app.settings.change(export_folder=str(Path(path).absolute().parent), export_forms=forms)
         self._app.window.sheets.close_sheet()
         shape |= _taxonomy(page, shape)
         if which == "significant":
