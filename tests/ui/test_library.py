@@ -1,6 +1,7 @@
 """The library of runs in the window."""
 
 import contextlib
+import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -19,7 +20,14 @@ from clalign.runs.run_file import open_run
 from clalign.ui import formatting
 from clalign.ui.models.results import run_view
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.library_page import COMPARED, DeleteRunsSheet, LibraryPage, NameRunSheet, RunsComparedSheet
+from clalign.ui.views.library_page import (
+    COMPARED,
+    DeleteRunsSheet,
+    LibraryPage,
+    NameRunSheet,
+    RunsComparedSheet,
+    verdict,
+)
 from clalign.ui.views.widgets.parts import ElidedLabel
 
 Press = Callable[..., None]
@@ -162,6 +170,22 @@ def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryP
     assert shown["2: E-value"] == formatting.evalue(pair["second"][1])
     sheet.sides.setCurrentIndex(sheet.sides.findData("second"))
     assert all(found["first"] is None for found in sheet.model.rows)
+
+
+def test_a_comparison_of_runs_has_a_verdict() -> None:
+    one, other = (10.0, 1e-3), (12.5, 1e-3)
+    same, changed, gone, new = (
+        {"first": first, "second": second, "status": status}
+        for first, second, status in ((one, one, "both"), (one, other, "both"), (one, None, "first"),
+                                      (None, one, "second"))
+    )  # fmt: skip
+    equal = verdict([same, same])
+    assert equal[0] == "good"
+    assert "2 hits" in equal[1]
+    severity, words = verdict([same, changed, changed, gone, new, new, new])
+    assert severity == "note"
+    assert [int(found) for found in re.findall(r"\d+", words)] == [3, 7, 1, 3, 2]
+    assert [int(found) for found in re.findall(r"\d+", verdict([same, gone])[1])] == [1, 2, 1]
 
 
 @pytest.mark.thorough

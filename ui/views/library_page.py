@@ -214,6 +214,24 @@ COMPARED = (
 SIDES = {"": "All hits", "both": "In both", "first": "Only in the first", "second": "Only in the second"}
 
 
+def verdict(rows: list[Row]) -> tuple[str, str]:
+    """Return severity and words on whether two runs have the same hits, scores and E-values."""
+    numbers = Counter(found["status"] for found in rows)
+    n_both, n_changed = numbers["both"], sum(
+        found["status"] == "both" and repr(found["first"]) != repr(found["second"]) for found in rows
+    )  # fmt: skip
+    if not rows:
+        return "note", "Neither run has hits."
+    same = f"Both have the same {formatting.plural(n_both, 'hit')}"
+    some = f"{formatting.count(n_both)} of {formatting.plural(len(rows), 'hit')} in both"
+    parts = [same if n_both == len(rows) else some]
+    parts += [f"{formatting.count(numbers[side])} only in the {side}" for side in ("first", "second") if numbers[side]]
+    if n_both:
+        other = f"{formatting.count(n_changed)} with another score or E-value"
+        parts.append(other if n_changed else "scores and E-values equal")
+    return "good" if n_both == len(rows) and not n_changed else "note", "; ".join(parts) + "."
+
+
 class RunsComparedSheet(Sheet):
     """The hits of two runs beside each other."""
 
@@ -222,6 +240,7 @@ class RunsComparedSheet(Sheet):
     def __init__(self, runs: tuple[RunEntry, RunEntry], rows: list[Row]) -> None:
         super().__init__("Comparison of two runs", 860)
         self._rows = rows
+        self.body.addWidget(notice_row(*verdict(rows)))
         for place, run in enumerate(runs, 1):
             facts = run.name, formatting.plural(run.n_hits, "hit"), formatting.moment(run.created), run.device
             self.body.addWidget(label(f"{place}: {' · '.join(part for part in facts if part)}", wrap=True))
