@@ -117,6 +117,11 @@ def score(bits: float) -> str:
     return signed(f"{bits:.1f}")
 
 
+def threshold(score: float) -> str:
+    """Return a score in its shortest form, with one decimal at most."""
+    return signed(f"{round(score, 1):g}")
+
+
 def percent(fraction: float) -> str:
     """Return a fraction as whole percents."""
     return f"{math.floor(100 * fraction)}{THIN}%"

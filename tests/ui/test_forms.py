@@ -192,6 +192,18 @@ def test_an_option_from_the_last_search_is_never_hidden(qtbot: Any) -> None:
     assert not rounds.more.isHidden()
 
 
+@pytest.mark.parametrize(("reported", "looser"), [("evalue", 5e-4), ("domain_evalue", 5e-4), ("score", 50.0)])
+def test_a_threshold_of_significance_that_is_looser_is_told_beside_it(qtbot: Any, reported: str, looser: float) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.set_values({reported: looser, f"inclusion_{reported}": 40.0 if reported == "score" else 1e-3})
+    hint = form.hints[f"inclusion_{reported}"]
+    assert not hint.isHidden()
+    assert not form.values()[1], "it is no fault"
+    form.set_values({f"inclusion_{reported}": looser})
+    assert hint.isHidden()
+
+
 def test_a_seed_is_a_whole_number(qtbot: Any) -> None:
     form = SearchForm()
     qtbot.addWidget(form)

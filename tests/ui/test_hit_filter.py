@@ -41,6 +41,18 @@ def test_what_is_not_understood_is_said(text: str) -> None:
     assert not parsed.conditions
 
 
+@pytest.mark.parametrize("text", ["len>300 len<200", "score<=5 kinase score=6", "E>1 E<1", "len=3 len=4"])
+def test_limits_that_exclude_each_other_are_said(text: str) -> None:
+    assert parse_filter(text).problem
+    assert not parse_filter(text).conditions
+
+
+@pytest.mark.parametrize("text", ["len>200 len<300", "len>=200 len<=200", "len>200 score<100", "len>3 len>5"])
+def test_limits_that_can_both_hold_are_used(text: str) -> None:
+    assert not parse_filter(text).problem
+    assert len(parse_filter(text).conditions) == 2
+
+
 def test_an_empty_filter_passes_everything() -> None:
     assert parse_filter("  ") == parse_filter("")
     assert not parse_filter("").conditions

@@ -44,11 +44,17 @@ def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: 
     assert 0 < view.hits.n_shown < 200
     assert view.counts["report"] == view.hits.n_shown
     assert all(view.hits.row_at(place).score >= 50 for place in range(view.hits.n_shown))
+    assert view.threshold_hint(), "it is above the other"
     view.set_threshold("report", -500.0)
     assert view.thresholds["report"] == -2.0
+    assert view.threshold_hint(), "it is not where it was put"
     view.set_threshold("significant", 60.0)
     assert view.thresholds_moved
+    assert not view.threshold_hint()
+    view.set_threshold("significant", 6e4)
+    assert view.threshold_hint(), "no score is so high"
     view.reset_thresholds()
+    assert not view.threshold_hint()
     assert not view.thresholds_moved
     qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
     assert view.hits.n_shown == 200

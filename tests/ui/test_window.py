@@ -325,9 +325,11 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
     QTest.mouseRelease(plot.viewport(), LEFT, pos=end)
     qtbot.waitUntil(lambda: page.run.hits.n_shown < 150 and not page.run.hits.is_busy)
     assert page.run.thresholds["report"] == pytest.approx(60, abs=3)
+    assert page.strip.hint.isVisible(), "the significant hits below it are not shown"
     assert all(page.run.hits.row_at(n).score >= page.run.thresholds["report"] for n in range(page.run.hits.n_shown))
     press(page, "Reset thresholds")
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
+    assert not page.strip.hint.isVisible()
 
 
 @pytest.mark.thorough

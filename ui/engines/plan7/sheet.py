@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -24,6 +25,12 @@ from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
 
 CUSTOM = "own"
 """Entry in place of a preset when the filter options match none."""
+
+LOOSER = {
+    "inclusion_evalue": ("evalue", operator.gt), "inclusion_score": ("score", operator.lt),
+    "inclusion_domain_evalue": ("domain_evalue", operator.gt), "inclusion_domain_score": ("domain_score", operator.lt),
+}  # fmt: skip
+"""Thresholds of significance with those of what is reported, and when they are looser than these."""
 
 FOUND = "sequences (in a scan: profiles)"
 
@@ -49,6 +56,8 @@ class SearchForm(OptionForm):
         self.presets.activated.connect(lambda: self._take_preset(self.presets.currentData()))
         self.changed.connect(self._show_replaced)
         self.changed.connect(self._show_preset)
+        self.changed.connect(self._show_contradictions)
+        self._show_contradictions()
 
     def _preset_box(self) -> QComboBox:
         made, place = NarrowBox(), self.first.grid.rowCount()
@@ -82,6 +91,17 @@ class SearchForm(OptionForm):
         for name in self._fields:
             other = replaced.get(name)
             self._allow(name, f"Has no effect: {REPLACED[other][1]}." if other else "")
+
+    def _show_contradictions(self) -> None:
+        """Say where more would be significant than is reported."""
+        values = self.values()[0]
+        for significant, (reported, is_looser) in LOOSER.items():
+            one, other = values[significant], values[reported]
+            words = ""
+            if isinstance(one, float) and isinstance(other, float) and is_looser(one, other):
+                limit = f"“{self._fields[reported].metadata['label']}” {formatting.limit(other)}"
+                words = f"Looser than {limit}: everything that is reported is significant."
+            self._hint(significant, words)
 
     def offer_presets(self, has_hmmer3: bool) -> None:
         """Enable the presets if there are filters."""

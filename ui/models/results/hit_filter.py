@@ -94,6 +94,7 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
     words : FilterWords
     """
     conditions: list[Condition] = []
+    limits: list[tuple[str, str, str, float]] = []
     for term in _TERM.finditer(text.strip()):
         if term["field"]:
             key = words.fields.get(term["field"].lower())
@@ -106,6 +107,7 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
             except ValueError:
                 return HitFilter(problem=f"A number is expected after {term['field']}{term['op']}")
             conditions.append(Condition(key, _OPERATORS[term["op"]], number))
+            limits.append((term[0].strip(), *conditions[-1][:2], number))
         elif term["best"] is not None:
             best = words.best.get(term["best"].lower())
             if best is None:
@@ -118,7 +120,20 @@ def parse_filter(text: str, with_profiles: bool = False, words: FilterWords = HI
             phrase, is_negated = _phrase(term)
             if phrase:
                 conditions.append(Condition("any text" if with_profiles else "text", "has", phrase, is_negated))
+    if problem := _contradiction(limits):
+        return HitFilter(problem=problem)
     return HitFilter(tuple(conditions))
+
+
+def _contradiction(limits: list[tuple[str, str, str, float]]) -> str:
+    """Return which two limits, each with its text, key, operator and number, exclude each other; empty if none do."""
+    for low, key, above, least in limits:
+        for high, other, below, most in limits:
+            if key != other or "<" in above or ">" in below:
+                continue
+            if least > most or (least == most and not ("=" in above and "=" in below)):
+                return f"No hit can have both {low} and {high}."
+    return ""
 
 
 def _phrase(term: re.Match[str]) -> tuple[str, bool]:

@@ -94,6 +94,7 @@ class RunView(QObject):
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
         self.moved: dict[int, dict[str, float]] = {}
         """Thresholds that the user has moved, by query."""
+        self._is_too_low = False
         self.counts = {"report": 0, "significant": 0}
         self.found: dict[int, QueryFound] = {}
         self._found_at, self._is_all_found = -math.inf, False
@@ -333,7 +334,7 @@ class RunView(QObject):
     def _show_profile(self, profile: int) -> None:
         self.profile, self.histogram = profile, None  # the one in view is of another query
         self.counts = {"report": 0, "significant": 0}  # they are asked for below
-        self.thresholds = self._own_thresholds()
+        self.thresholds, self._is_too_low = self._own_thresholds(), False
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_profile(profile, self.cards, self.together)
@@ -352,6 +353,7 @@ class RunView(QObject):
         if self.shows_all:
             return
         own = self._own_thresholds()
+        self._is_too_low = score < own["report"] and score != own[name]
         self.thresholds[name] = score if score == own[name] else max(score, own["report"])
         moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
         self.moved.pop(self.profile, None)
@@ -360,6 +362,20 @@ class RunView(QObject):
         (self.hits.set_significant_from if name == "significant" else self.hits.set_min_score)(moved)
         self._read_counts()
         self.thresholds_changed.emit()
+
+    def threshold_hint(self) -> str:
+        """Return why the thresholds, as they were moved, are not what was meant; empty if they may be."""
+        least, significant = self.thresholds["report"], self.thresholds["significant"]
+        if self._is_too_low:
+            return f"Nothing below {formatting.threshold(self._own_thresholds()['report'])} was reported."
+        if not self.thresholds_moved:
+            return ""
+        data = self.histogram
+        if data is not None and len(data.edges) and max(least, significant) > data.edges[-1]:
+            return "A threshold is above every score."
+        if -math.inf < significant < least:
+            return "Some significant hits are not shown: that threshold is below the other."
+        return ""
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores in the histogram if there are any."""

@@ -18,7 +18,7 @@ from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 from ... import formatting, theme
 from ...models.charts.histogram import Histogram, grouped_cutoffs
-from ..widgets.parts import ElidedLabel, Surface, button, label, row, stacked
+from ..widgets.parts import ElidedLabel, Surface, button, label, row, set_role, stacked
 from .legend import Legend
 from .plot_tags import Tag, TagLane
 
@@ -454,6 +454,7 @@ class ScorePlot(pg.GraphicsView):
         editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc cancels")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
+        editor.textEdited.connect(lambda text: set_role(editor, "state", "wrong" if _number(text) is None else ""))
         editor.editingFinished.connect(lambda: self._take_number(name))
         editor.left.connect(self._leave_number)
         self.editor = editor
@@ -472,14 +473,20 @@ class ScorePlot(pg.GraphicsView):
         editor, self.editor = self.editor, None
         if editor is None:
             return
-        try:
-            score = float(editor.text().replace(",", ".").replace("−", "-")) if editor.isModified() else math.nan
-        except ValueError:
-            score = math.nan
-        if math.isfinite(score):
+        score = _number(editor.text()) if editor.isModified() else None
+        if score is not None:
             self.lines[name].setValue(score)
         editor.deleteLater()
         self.setFocus()
+
+
+def _number(text: str) -> float | None:
+    """Return a typed score; None if it is no number."""
+    try:
+        score = float(text.replace(",", ".").replace("−", "-"))
+    except ValueError:
+        return None
+    return score if math.isfinite(score) else None
 
 
 class HistogramView(Surface):
@@ -512,9 +519,12 @@ class HistogramView(Surface):
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.hide()
         self.bar_words, self._axis_words = ElidedLabel(" ", "muted"), label("", "muted")
+        self.hint = ElidedLabel("", "caution_text")
+        self.hint.hide()
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
         self.back = self._link("Back to the first view", self.plot.show_all, "Show the thresholds again (Home)")
-        top, below = row((self.legend, 1)), row((self.bar_words, 1), self._axis_words, self.further, self.back)
+        words = (self.bar_words, 2), (self.hint, 3), self._axis_words
+        top, below = row((self.legend, 1)), row(*words, self.further, self.back)
         for choice in (self.logarithm, self.kinds):
             top.addWidget(choice, 0, Qt.AlignmentFlag.AlignTop)
         parts = (top, (self.plot, 1), (self._nothing, 1), below, self.sentence)
@@ -575,6 +585,11 @@ class HistogramView(Surface):
         """Choose a logarithmic or a linear scale."""
         self.logarithm.setChecked(log_counts)
         self.plot.set_log(log_counts)
+
+    def show_hint(self, text: str) -> None:
+        """Show why the thresholds are not what was meant."""
+        self.hint.setText(text)
+        self.hint.setVisible(bool(text))
 
     def show_bar_words(self, text: str) -> None:
         """Show a text about the bar under the pointer, or the clicked one."""

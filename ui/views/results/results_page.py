@@ -517,6 +517,7 @@ class ResultsPage(QWidget):
         for view in self._plots():
             for name, score in run.thresholds.items():
                 view.plot.set_line(name, score, run.tag(name, short=view is self._strip_lazy))
+            view.show_hint(run.threshold_hint())
 
     def _unsearched(self) -> tuple[str, str] | None:
         """Return why there are no scores to be drawn yet."""

@@ -95,6 +95,8 @@ class OptionForm(QWidget):
         super().__init__()
         self._fields, self._found = {field.name: field for field in options_of(spec, given)}, found
         self.editors: dict[str, QLineEdit | QCheckBox | QComboBox] = {}
+        self.hints: dict[str, QLabel] = {}
+        self._places: dict[str, tuple[FormLines, int]] = {}
         first = [field for field in self._fields.values() if field.metadata.get("first")]
         self._rest = [field for field in self._fields.values() if field not in first]
         of_group = {title: [f for f in self._rest if f.metadata["group"] == title] for title in self._titles()}
@@ -127,7 +129,9 @@ class OptionForm(QWidget):
             editor.setToolTip(self._tip(field))
             editor.setAccessibleName(field.metadata["label"])
         beside = {name: other for name, other in self.beside.items() if name in self._fields}
-        for place, field in enumerate(field for field in fields if field.name not in beside.values()):
+        shown_fields = [field for field in fields if field.name not in beside.values()]
+        for place, field in zip(range(0, 2 * len(fields), 2), shown_fields, strict=False):
+            self._places[field.name] = made, place
             shown: QWidget = self.editors[field.name]
             if field.name in beside:
                 shown = QWidget()
@@ -214,6 +218,16 @@ class OptionForm(QWidget):
         if isinstance(editor, QComboBox):
             return bool(editor.currentData() != self._fields[name].default)
         return editor.isChecked() if isinstance(editor, QCheckBox) else bool(editor.text().strip())
+
+    def _hint(self, name: str, text: str) -> None:
+        """Say below an option why its value is not what was meant; nothing if the text is empty."""
+        if text and name not in self.hints:
+            lines, place = self._places[name]
+            self.hints[name] = label("", "caution", wrap=True)
+            lines.grid.addWidget(self.hints[name], place + 1, 1)
+        if name in self.hints:
+            self.hints[name].setText(text)
+            self.hints[name].setVisible(bool(text))
 
     def _allow(self, name: str, reason: str) -> None:
         """Enable an option, or disable it at its default with the reason in its tooltip."""
