@@ -374,7 +374,7 @@ class RunView(QObject):
         if data is not None and len(data.edges) and max(least, significant) > data.edges[-1]:
             return "A threshold is above every score."
         if -math.inf < significant < least:
-            return "Some significant hits are not shown: that threshold is below the other."
+            return "Significant hits below the other threshold are not shown."
         return ""
 
     def set_score_kind(self, kind: str) -> None:

@@ -523,7 +523,7 @@ class HistogramView(Surface):
         self.hint.hide()
         self.further = self._link("", self.plot.show_every, "Show all scores (End)")
         self.back = self._link("Back to the first view", self.plot.show_all, "Show the thresholds again (Home)")
-        words = (self.bar_words, 2), (self.hint, 3), self._axis_words
+        words = (self.hint, 1), (self.bar_words, 1), self._axis_words
         top, below = row((self.legend, 1)), row(*words, self.further, self.back)
         for choice in (self.logarithm, self.kinds):
             top.addWidget(choice, 0, Qt.AlignmentFlag.AlignTop)
@@ -590,7 +590,9 @@ class HistogramView(Surface):
         """Show why the thresholds are not what was meant."""
         self.hint.setText(text)
         self.hint.setVisible(bool(text))
+        self.show_bar_words(self.bar_words.text().strip())
 
     def show_bar_words(self, text: str) -> None:
         """Show a text about the bar under the pointer, or the clicked one."""
         self.bar_words.setText(text or " ")
+        self.bar_words.setVisible(bool(text) or self.hint.isHidden())
