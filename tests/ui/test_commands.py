@@ -17,6 +17,7 @@ from clalign.ui.models.workspace import Source
 from clalign.ui.shell.actions import COMMANDS, MENUS
 from clalign.ui.shell.help import KeyFields
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.shell.palette import MAX_NAMES
 from clalign.ui.views.docks import ID_ROLE
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.results.run_report import ReportSheet
@@ -175,6 +176,42 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     assert palette.isVisible()
     QTest.keyClick(palette.field, Qt.Key.Key_Escape)
     assert not palette.isVisible()
+
+
+def test_the_palette_finds_files_recent_runs_and_queries_by_name(
+    qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path], drop: Drop
+) -> None:
+    recent, path = made_run(name="an_old_one"), str(made_run(profiles=2))
+    window.settings.add_recent(str(recent), "run")
+    drop(window, [files["made.hmm"]])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    window.controller.open_run_page(path)
+    page = window.controller.page
+    qtbot.waitUntil(lambda: len(page.run.cards) == 2)
+    palette = window.palette_
+
+    def go(words: str) -> list[str]:
+        window.show_palette()
+        QTest.keyClicks(palette.field, words)
+        return palette.shown_texts()
+
+    name = page.run.cards[1]["name"]
+    assert name in go(name[:-1])
+    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+    assert go(name) == [name]
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert page.run.profile == 1
+    page.queries.model.show_queries([{"name": f"family_{number}"} for number in range(20_000)])
+    assert go("family_1999")[:2] == ["family_1999", "family_19990"]
+    go("family_")
+    assert len([text for text in palette.shown_texts() if text.startswith("family_")]) == MAX_NAMES
+    assert f"{page.run.nouns}: {MAX_NAMES} of 20,000" in palette.shown_texts(with_headings=True)
+    window.controller.show_start()
+    assert not [text for text in go("family_") if text.startswith("family_")], "its run is no longer in view"
+    assert Path(files["made.hmm"]).name in go(Path(files["made.hmm"]).name[:4])
+    assert go("an_old")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    assert str(recent) in window.controller.pages
 
 
 def test_every_command_is_in_the_palette_and_disabled_ones_say_why(window: MainWindow) -> None:

@@ -29,6 +29,7 @@ from ..views.widgets.parts import button, row
 from ..views.workbench import FIRST_SIZE, MIN_SIZE, SHARE_OF_SCREEN, Workbench
 from .actions import Actions
 from .collector import Collector
+from .finders import find_commands, find_opened, find_queries, find_recent
 from .job_strip import JobStrip
 from .leaving import Leaving
 from .palette import CommandPalette
@@ -64,7 +65,7 @@ class MainWindow(Workbench):
         self.actions_ = Actions(self, self.controller)
         self.actions_.fill_menus(self)
         self._make_recent_menu()
-        self.search_button = button("Search commands  Ctrl+K", self.show_palette, "flat")
+        self.search_button = button("Commands and names  Ctrl+K", self.show_palette, "flat")
         self._corner = QWidget()  # kept: the bar does not
         self._corner.setLayout(row(self.chip, self.search_button, spacing=4))
         self._place_corner()
@@ -98,7 +99,7 @@ class MainWindow(Workbench):
         for entry in self.settings.recent:
             problem = entry.problem
             text = names[entry.path] + (f" – {problem}" if problem else "")
-            action = self.recent_menu.addAction(text, partial(self._open_recent, entry.path))
+            action = self.recent_menu.addAction(text, partial(self.open_recent, entry.path))
             action.setEnabled(not problem)
             action.setToolTip(f"{entry.path}\n{problem}".strip())
         if not self.settings.recent:
@@ -142,7 +143,7 @@ class MainWindow(Workbench):
         start.paste_requested.connect(controller.sources.paste_sequences)
         start.command_requested.connect(self._call)
         start.example_requested.connect(controller.open_example)
-        start.recent_requested.connect(self._open_recent)
+        start.recent_requested.connect(self.open_recent)
         start.pin_requested.connect(self._pin)
         start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
         data.source_chosen.connect(controller.sources.choose_source)
@@ -197,7 +198,7 @@ class MainWindow(Workbench):
                 restore(stored)
         self.arrange_dock(layout.value("wanted/data", "true") not in ("false", False))
 
-    def _open_recent(self, path: str) -> None:
+    def open_recent(self, path: str) -> None:
         """Open a recent file; one that has no page is shown beside it."""
         if not path.endswith((ENDING, ".json")):
             self.dock.show()
@@ -272,9 +273,12 @@ class MainWindow(Workbench):
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def show_palette(self) -> None:
-        """Search commands by name."""
+        """Search commands, files, runs and queries by name."""
         self.actions_.update()
-        self.palette_.open_with(list(self.actions_.by_id.values()))
+        self.palette_.open_with((
+            partial(find_commands, self.actions_.by_id.values()), partial(find_opened, self.controller),
+            partial(find_recent, self.controller, self.open_recent), partial(find_queries, self.controller),
+        ))  # fmt: skip
 
     def show_keys(self) -> None:
         """Show keys and the filter language."""

@@ -1,69 +1,89 @@
-"""The command palette: every command by a part of its title, or by a word of what it is for."""
+"""The command palette: commands, opened and recent files, and the queries in view, by parts of their names."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QObject, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QIcon, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from .. import theme
+from .. import formatting, theme
 from ..models.widgets.text_table import Index
 from ..views.widgets.aside_delegate import AsideDelegate
 from ..views.widgets.parts import label
 
-ACTION_ROLE = Qt.ItemDataRole.UserRole + 1
+ENTRY_ROLE = Qt.ItemDataRole.UserRole + 1
 ROW_HEIGHT = 28
 WIDTH = 560
 
-
-def begins(wanted: str, text: str) -> bool:
-    """Return whether all words of `wanted` begin a word of `text`."""
-    starts = re.findall(r"[^\s…,;:()]+", text.lower())
-    return all(any(start.startswith(word) for start in starts) for word in wanted.lower().split())
+MAX_NAMES = 30
+"""Names of a group that are listed: more can be typed sooner than read."""
 
 
-class _Filter(QSortFilterProxyModel):
-    wanted = ""
+@dataclass(frozen=True)
+class Entry:
+    """Something that can be run or shown.
 
-    def filterAcceptsRow(self, row: int, parent: Index) -> bool:
-        index = self.sourceModel().index(row, 0, parent)
-        return begins(self.wanted, f"{index.data() or ''} {index.data(ACTION_ROLE).property('words')}")
+    Attributes
+    ----------
+    aside : str
+        What stands at its right.
+    refusal : str
+        Why it cannot be run now; empty if it can.
+    """
 
-    def lessThan(self, left: Index, right: Index) -> bool:
-        return self._rank(left) < self._rank(right)
+    title: str
+    call: Callable[[], object]
+    tip: str = ""
+    aside: str = ""
+    icon: QIcon | None = None
+    refusal: str = ""
 
-    def _rank(self, index: Index) -> tuple[int, ...]:
-        """Put titles with the words that were typed first, then what can be run, then those that begin with them."""
-        title, is_off = index.data().lower(), not index.flags() & Qt.ItemFlag.ItemIsEnabled
-        first = len(title.split()[0]) if title.startswith(self.wanted.lower().strip()) else len(title)
-        return (not begins(self.wanted, title), is_off, first, index.row()) if self.wanted else (index.row(),)
+
+@dataclass(frozen=True)
+class Group:
+    """Entries that fit what was typed, the best first; ``n_all`` counts those that are left out, too."""
+
+    title: str
+    entries: list[Entry]
+    n_all: int
+
+
+Finder = Callable[[str], Group]
+"""Returns what fits a typed text."""
+
+
+def heading(group: Group) -> str:
+    """Return the line above a group."""
+    n_shown = len(group.entries)
+    if n_shown == group.n_all:
+        return group.title
+    return f"{group.title}: {formatting.count(n_shown)} of {formatting.count(group.n_all)}"
 
 
 class CommandPalette(QFrame):
-    """A field and a list over the top of the window; Enter runs a command, Esc closes."""
+    """A field and a list over the top of the window; Enter runs an entry, Esc closes."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._window = parent
         self._before: QWidget | None = None
+        self._finders: list[Finder] = []
         self.setProperty("role", "surface")
         self.field = QLineEdit()
-        self.field.setPlaceholderText("Search commands")
-        self.field.setAccessibleName("Search commands")
+        self.field.setPlaceholderText("Search commands, files, runs, and the families or queries in view")
+        self.field.setAccessibleName("Search commands and names")
         self.view = QListView()
         self.view.setIconSize(theme.ICON_SIZE)
         self.view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.view.setUniformItemSizes(True)
-        keys = lambda at: (at.data(ACTION_ROLE).shortcut().toString(), "muted")  # noqa: E731
-        self.view.setItemDelegate(AsideDelegate(self.view, keys, ROW_HEIGHT))
-        self._source = QStandardItemModel(self)
-        self._filter = _Filter(self)
-        self._filter.setSourceModel(self._source)
-        self._filter.sort(0)
-        self.view.setModel(self._filter)
+        aside = lambda at: (entry.aside if (entry := at.data(ENTRY_ROLE)) else "", "muted")  # noqa: E731
+        self.view.setItemDelegate(AsideDelegate(self.view, aside, ROW_HEIGHT))
+        self._items = QStandardItemModel(self)
+        self.view.setModel(self._items)
         self.note = label("", "muted", wrap=True)
         box = QVBoxLayout(self)
         box.setContentsMargins(8, 8, 8, 8)
@@ -76,16 +96,9 @@ class CommandPalette(QFrame):
         self.view.selectionModel().currentChanged.connect(self._explain)
         self.hide()
 
-    def open_with(self, actions: list[QAction]) -> None:
-        """Show the palette with some commands."""
-        self._source.clear()
-        for action in actions:
-            item = QStandardItem(action.text().replace("&", ""))
-            item.setData(action, ACTION_ROLE)
-            item.setEnabled(action.isEnabled())
-            item.setIcon(action.icon())
-            item.setToolTip(action.toolTip())
-            self._source.appendRow(item)
+    def open_with(self, finders: Iterable[Finder]) -> None:
+        """Show the palette with what some functions find."""
+        self._finders = list(finders)
         if not self.isVisible():
             self._before = self._window.focusWidget()
         self.field.clear()
@@ -97,28 +110,58 @@ class CommandPalette(QFrame):
         self.raise_()
         self.field.setFocus()
 
-    def shown_texts(self) -> list[str]:
+    def shown_texts(self, with_headings: bool = False) -> list[str]:
         """Return the titles in the list."""
-        return [self._filter.index(row, 0).data() for row in range(self._filter.rowCount())]
+        items = (self._items.item(row) for row in range(self._items.rowCount()))
+        return [item.text() for item in items if with_headings or item.data(ENTRY_ROLE) is not None]
 
     def _narrow(self, text: str) -> None:
-        self._filter.wanted = text
-        self._filter.invalidate()
-        self.view.setCurrentIndex(self._filter.index(0, 0))
-        self._explain(self._filter.index(0, 0))
-        if not self._filter.rowCount():
-            self.note.setText("No command found.")
+        self._items.clear()
+        groups = [group for find in self._finders if (group := find(text)).entries]
+        for group in groups:
+            if len(groups) > 1 or group.n_all > len(group.entries):
+                self._items.appendRow(self._heading(heading(group)))
+            for entry in group.entries:
+                self._items.appendRow(self._item(entry))
+        self._go(-1, 1)
+        if not groups:
+            self.note.setText("Nothing found.")
+
+    def _heading(self, text: str) -> QStandardItem:
+        item = QStandardItem(text)
+        item.setFlags(Qt.ItemFlag.NoItemFlags)
+        font = item.font()
+        font.setBold(True)
+        item.setFont(font)
+        return item
+
+    def _item(self, entry: Entry) -> QStandardItem:
+        item = QStandardItem(entry.title)
+        item.setData(entry, ENTRY_ROLE)
+        item.setEnabled(not entry.refusal)
+        if entry.icon is not None:
+            item.setIcon(entry.icon)
+        item.setToolTip(entry.refusal or entry.tip)
+        return item
+
+    def _go(self, row: int, step: int) -> None:
+        """Go to the next entry from a row, over headings."""
+        row += step
+        while 0 <= row < self._items.rowCount() and self._items.item(row).data(ENTRY_ROLE) is None:
+            row += step
+        if 0 <= row < self._items.rowCount():
+            self.view.setCurrentIndex(self._items.index(row, 0))
 
     def _explain(self, index: Index) -> None:
-        action = index.data(ACTION_ROLE)
-        self.note.setText(action.toolTip() if action is not None else "")
+        entry = index.data(ENTRY_ROLE)
+        self.note.setText((entry.refusal or entry.tip) if entry is not None else "")
 
     def _run(self, index: Index) -> None:
-        action = index.data(ACTION_ROLE)
-        if action is None or not action.isEnabled():
+        entry = index.data(ENTRY_ROLE)
+        if entry is None or entry.refusal:
             return
         self._leave()
-        action.trigger()
+        entry.call()
 
     def _leave(self) -> None:
         """Close, and give the focus back."""
@@ -132,13 +175,10 @@ class CommandPalette(QFrame):
                 self.hide()
             return False
         key = event.key()
-        row = self.view.currentIndex().row()
         if key == Qt.Key.Key_Escape:
             self._leave()
         elif key in (Qt.Key.Key_Down, Qt.Key.Key_Up):
-            place = row + (1 if key == Qt.Key.Key_Down else -1)
-            if 0 <= place < self._filter.rowCount():
-                self.view.setCurrentIndex(self._filter.index(place, 0))
+            self._go(self.view.currentIndex().row(), 1 if key == Qt.Key.Key_Down else -1)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._run(self.view.currentIndex())
         else:

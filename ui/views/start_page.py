@@ -206,7 +206,7 @@ class StartPage(QScrollArea):
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
         self.show_start.toggled.connect(self.show_start_changed)
-        keys = label("Ctrl+K finds every command · F1 opens the help", "muted")
+        keys = label("Ctrl+K finds commands, files and families · F1 opens the help", "muted")
         return Flow(keys, self.show_start, spacing=16)
 
     def show_recent(

@@ -111,8 +111,13 @@ class QueriesModel(TextTable):
 
     def narrow(self, text: str) -> None:
         """List only the queries with all words of a text in name, accession or description."""
-        self._text, words = text, text.casefold().split()
-        self.set_rows([row for row in self.all if all(word in row["words"] for word in words)])
+        self._text = text
+        self.set_rows(self.holding(text))
+
+    def holding(self, text: str) -> list[Row]:
+        """Return the queries with all words of a text in name, accession or description."""
+        words = text.casefold().split()
+        return [row for row in self.all if all(word in row["words"] for word in words)]
 
     def _in_order(self) -> list[Row]:
         if self._order[0] < 0 and not self.has_rounds:
