@@ -94,6 +94,27 @@ def test_recent_runs_are_called_as_in_the_library(
     assert "stopped, partial" in [page.model.index(place, 2).data() for place in range(2)]
 
 
+def test_a_partial_run_is_continued_from_the_library(
+    qtbot: Any, window: MainWindow, library: LibraryPage, made_run: Callable[..., Path], press: Press
+) -> None:
+    half = window.settings.runs / "half.clalign"
+    shutil.move(made_run(name="half", complete=False), half)
+    with open_run(half, writable=True) as run:
+        run.set_facts(state="stopped")
+    window.controller.library.refresh()
+    qtbot.waitUntil(lambda: len(library.model.rows) == 3)
+    offered = {action.text(): action for action in library.table.menu.actions()}["Continue"]
+    library.table.selectRow(place_of(library, "one"))
+    assert not offered.isEnabled(), "it is complete"
+    library.table.clearSelection()
+    library.table.selectRow(place_of(library, "half"))
+    assert offered.isEnabled()
+    press(library, "Continue")
+    assert window.controller.queue.of_run(str(half)) is not None
+    assert window.controller.page.run.path == half
+    qtbot.waitUntil(lambda: window.controller.queue.current is None)
+
+
 @pytest.mark.thorough
 def test_runs_stay_selected_when_they_are_sorted_and_read_again(qtbot: Any, library: LibraryPage) -> None:
     hits = next(place for place, column in enumerate(library.model.columns) if column.title == "Hits")

@@ -69,6 +69,7 @@ class AppController(AppContext):
         self.labs = LabController(self, self.sources)
         self.library = LibraryController(self)
         self.library.run_requested.connect(self.show_run)
+        self.library.resume_requested.connect(self.resume_recent)
         self.library.deleting.connect(self._release)
         self.library.renamed.connect(self._note_name)
         self.help = HelpController(self)

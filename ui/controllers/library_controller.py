@@ -50,6 +50,7 @@ class LibraryController(Controller):
     """Shows the page of the library and acts on its runs."""
 
     run_requested = Signal(str)
+    resume_requested = Signal(str)
     renamed = Signal(str)
     deleting = Signal(str)
     """A run is about to be deleted: nobody may hold it."""
@@ -111,6 +112,11 @@ class LibraryController(Controller):
     def open(self, paths: list[str]) -> None:
         """Show the results of a run."""
         self.run_requested.emit(paths[0])
+
+    def resume(self, paths: list[str]) -> None:
+        """Continue a partial run, or show the one that a job continues already."""
+        is_continued = self._app.queue.of_run(paths[0]) is not None
+        (self.run_requested if is_continued else self.resume_requested).emit(paths[0])
 
     def reveal(self, paths: list[str]) -> None:
         """Open the folder of a run."""

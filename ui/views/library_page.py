@@ -61,11 +61,19 @@ class LibraryTable(TextTableView):
 
 ACTIONS = {
     "open": ("Open", "Show its results (Enter)"),
+    "resume": ("Continue", "It is partial: compute the rest"),
     "rename": ("Rename…", "Give it a name, stored in its file"),
     "reveal": ("Show in folder", "Open its folder"),
     "compare": ("Compare runs", "Which hits two runs share; choose two"),
     "delete": ("Delete…", "Delete it permanently, after confirmation"),
 }
+
+
+NEEDED = {"resume": "Choose a partial run.", "compare": "Choose two runs (Ctrl+click)."}
+"""What actions need that are not for any run."""
+
+PARTIAL = ("stopped", "failed")
+"""States of runs that can go on."""
 
 
 class LibraryPage(QWidget):
@@ -128,13 +136,15 @@ class LibraryPage(QWidget):
 
     def show_choice(self) -> None:
         """Enable the actions that apply to the selection."""
-        n = len(self.chosen())
-        needs = {"open": n == 1, "rename": n == 1, "reveal": n == 1, "compare": n == 2, "delete": n > 0}
+        chosen = self.chosen()
+        n, partial_runs = len(chosen), [found["path"] for found in self.model.rows if found["state"] in PARTIAL]
+        is_partial = n == 1 and chosen[0] in partial_runs
+        needs = {"open": n == 1, "resume": is_partial, "rename": n == 1, "reveal": n == 1, "compare": n == 2,
+                 "delete": n > 0}  # fmt: skip
         for (name, shown), action in zip(self.buttons.items(), self.table.menu.actions(), strict=True):
             shown.setEnabled(needs[name])
             action.setEnabled(needs[name])
-            why = "Choose two runs (Ctrl+click)." if name == "compare" else "Choose a run."
-            shown.setToolTip(ACTIONS[name][1] if needs[name] else why)
+            shown.setToolTip(ACTIONS[name][1] if needs[name] else NEEDED.get(name, "Choose a run."))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # The search field leaves these keys to the page.
