@@ -13,7 +13,7 @@ from ... import formatting, theme
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, label, row, stacked
 from ...views.widgets.place_tips import PlaceTips
-from .pair_painter import PairShown, area_of, paint_pair
+from .pair_painter import EDGE, PairShown, area_of, paint_pair
 from .run_data import path_of
 from .run_view import AlignedRunView
 
@@ -38,12 +38,17 @@ class PairCanvas(QWidget):
 
     def area(self) -> QRectF:
         """Return the area of the matrix."""
-        return area_of(QRectF(self.rect()), self.shown)
+        return area_of(self._room(), self.shown)
+
+    def _room(self) -> QRectF:
+        """Return the room of the matrix with its numbers, in the middle of the widget."""
+        whole = QRectF(self.rect())
+        return whole.adjusted((whole.right() - EDGE - area_of(whole, self.shown).right()) / 2, 0, 0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, colors = QPainter(self), theme.current()
         painter.fillRect(self.rect(), QColor(colors.surface))
-        paint_pair(painter, QRectF(self.rect()), self.shown, colors, self.devicePixelRatioF(), self.with_path)
+        paint_pair(painter, self._room(), self.shown, colors, self.devicePixelRatioF(), self.with_path)
 
     def tip_at(self, place: QPointF) -> str:
         """Return the tooltip for two residues."""
