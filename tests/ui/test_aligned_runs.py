@@ -26,6 +26,8 @@ from clalign.ui.engines.msa import sheet as sheet_module
 from clalign.ui.engines.msa.align_controller import SERIES
 from clalign.ui.engines.msa.annealing_movie import AnnealingPictures, steps_of
 from clalign.ui.engines.msa.page import AlignedPage
+from clalign.ui.engines.msa.pair_painter import EDGE
+from clalign.ui.engines.msa.pair_painter import LEFT as LEFT_OF_PAIR
 from clalign.ui.engines.msa.run_data import path_of
 from clalign.ui.engines.msa.sheet import lengths_of
 from clalign.ui.models.jobs import JobItem
@@ -137,7 +139,7 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         expected = found.merges.alignment_after(step)
         assert page.run.shown.n_columns == expected.n_columns
         assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
-        assert f"{step} of" in page.bar.words.text()
+        assert page.bar.place.text() == f"Step {step} of {page.bar.slider.maximum()}"
     assert page.run.judged is not None
     assert all(while_judged), "residues have their colors while measures are computed"
     assert page.rows_panel.view.coloring.values is not None
@@ -205,6 +207,11 @@ def test_the_annealing_can_be_watched(qtbot: Any, page: AlignedPage) -> None:
     assert not page.bar.isVisible(), "the rows have the room"
     QTest.mouseClick(page._annealing, LEFT)
     assert page.bar.isVisible()
+    last = page.bar.slider.maximum()
+    for way, step in zip((*page.bar.ways[:2], *page.bar.ways[3:]), (0, last - 1, 1, last), strict=True):
+        page.run.go_to(last if way is page.bar.ways[1] else 0)
+        QTest.mouseClick(way, LEFT)
+        assert page.run.step == step, way.toolTip()
     page.rows_panel.canvas.zoom(1)
     before = page.rows_panel.canvas.cell
     tip = page.bar.play.toolTip()
@@ -250,6 +257,7 @@ def test_any_pair_is_shown_with_its_probabilities(
     found = {(i, j): matrix for i, j, matrix in run.posteriors.each()}[0, 2]
     assert (shown.found.probabilities == found.probabilities).all()
     area = pairs.canvas.area()
+    assert area.left() - LEFT_OF_PAIR == pytest.approx(pairs.canvas.width() - area.right() - EDGE, abs=1)
     tip = pairs.canvas.tip_at(QPointF(area.left() + 1, area.top() + 1))
     assert tip.startswith("one M 1\nthree M 1\nprobability ")
     assert tip.endswith("; aligned")

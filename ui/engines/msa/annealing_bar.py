@@ -10,7 +10,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QLineEdit, QSlider, QStyle, QStyleOptionSlider, QWidget
 
 from ... import formatting
-from ...views.widgets.parts import FactsLabel, IconButton, button, label, row, set_role, stacked
+from ...views.widgets.parts import FactsLabel, IconButton, label, row, set_role, stacked
 from .run_data import MEASURE_NAMES, factor_words
 from .run_view import AlignedRunView
 
@@ -66,18 +66,21 @@ class AnnealingBar(QWidget):
         self.factor.setAccessibleName("Gap factor")
         self.factor.setToolTip(FACTOR_TIP)
         self._offer_lower()
+        self.place = label("", "muted")
         self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
         self._timer = QTimer(self, interval=PLAY_MS)
         self._timer.timeout.connect(self._go_on)
         self.play = IconButton("play", PLAY_TIP, self.toggle_play)
-        back = IconButton("skip-previous", "Previous merge", lambda: run.go_to(run.step - 1))
-        on = IconButton("skip-next", "Next merge", lambda: run.go_to(run.step + 1))
-        self.finished = button("Result", lambda: run.go_to(run.aligned.last_step if run.aligned else 0))
-        self.finished.setToolTip("The alignment of the run: all merges, refined")
+        self.ways = (
+            IconButton("skip-previous", "To the beginning: every residue has a column", lambda: run.go_to(0)),
+            IconButton("step-backward", "One merge back", lambda: run.go_to(run.step - 1)),
+            self.play,
+            IconButton("step-forward", "One merge on", lambda: run.go_to(run.step + 1)),
+            IconButton("skip-next", "To the result: all merges, refined", lambda: run.go_to(self.slider.maximum())),
+        )
         self.setLayout(stacked(
-            row(self.play, back, on, (self.slider, 1), spacing=2),
-            row(label("Gap factor", "muted"), self.factor, self.range, self.lower_button, self.finished,
-                (self.words, 1)),
+            row(*self.ways, (self.slider, 1), self.place, spacing=2),
+            row(label("Gap factor", "muted"), self.factor, self.range, self.lower_button, (self.words, 1)),
             self.measures, spacing=2, margins=(8, 6, 8, 2),
         ))  # fmt: skip
         self.slider.valueChanged.connect(self._slide)
@@ -195,14 +198,17 @@ class AnnealingBar(QWidget):
         run, step = self._run.aligned, self._run.step
         if run is None:
             return
+        of = f" of {formatting.count(run.last_step)}"
+        self.place.setText(f"Step {formatting.count(step)}{of}")
+        widest = self.place.fontMetrics().horizontalAdvance(f"Step {formatting.count(run.last_step)}{of} ")
+        self.place.setMinimumWidth(widest)  # the slider keeps its length
         if step >= run.last_step:
             sweeps = len(run.found.moves.ends)
             merges, refined = formatting.plural(run.n_merges, "merge"), formatting.plural(sweeps, "sweep")
             words = f"Finished: {merges}, {refined} of refinement"
         else:
             factor = run.gap_factor_at(step)
-            worth = f" · gap factor {factor_words(factor)} at this step" if factor is not None else ""
-            words = f"After {formatting.count(step)} of {formatting.plural(run.n_merges, 'merge')}{worth}"
+            words = "Before the first merge" if factor is None else f"Gap factor {factor_words(factor)} at this step"
         shown = self._run.shown
         self.words.setText(words + (f" · {formatting.plural(shown.n_columns, 'column')}" if shown is not None else ""))
 
