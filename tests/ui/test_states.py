@@ -17,6 +17,7 @@ from clalign.databases.examples import load_examples
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.formats.profiles import load_profiles, profile_card
 from clalign.ui.engines.pairwise.page import PairPage
+from clalign.ui.models.data_tree import PATH_ROLE
 from clalign.ui.models.jobs import JobItem, JobQueue
 from clalign.ui.services import job_controller
 from clalign.ui.settings import Settings
@@ -219,6 +220,29 @@ def test_one_click_on_an_alignment_shows_it_everywhere(
         assert controller.alignments.panel.view.alignment.names[0] == f"{Path(path).stem}_1"
         assert window.details.source.source.path == path
         assert window.data.tree.currentIndex() == window.data.tree_model.index_of(path).index()
+
+
+def test_what_is_selected_among_the_data_is_what_is_in_view(
+    qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path]
+) -> None:
+    controller, run = window.controller, str(made_run())
+
+    def selected() -> str:
+        return str(window.data.tree.currentIndex().data(PATH_ROLE) or "")
+
+    controller.sources.open_paths([files["made.hmm"]])
+    qtbot.waitUntil(lambda: controller.inspector.is_idle and selected() == files["made.hmm"])
+    controller.open_run_page(run)
+    assert selected() == run
+    controller.show_start()
+    assert selected() == window.details.path == "", "the run is no longer in view"
+    click_file(window, files["made.hmm"])
+    assert selected() == window.details.path == files["made.hmm"]
+    controller.library.show()
+    assert selected() == window.details.path == ""
+    controller.leave_aside()
+    controller.show_run(run)
+    assert selected() == run
 
 
 def test_sequences_of_another_kind_are_reported_once_with_a_way_out(

@@ -133,8 +133,8 @@ class AppController(AppContext):
         super().show_page(page, page.run.title)
         if page.tab != "hits":  # whose table may not be made yet
             page.show_tab(page.tab)
-        self.window.data.select(path)
         self.window.details.show_source(None)
+        self.window.data.select(path)
 
     def show_tab(self, name: str) -> None:
         """Show a tab of the results."""

@@ -147,7 +147,6 @@ class AlignmentController(Controller):
     def _show(self, path: str) -> None:
         """Show the alignment of a file, and the file in the docks."""
         self._app.show_page(self.pages[path], self.pages[path].title)
-        self._app.window.data.select(path)
         self._app.window.details.show_source(self._app.workspace.sources.get(path))
 
     def connect_rows(self, shown: RowsPanel) -> None:

@@ -103,6 +103,7 @@ class AppContext(QObject):
         page.setWindowTitle(title)  # for the way back to it
         if self.window.details.shows_facts:  # of the page that was left
             self.window.details.show_source(None)
+        self.window.data.select(self.window.details.path)  # no run that was in view
         page.setFocus()
         self.window.setWindowTitle(f"{title} – clalign" if title else "clalign")
         self.update_actions()

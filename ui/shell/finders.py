@@ -61,7 +61,6 @@ def _named(title: str, entries: list[tuple[str, Entry]], wanted: str) -> Group:
 
 def _show_opened(app: AppController, path: str) -> None:
     app.window.dock.show()
-    app.window.data.select(path)
     app.sources.choose_source(path)
 
 

@@ -127,6 +127,9 @@ MIN_WIDTH = 296
 class Details(QStackedWidget):
     """Shows the selection; hidden without one."""
 
+    source_shown = Signal(str)
+    """Path of the file; empty if none is shown."""
+
     def __init__(self) -> None:
         super().__init__()
         self.source = SourceCard()
@@ -141,6 +144,12 @@ class Details(QStackedWidget):
         """Show a file."""
         self.source.show_source(source)
         self._show_card(self.source, source is not None)
+        self.source_shown.emit("" if source is None else source.path)
+
+    @property
+    def path(self) -> str:
+        """The file that is shown; empty if none is."""
+        return self.source.source.path if self.source.source is not None else ""
 
     def _show_card(self, card: QWidget, has_selection: bool = True) -> None:
         self.setCurrentWidget(card)

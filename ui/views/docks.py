@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QPoint, QRect, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPoint, QRect, QSize, Qt, Signal, SignalInstance
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -128,12 +128,11 @@ class DataDock(QWidget):
         self.show_recent(self._shown_recent)
 
     def select(self, path: str) -> None:
-        """Select a file without choosing it again."""
+        """Select a file without choosing it again, or none."""
         self._path = path
         item = self.tree_model.index_of(path) if path else None
         before, self._quiet = self._quiet, True
-        if item is not None:
-            self.tree.setCurrentIndex(item.index())
+        self.tree.setCurrentIndex(QModelIndex() if item is None else item.index())
         self._quiet = before
 
     def _choose(self, index: Index) -> None:

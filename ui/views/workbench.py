@@ -98,6 +98,7 @@ class Workbench(QMainWindow):
         from .details import Details
 
         self.data, self.devices, self.details = DataDock(self.workspace), DevicePicker(self.workspace), Details()
+        self.details.source_shown.connect(self.data.select)
         self.chip = DeviceChip(self.devices)
         self.dock = QDockWidget("Data", self)
         self.dock.setObjectName("data")
