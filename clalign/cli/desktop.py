@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         _change_registry(arguments.action)
         show("Done. If the icons do not change, sign out and in again.")
         return ExitCode.DONE
-    home = data_home()
+    home = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
     act = install if arguments.action == "install" else remove
     changed, left = act(home, window_command())
     for path in changed:
@@ -72,11 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
     for path in left:
         write_stderr(f"clalign: {path} was kept: this command did not make it.")
     return ExitCode.DONE
-
-
-def data_home() -> Path:
-    """Return the folder of the user's desktop data."""
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
 
 
 def window_command() -> list[str]:

@@ -89,18 +89,16 @@ class Orders:
         elif "prepare" in order:
             self._waiting.put(Order(order, None))
         elif self._job is not None:
-            self._obey(self._job, order["command"])
+            command = order["command"]
+            if command == "cancel":
+                self._job.cancel()
+                threading.Thread(target=end_while_building, args=(self._job, self._run), daemon=True).start()
+            elif command == "pause":
+                self._job.pause()
+            elif command == "continue":
+                self._job.resume()
         else:
             raise KeyError("job")
-
-    def _obey(self, job: Job, command: str) -> None:
-        if command == "cancel":
-            job.cancel()
-            threading.Thread(target=end_while_building, args=(job, self._run), daemon=True).start()
-        elif command == "pause":
-            job.pause()
-        elif command == "continue":
-            job.resume()
 
 
 def end_while_building(job: Job, run: str | None) -> None:

@@ -134,7 +134,9 @@ class PackedWriter:
     def add(self, block: Block) -> None:
         """Add a block."""
         codes, breaks = block.codes, block.breaks
-        self._write_names(block)
+        hashes = [hash(text[: text.index(b"\t")]) for text in block.texts]
+        self._write(HASHES, np.array(hashes, np.int64))
+        self._write(LINES, block.lines.astype(np.int64))
         if self._streamed is not None:
             first = int(breaks[0]) if len(breaks) else len(codes)
             self._stream(codes[:first])
@@ -166,11 +168,6 @@ class PackedWriter:
         self._files[name].write(data)
         if name in FILES:
             self._sums[name].add(data)
-
-    def _write_names(self, block: Block) -> None:
-        hashes = [hash(text[: text.index(b"\t")]) for text in block.texts]
-        self._write(HASHES, np.array(hashes, np.int64))
-        self._write(LINES, block.lines.astype(np.int64))
 
     def _flush(self, final: bool) -> None:
         """Write all volumes that are complete; the last record is open unless this is the end."""

@@ -6,7 +6,6 @@ import csv
 import importlib.util
 from collections.abc import Iterable
 from itertools import islice
-from types import ModuleType
 from typing import TextIO
 
 from clalign.engines.columns import CellOf, Column, Kind, table_lines, written_cell
@@ -56,18 +55,6 @@ def check_arrow() -> None:
         raise OptionError("Parquet needs the package pyarrow, which is not installed.", INSTALL)
 
 
-def arrow_modules() -> tuple[ModuleType, ModuleType]:
-    """Return the modules that write Parquet.
-
-    Raises
-    ------
-    OptionError
-        If it is not installed.
-    """
-    check_arrow()
-    return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-
-
 def write_parquet(source: ExportSource, stream: TextIO, table: str) -> int:
     """Write one of an engine's tables as Parquet, unrounded, with where it comes from in the metadata.
 
@@ -78,7 +65,8 @@ def write_parquet(source: ExportSource, stream: TextIO, table: str) -> int:
     OutputError
         If the stream takes no bytes, as a terminal.
     """
-    arrow, parquet = arrow_modules()
+    check_arrow()
+    arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
     binary = getattr(stream, "buffer", None)
     if binary is None:
         raise OutputError("Parquet is no text that could be shown here.", "Name a file.")

@@ -222,7 +222,11 @@ def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
     found, known, _ = bench.first_run(stage, None, *of_pairs)
     difference = ladder.difference(found)
     if not difference <= TOLERANCE:
-        return _other_results(rung, difference)
+        is_number = not math.isnan(difference)
+        how = f"differs by {difference:.2g}, more than {TOLERANCE:g}" if is_number else "is not a number"
+        if rung.option is None:
+            return differs(f"A posterior or a count {how}.")
+        return inexact(f"With {rung.option} on this device, a posterior or a count {how}.")
     watch.laps.clear()
     runs = bench.repeat(lambda: bench.session.run(stage, *of_pairs))
     seconds, kernels = (_of_pair(laps, n) for laps in watch.medians())
@@ -243,15 +247,6 @@ def _measured(bench: Bench, rung: PairHmmRung, ladder: _Ladder) -> Row:
         "speedup": None,
         **known,
     }
-
-
-def _other_results(rung: PairHmmRung, difference: float) -> Row:
-    """Return the row of a rung whose results differ too much, or are no numbers."""
-    is_number = not math.isnan(difference)
-    how = f"differs by {difference:.2g}, more than {TOLERANCE:g}" if is_number else "is not a number"
-    if rung.option is None:
-        return differs(f"A posterior or a count {how}.")
-    return inexact(f"With {rung.option} on this device, a posterior or a count {how}.")
 
 
 def _of_pair(laps: dict[str, float], n: int) -> dict[str, float]:

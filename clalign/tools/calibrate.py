@@ -163,7 +163,9 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
 
     with opening_of(lambda: device, context) as opening:
         fits, sampler, checksum = opening.work(fitted_on, context.check, context.warn)
-    write_calibrated(profiles, output, [(fit["name"], _calibration(fit)) for fit in fits], checksum)
+    write_calibrated(
+        profiles, output, [(fit["name"], Calibration("gumbel", fit["mu"], fit["lambda"])) for fit in fits], checksum
+    )
     return {
         "output": output,
         "device": device.name,
@@ -172,10 +174,6 @@ def calibrate(profiles: str, output: str, spec: CalibrateSpec, device: Device, c
         "cells": sampler.done_cells,
         "fits": fits,
     }
-
-
-def _calibration(fit: Json) -> Calibration:
-    return Calibration("gumbel", fit["mu"], fit["lambda"])
 
 
 def _check_output(profiles: str, output: str) -> None:

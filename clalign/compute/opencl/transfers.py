@@ -269,7 +269,7 @@ class Transfers:
             if n_bytes + n_behind > buffer.size:
                 raise DamagedCopy(f"it reports {n_bytes:,} bytes of results in a buffer of {buffer.size:,}")
             queue.flush()  # or another queue could wait for it forever
-            if self._is_here(buffer):
+            if self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR):
                 found = second = self._read_here(queue, cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
             else:
                 found, second = self._read_twice(cast("cl.Buffer", buffer), n_bytes + n_behind, computed)
@@ -282,10 +282,6 @@ class Transfers:
             return found[:n_bytes].view(dtype).reshape(wanted)
 
         return fetched
-
-    def _is_here(self, buffer: Buffer) -> bool:
-        """Return whether a buffer is in the host's memory."""
-        return self.in_place and bool(cast("cl.Buffer", buffer).flags & cl.mem_flags.USE_HOST_PTR)
 
     def _read_here(self, queue: Queue, buffer: cl.Buffer, n_bytes: int, after: list[cl.Event]) -> npt.NDArray[np.uint8]:
         """Return the first bytes of a buffer in the host's memory, without a command if the driver needs none."""

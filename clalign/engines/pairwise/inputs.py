@@ -163,7 +163,9 @@ def load_inputs(run: RunFile | None, spec: PairwiseSpec, context: JobContext) ->
         hint = "Check whether this is the right file, and whether it is complete."
         raise InputError(spec.queries, f"none of its records has residues ({len(queries):,}).", hint)
     if n_left_out := len(queries) - len(rows):
-        query_report = _left_out(query_report, n_left_out)
+        text = f"Queries without residues were left out: {n_left_out:,}."
+        issues = (replace(issue, text=text) if issue.kind == "empty" else issue for issue in query_report.issues)
+        query_report = replace(query_report, issues=tuple(issues))
     strands = _strands(spec, queries.alphabet)
     lengths = np.diff(targets.offsets)
     samples = typical_lengths(lengths), rows_to_fit(lengths)
@@ -185,13 +187,6 @@ def has_several(spec: PairwiseSpec) -> bool:
         return False
     queries, _ = _loaded(spec.queries, spec.query_format, spec.targets, spec, QuietContext())
     return len(rows_of_queries(queries, spec.is_pairs)) > 1
-
-
-def _left_out(report: InputReport, n: int) -> InputReport:
-    """Return the report on a file of queries which says that those without residues are left out."""
-    text = f"Queries without residues were left out: {n:,}."
-    issues = (replace(issue, text=text) if issue.kind == "empty" else issue for issue in report.issues)
-    return replace(report, issues=tuple(issues))
 
 
 def _loaded(path: str, form: str, other: str, spec: PairwiseSpec, context: JobContext) -> Loaded:
