@@ -1,7 +1,7 @@
 """The command line: one file for each sub-command, loaded only when it is asked for.
 
-Each of those modules has ``add_parser(subparsers)``, which sets ``run`` among the parser's defaults,
-and ``run(arguments) -> int``, which returns the exit code.
+Each of those modules has ``DESCRIPTION``, ``EXAMPLES``, ``add_arguments(parser)`` and ``run(arguments) -> int``, which
+returns the exit code.
 """
 
 from __future__ import annotations

@@ -14,12 +14,19 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from clalign.cli.inputs import in_alignments, input_path
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show, write_stderr
 from clalign.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from clalign.tools.alignment_accuracy import AlignmentAccuracy
+
+DESCRIPTION = (
+    "Compare alignments with a reference alignment of the same sequences, matched by name: AMA (share"
+    " of residues with the same partner, or none), SP (share of the residue pairs of the reference that are found:"
+    " sum of pairs, sensitivity), PPV (share of the pairs found that are in the reference) and TC (share of the"
+    " columns of the reference that are reproduced entirely)."
+)
 
 EXAMPLES = (
     "clalign accuracy family.afa reference.msf",
@@ -37,16 +44,8 @@ PREFERRED = (".xml", ".msf")
 _COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "accuracy",
-        examples=EXAMPLES,
-        description="Compare alignments with a reference alignment of the same sequences, matched by name: AMA (share"
-        " of residues with the same partner, or none), SP (share of the residue pairs of the reference that are found:"
-        " sum of pairs, sensitivity), PPV (share of the pairs found that are in the reference) and TC (share of the"
-        " columns of the reference that are reproduced entirely).",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument(
         "tests",
         metavar="TEST",
@@ -63,7 +62,6 @@ def add_parser(subparsers: Commands) -> None:
         " reference",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object with all counts")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

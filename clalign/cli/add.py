@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 
 from clalign.cli.changes import ALIGNMENT_HELP, add_change_options, run_change
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
+
+DESCRIPTION = (
+    "Add sequences to a finished alignment. Its columns are kept, and new ones are inserted between"
+    " them; the new sequences are aligned by posterior probabilities of pair HMMs, which compare them with the"
+    " aligned sequences and with each other."
+)
 
 EXAMPLES = (
     "clalign add family.afa new.fasta > larger.afa",
@@ -13,19 +19,11 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "add",
-        examples=EXAMPLES,
-        description="Add sequences to a finished alignment. Its columns are kept, and new ones are inserted between"
-        " them; the new sequences are aligned by posterior probabilities of pair HMMs, which compare them with the"
-        " aligned sequences and with each other.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
     parser.add_argument("sequences", metavar="SEQS", help="the sequences to add, in any format; gaps are removed")
     add_change_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

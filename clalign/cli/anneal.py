@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from clalign.cli.options import add_device_option, add_progress_options, progress_mode
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.engines.engine import engines
 
@@ -15,21 +15,20 @@ COMMAND = "clalign anneal"
 CHANGED = [engine for engine in engines() if engine.parts.begin_again is not None]
 """The engines whose finished runs can be aligned again with another gap factor."""
 
+DESCRIPTION = (
+    "Align the sequences of a finished run with another gap factor, from the probabilities stored in"
+    " it: no pair is compared again. The result is a new run, the same as if it had been aligned this way from the"
+    " start. If no output is named, the alignment goes to standard output."
+)
+
 EXAMPLES = (
     "clalign anneal --gapfactor 0.5 --run wider.clalign family.clalign > wider.afa",
     "clalign anneal --maxsn --run widest.clalign --stockholm widest.sto family.clalign",
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "anneal",
-        examples=EXAMPLES,
-        description="Align the sequences of a finished run with another gap factor, from the probabilities stored in"
-        " it: no pair is compared again. The result is a new run, the same as if it had been aligned this way from the"
-        " start. If no output is named, the alignment goes to standard output.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("run_file", metavar="RUN", help="the run of an alignment (.clalign)")
     group = parser.add_argument_group("Alignment")
     worth = group.add_mutually_exclusive_group(required=True)
@@ -44,7 +43,6 @@ def add_parser(subparsers: Commands) -> None:
     add_run_outputs(parser, CHANGED)
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

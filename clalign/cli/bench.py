@@ -7,11 +7,17 @@ import json
 
 from clalign.cli.options import add_progress_options, progress_mode
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read, show
 from clalign.common.plain_data import Json
 from clalign.errors import ExitCode, OptionError
 from clalign.values.typed_numbers import count
+
+DESCRIPTION = (
+    "Score the same random sequences with the same random profile on several devices. Shows whether the"
+    " scores are identical, the speed with and without copies, the share of a measured peak, the cost of starting,"
+    " and which device is fastest for which size of database. The exit code is 8 if any score differs."
+)
 
 EXAMPLES = (
     "clalign bench",
@@ -23,15 +29,8 @@ EXAMPLES = (
 STOPPED = "Stopped. Nothing was written, because the comparison is incomplete."
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "bench",
-        examples=EXAMPLES,
-        description="Score the same random sequences with the same random profile on several devices. Shows whether the"
-        " scores are identical, the speed with and without copies, the share of a measured peak, the cost of starting,"
-        " and which device is fastest for which size of database. The exit code is 8 if any score differs.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     group = parser.add_argument_group("Devices")
     group.add_argument(
         "--device", action="append", metavar="D",
@@ -50,7 +49,6 @@ def add_parser(subparsers: Commands) -> None:
         " without --device",
     )  # fmt: skip
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -77,7 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measured(arguments: argparse.Namespace, imported: list[Json]) -> Json:
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
     sizes = {"nodes": arguments.nodes, "residues": arguments.residues, "seed": arguments.seed}
@@ -92,6 +89,5 @@ def _measured(arguments: argparse.Namespace, imported: list[Json]) -> Json:
             )
         sizes = given
     request = {"job": "bench", "devices": arguments.device or [], **sizes}
-    display = progress_display(progress_mode(arguments))
-    document: dict[str, object] = watch_job(request, display, STOPPED)["comparison"]
+    document: dict[str, object] = watch_job(request, progress_mode(arguments), STOPPED)["comparison"]
     return document

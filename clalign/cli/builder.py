@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import private_stdout
 from clalign.errors import ExitCode
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the hidden sub-command."""
-    parser = subparsers.add_parser("builder")
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("device", help="its id")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

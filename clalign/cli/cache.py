@@ -5,23 +5,21 @@ from __future__ import annotations
 import argparse
 import time
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
+
+DESCRIPTION = (
+    "Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much space"
+    " they take. They are made again when needed."
+)
 
 EXAMPLES = ("clalign cache", "clalign cache --clear")
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "cache",
-        examples=EXAMPLES,
-        description="Show where prepared sequences, decoded profiles and compiled kernels are kept, and how much space"
-        " they take. They are made again when needed.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument_group("Cache").add_argument("--clear", action="store_true", help="remove all of them")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from clalign.cli.options import (
     progress_mode,
 )
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.common.plain_data import Json
 from clalign.errors import OptionError, OutputError
@@ -22,6 +22,12 @@ from clalign.tools.specs import CalibrateSpec
 from clalign.values.typed_numbers import count, number, whole_number
 
 COMMAND = "clalign calibrate"
+
+DESCRIPTION = (
+    "Score random sequences with HMMER2 profiles, fit an extreme value distribution to the scores as"
+    " hmmcalibrate does, and write it into a copy of the file. Searches with the copy report E-values instead of"
+    " upper bounds. The same seed gives the same values on every device."
+)
 
 EXAMPLES = (
     "clalign calibrate -o globins.calibrated.hmm globins.hmm",
@@ -35,16 +41,9 @@ MAX_LINES = 40
 """Lines of a printed histogram; longer ones have several bits to a line."""
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     default = CalibrateSpec()
-    parser = subparsers.add_parser(
-        "calibrate",
-        examples=EXAMPLES,
-        description="Score random sequences with HMMER2 profiles, fit an extreme value distribution to the scores as"
-        " hmmcalibrate does, and write it into a copy of the file. Searches with the copy report E-values instead of"
-        " upper bounds. The same seed gives the same values on every device.",
-    )
     parser.add_argument("profiles", metavar="HMMFILE", help="HMMER2 profiles, one or many; - is standard input")
     group = parser.add_argument_group("Output")
     group.add_argument("-o", dest="output", metavar="OUT", help="write the calibrated copy to OUT, a new file")
@@ -60,12 +59,10 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument("--fixed", type=count, metavar="N", help="give all of them this length instead")
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Calibrate and print the fits."""
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.writers import whole_file
 
@@ -76,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             "job": "calibrate", "profiles": profiles, "output": output, "device": device_of(arguments), "n": spec.n,
             "seed": spec.seed, "mean": spec.mean, "sd": spec.sd, "fixed": spec.fixed,
         }  # fmt: skip
-        value = watch_job(job, progress_display(progress_mode(arguments)), STOPPED)
+        value = watch_job(job, progress_mode(arguments), STOPPED)
     if arguments.histogram:
         with enough_read(), whole_file(arguments.histogram) as stream:
             stream.write(json.dumps({"kind": "calibration", **value}, indent=1) + "\n")

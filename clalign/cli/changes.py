@@ -56,7 +56,6 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
     files : dict
         Paths of its inputs, by their names in the job.
     """
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.scratch import Scratch
 
@@ -77,7 +76,7 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
         written = folder / "alignment" if output == "-" else Path(output).absolute()
         request = {**job, **dict(zip(files, given, strict=True)), **dataclasses.asdict(choice)}
         request |= {"of": ENGINE.job, "output": str(written), "form": form, "device": device_of(arguments)}
-        value = watch_job(request, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
+        value = watch_job(request, progress_mode(arguments), "Stopped. Nothing was written.")
         if output == "-":
             show(written.read_text(encoding="utf-8"), end="")
             return 0

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from operator import attrgetter
-from typing import Any
 
-from clalign.cli.parser import CommandParser, Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.common.plain_data import Json
 from clalign.errors import OptionError
+
+DESCRIPTION = (
+    "Print the script by which a shell completes commands, options, choices, file names and devices of"
+    " clalign. A new version of clalign may need a new script."
+)
 
 EXAMPLES = (
     "clalign completion bash > ~/.local/share/bash-completion/completions/clalign",
@@ -39,16 +44,9 @@ NO_FILES = ("NAME", "TEXT", "S", "P", "G", "A,B", "A-B")
 """Metavariables of arguments that are texts but not file names."""
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "completion",
-        examples=EXAMPLES,
-        description="Print the script by which a shell completes commands, options, choices, file names and devices of"
-        " clalign. A new version of clalign may need a new script.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("shell", choices=_Shells(SHELLS), metavar="|".join(SHELLS), help="your shell")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,29 +87,14 @@ def script_for(shell: str) -> str:
 
 def whole_parser() -> argparse.ArgumentParser:
     """Return one parser with all commands, which are otherwise made one at a time."""
-    from clalign.cli.engine_command import add_parser as add_command
-    from clalign.cli.program import TOOLS, all_commands
-    from clalign.engines.engine import engines
+    from clalign.cli.program import all_commands, parser_of
 
     whole = argparse.ArgumentParser("clalign", allow_abbrev=False)
     whole.add_argument("-V", "--version", action="version", help="show the version")
-    commands = _Commands(whole.add_subparsers(dest="command", parser_class=CommandParser), all_commands())
-    for engine in engines():
-        for name in engine.commands:
-            add_command(commands, engine, name)
-    for name in TOOLS:
-        importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
+    commands = whole.add_subparsers(dest="command", parser_class=CommandParser)
+    for name, text in all_commands().items():
+        parser_of(name, partial(commands.add_parser, help=text))
     return whole
-
-
-class _Commands:
-    """Adds sub-commands with the words that `clalign` alone has for them."""
-
-    def __init__(self, subparsers: Commands, words: dict[str, str]) -> None:
-        self._subparsers, self._words = subparsers, words
-
-    def add_parser(self, name: str, **more: Any) -> CommandParser:
-        return self._subparsers.add_parser(name, **{**more, "help": self._words[name]})
 
 
 def _mark(parser: argparse.ArgumentParser, files: Json, devices: Json) -> None:

@@ -13,12 +13,17 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show, write_stderr
 from clalign.databases.cache_root import write_whole
 from clalign.errors import ClalignError, ExitCode, OutputError
 from clalign.formats.small_files import read_small_file
 from clalign.system.processes import own_command
+
+DESCRIPTION = (
+    "Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"
+    " in it by double-click; or remove it again. Only your own account is changed."
+)
 
 EXAMPLES = ("clalign desktop install", "clalign desktop remove")
 
@@ -41,16 +46,9 @@ class NoDesktop(ClalignError):
     exit_code = ExitCode.INPUT
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "desktop",
-        examples=EXAMPLES,
-        description="Add clalign to your menu, with its icon and file types, so that profiles, sequences and runs open"
-        " in it by double-click; or remove it again. Only your own account is changed.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("action", metavar="install|remove", choices=("install", "remove"), help="what to do")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

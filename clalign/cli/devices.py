@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.common.amounts import rate_text, size_text
 from clalign.values.devices import Device
+
+DESCRIPTION = "List the devices that clalign can run on, and test new ones."
 
 EXAMPLES = (
     "clalign devices",
@@ -17,18 +19,14 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "devices", examples=EXAMPLES, description="List the devices that clalign can run on, and test new ones."
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     group = parser.add_argument_group("Output")
     group.add_argument("-v", dest="verbose", action="store_true", help="show all details from the drivers")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument_group("Test").add_argument(
         "--refresh", action="store_true", help="test every device again instead of using the last result"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 import clalign
 from clalign.cli.gui import has_display
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.common.amounts import size_text
 from clalign.common.plain_data import Json
@@ -29,6 +29,11 @@ from clalign.system.processes import (
     own_command,
 )
 from clalign.tools.painting import LIBRARIES
+
+DESCRIPTION = (
+    "Check versions, devices, folders and libraries, and show what is missing and how to get it. The"
+    " exit code is 7 if only the slow reference is usable."
+)
 
 EXAMPLES = ("clalign doctor", "clalign doctor --json")
 
@@ -73,16 +78,9 @@ class Finding(Struct, frozen=True):
     remedy: str
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "doctor",
-        examples=EXAMPLES,
-        description="Check versions, devices, folders and libraries, and show what is missing and how to get it. The"
-        " exit code is 7 if only the slow reference is usable.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument_group("Output").add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

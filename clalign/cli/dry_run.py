@@ -32,14 +32,11 @@ def add_dry_run_option(group: argparse._ArgumentGroup) -> None:
 def print_dry_run(job: JobRequest, place: RunPlace, outputs: Outputs, arguments: argparse.Namespace) -> int:
     """Have a worker check a run, and print what it would do; return the exit code."""
     from clalign.cli.inputs import name_as_given
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
-    display = progress_display(progress_mode(arguments))
+    asked, mode = {**job, "dry_run": True}, progress_mode(arguments)
     try:
-        found = watch_job(
-            {**job, "dry_run": True}, display, "Stopped. Nothing was written.", worker_ahead=arguments.worker_ahead
-        )
+        found = watch_job(asked, mode, "Stopped. Nothing was written.", worker_ahead=arguments.worker_ahead)
     except BaseException as error:
         name_as_given(error, place)
         raise

@@ -21,17 +21,16 @@ from clalign.cli.options import (
     spec_of,
 )
 from clalign.cli.outputs import Outputs, add_outputs, outputs_of
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_options
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, command_for
 from clalign.values.specs import Spec, paths_in, with_each
 
 
-def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
-    """Add a sub-command of an engine."""
+def add_arguments(parser: CommandParser, engine: Engine, name: str) -> None:
+    """Add the arguments of a sub-command of an engine."""
     command = engine.command(name)
-    parser = subparsers.add_parser(name, examples=command.examples, description=command.description)
     for one in command.inputs:
         several = "+" if engine.spec.takes_many(one.field) else None
         parser.add_argument(one.field, metavar=one.metavar, help=one.help, nargs=several)
@@ -51,7 +50,6 @@ def add_parser(subparsers: Commands, engine: Engine, name: str) -> None:
     command.add_options(add_fields(parser, engine.spec, command))
     add_profile_options(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=lambda arguments: run(arguments, engine, name))
 
 
 def run(arguments: argparse.Namespace, engine: Engine, name: str) -> int:

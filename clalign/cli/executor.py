@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, log_level
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.preloading import Preloading
 from clalign.cli.starting import forget_mark
 from clalign.cli.streams import private_stdout
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from clalign.execution.remote.client import Order
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the hidden sub-command."""
-    parser = subparsers.add_parser("executor")
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("engine", help="by its name")
     parser.add_argument("device", help="its id")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -17,13 +17,19 @@ from clalign.cli.options import (
     progress_mode,
     spec_of,
 )
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of, engine_of_command
 from clalign.errors import InputError, OptionError, several_named
 from clalign.values.documents import JobRequest
 
 COMMAND = "clalign explain"
+
+DESCRIPTION = (
+    "Send one sequence through every step of a search, also those it would not have reached, and show"
+    " its score and the threshold of each. Takes the files and options of hmmsearch; or a run, and the name of a"
+    " sequence. For a run of sw it shows what each column adds to the score, and how bits and E-value follow."
+)
 
 EXAMPLES = (
     "clalign explain globins.hmm proteins.fasta HBB_HUMAN",
@@ -40,15 +46,8 @@ SEARCH = "hmmsearch"
 ENGINE = engine_of_command(SEARCH)
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "explain",
-        examples=EXAMPLES,
-        description="Send one sequence through every step of a search, also those it would not have reached, and show"
-        " its score and the threshold of each. Takes the files and options of hmmsearch; or a run, and the name of a"
-        " sequence. For a run of sw it shows what each column adds to the score, and how bits and E-value follow.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument(
         "profiles", metavar="HMMFILE|RUN", help="profiles (HMMER2 or HMMER3 text, or .h3m), or a run file"
     )
@@ -64,28 +63,25 @@ def add_parser(subparsers: Commands) -> None:
     add_device_option(parser)
     add_fields(parser, ENGINE.spec, ENGINE.command(SEARCH))
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain, and show the steps."""
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
-    display = progress_display(progress_mode(arguments))
-    engine = ENGINE
+    mode, engine = progress_mode(arguments), ENGINE
     if arguments.targets is None:
         if not is_run(input_path(arguments.profiles)):
             hint = "Give profiles, sequences and the name of a sequence; or a run and a name."
             raise InputError(arguments.profiles, "this is not a run file, and a name is missing.", hint)
         job, engine = _job_of_run(arguments)
-        value = watch_job(job, display, "Stopped.")
+        value = watch_job(job, mode, "Stopped.")
     else:
         if arguments.locate:
             raise UsageError(COMMAND, "--locate is only for runs")
         spec_of(arguments, ENGINE, ENGINE.command(SEARCH))  # of which one may be standard input
         with in_files(input_path(arguments.profiles), input_path(arguments.targets)) as (profiles, targets):
-            value = watch_job(_job_of_files(arguments, profiles, targets), display, "Stopped.")
+            value = watch_job(_job_of_files(arguments, profiles, targets), mode, "Stopped.")
     show(json.dumps(value, indent=1) if arguments.json else "\n".join(engine.explanation_lines(value)))
     return 0
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from clalign.cli.options import add_locate_option, locate_inputs
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.cli.streams import enough_read, write_stderr
 from clalign.errors import OptionError
@@ -17,6 +17,10 @@ from clalign.jobs import WarningContext
 from clalign.values.typed_numbers import number
 
 COMMAND = "clalign export"
+
+DESCRIPTION = (
+    "Write the results of a run. If no output is named, the text goes to standard output. Nothing is computed again."
+)
 
 EXAMPLES = (
     "clalign export search.clalign | less",
@@ -27,14 +31,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "export",
-        examples=EXAMPLES,
-        description="Write the results of a run. If no output is named, the text goes to standard output. Nothing is"
-        " computed again.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
     add_run_outputs(parser)
@@ -56,7 +54,6 @@ def add_parser(subparsers: Commands) -> None:
         help="only the best hit of each query, of each target, or of both (reciprocal best hits); ties are all kept",
     )
     chosen.add_argument("--significant", action="store_true", help="only hits that the search called significant")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

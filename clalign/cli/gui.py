@@ -7,25 +7,23 @@ import os
 import sys
 from pathlib import Path
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.errors import InputError
 from clalign.formats.sources import is_plain
 from clalign.tools.painting import NoWindow, missing_libraries
 
+DESCRIPTION = "Open the window, with files if any are named."
+
 EXAMPLES = ("clalign gui", "clalign gui globins.hmm proteins.fasta", "clalign gui search.clalign")
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "gui", examples=EXAMPLES, description="Open the window, with files if any are named."
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("files", metavar="FILES", nargs="*", help="profiles, sequences or runs")
     parser.add_argument("--new-window", action="store_true", help="open another window even if one is open")
     parser.add_argument(
         "--safe-mode", action="store_true", help="after a crash: default layout, no search for devices, reference only"
     )
-    parser.set_defaults(run=run)
 
 
 def has_display() -> bool:

@@ -14,13 +14,18 @@ from clalign.cli.options import (
     progress_mode,
 )
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show, write_stderr
 from clalign.formats.row_forms import PROFILE_FORMS
 from clalign.formats.scratch import Scratch
 from clalign.tools.specs import AlignSpec
 
 COMMAND = "clalign hmmalign"
+
+DESCRIPTION = (
+    "Align sequences to a HMMER3 profile: each residue where it belongs with the greatest expected"
+    " accuracy, equal to the alignment of hmmalign 3.3.2. Options have the names and meanings of HMMER's."
+)
 
 EXAMPLES = (
     "clalign hmmalign globins.hmm proteins.fasta",
@@ -29,14 +34,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "hmmalign",
-        examples=EXAMPLES,
-        description="Align sequences to a HMMER3 profile: each residue where it belongs with the greatest expected"
-        " accuracy, equal to the alignment of hmmalign 3.3.2. Options have the names and meanings of HMMER's.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("profile", metavar="HMMFILE", help="a file with one profile; - is standard input")
     parser.add_argument(
         "sequences",
@@ -72,14 +71,12 @@ def add_parser(subparsers: Commands) -> None:
     )
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Align the sequences, and write or show the alignment."""
     from msgspec.structs import asdict
 
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
 
     if arguments.profile == "-" and arguments.sequences == "-":
@@ -96,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
             "job": "hmmalign", "profile": given[0], "sequences": given[1], "output": str(written),
             "device": device_of(arguments), **asdict(spec), "map_alignment": "".join(others),
         }  # fmt: skip
-        value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
+        value = watch_job(job, progress_mode(arguments), "Stopped. Nothing was written.")
         if is_shown:
             show(written.read_text(encoding="utf-8", errors="surrogateescape"), end="")
             return 0

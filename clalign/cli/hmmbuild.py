@@ -19,7 +19,7 @@ from clalign.cli.options import (
     progress_mode,
 )
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import CommandParser, Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read, show
 from clalign.formats.scratch import Scratch
 from clalign.formats.tables import RULE, hmmer_lines, stands_for_hmmer
@@ -28,6 +28,11 @@ from clalign.values.documents import JobResult
 from clalign.values.typed_numbers import number, whole_number
 
 COMMAND = "clalign hmmbuild"
+
+DESCRIPTION = (
+    "Build a HMMER3 profile from each alignment of a file, equal to that of hmmbuild 3.3.2 but"
+    " for its date. Options have the names and meanings of HMMER's."
+)
 
 EXAMPLES = (
     "clalign hmmbuild globins.hmm globins.sto",
@@ -64,14 +69,8 @@ READERS: dict[str, tuple[Callable[[str], object], str]] = {
 """What reads a value of a type, and the word for it."""
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "hmmbuild",
-        examples=EXAMPLES,
-        description="Build a HMMER3 profile from each alignment of a file, equal to that of hmmbuild 3.3.2 but"
-        " for its date. Options have the names and meanings of HMMER's.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("output", metavar="HMMFILE", help="the new profile file; - is standard output")
     parser.add_argument(
         "alignment",
@@ -105,7 +104,6 @@ def add_parser(subparsers: Commands) -> None:
     _add_numbers(parser, groups)
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_numbers(parser: CommandParser, groups: dict[str, argparse._ArgumentGroup]) -> None:
@@ -135,7 +133,6 @@ def spec_of(arguments: argparse.Namespace) -> BuildSpec:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the profiles and show their sizes."""
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.matrices import is_matrix_file
     from clalign.formats.writers import whole_file
@@ -153,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
             "resave": str(Path(arguments.resaved).absolute()) if arguments.resaved else os.devnull,
             **dataclasses.asdict(spec),
         }  # fmt: skip
-        value = watch_job(job, progress_display(progress_mode(arguments)), "Stopped. Nothing was written.")
+        value = watch_job(job, progress_mode(arguments), "Stopped. Nothing was written.")
         if output == "-":
             show(built.read_text(encoding="utf-8"), end="")
     is_hmmers = stands_for_hmmer(arguments.command)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from clalign.cli.inputs import in_files, input_path
 from clalign.cli.options import add_device_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import CommandParser, Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import enough_read, show
 from clalign.common.amounts import seconds_text
 from clalign.errors import ExitCode, OptionError, OutputError
@@ -34,6 +34,14 @@ FILES = ("hmm", "db")
 OF_ITEMS = ("table", "figure", "item")
 """Words before the number of what is repeated."""
 
+DESCRIPTION = (
+    "Measure a published experiment on a device: a ladder of kernels, work-groups that wait for each"
+    " other in every known way, or any table and figure of the four sources by its number, beside the published"
+    " figures. Each result is compared with the reference, then timed. The exit code is 8 if any differs, except"
+    " where an option of the compiler is tried. If the device fails at a table or figure, the others are measured"
+    " all the same, and the exit code is that of the failure."
+)
+
 EXAMPLES = (
     "clalign lab list 004",
     "clalign lab table 004:8.6 --device gpu",
@@ -47,17 +55,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "lab",
-        examples=EXAMPLES,
-        description="Measure a published experiment on a device: a ladder of kernels, work-groups that wait for each"
-        " other in every known way, or any table and figure of the four sources by its number, beside the published"
-        " figures. Each result is compared with the reference, then timed. The exit code is 8 if any differs, except"
-        " where an option of the compiler is tried. If the device fails at a table or figure, the others are measured"
-        " all the same, and the exit code is that of the failure.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument(
         "laboratory",
         choices=("ladder", "sync", "list", *OF_ITEMS, "all"),
@@ -122,7 +121,6 @@ def add_parser(subparsers: Commands) -> None:
     )
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def _add_waiting_groups(parser: CommandParser) -> None:
@@ -337,25 +335,22 @@ def _split(names: str | None) -> Sequence[str] | None:
 
 def _measured(job: JobRequest, arguments: argparse.Namespace, text_of: Callable[[Row | None], str]) -> Document:
     """Return the document of a job; each row is shown as soon as it is measured."""
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.formats.writers import check_writable
 
     if arguments.json:
         check_writable(arguments.json)
-    display = progress_display(progress_mode(arguments))
     titles = [text_of(None)]
 
     def take(event: Event) -> None:
         if arguments.json == "-":
             return
-        display.close()
         with enough_read() if arguments.json else contextlib.nullcontext():  # the file is still to be written
             show("\n".join([*titles, text_of(event.value["row"])]), flush=True)
         titles.clear()
 
     stopped = "Stopped. Nothing was written of this measurement, because it is incomplete."
-    found: Document = watch_job(job, display, stopped, take)[job["job"]]
+    found: Document = watch_job(job, progress_mode(arguments), stopped, take)[job["job"]]
     return found
 
 

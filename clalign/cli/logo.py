@@ -8,7 +8,7 @@ from itertools import islice
 
 from clalign.cli.inputs import input_path
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.errors import InputError, OptionError
 from clalign.tools.painting import ENDINGS, check_ending, painter_of, writing
 from clalign.values.profile_logo import HEIGHT_MODES
@@ -17,6 +17,11 @@ from clalign.values.typed_numbers import count
 
 SCHEMES = ("clustal", "safe", "none")
 
+DESCRIPTION = (
+    "Draw a HMMER2 or HMMER3 profile as a logo: the height of letters is the information of a node or"
+    " their score; below are the shares of sequences that have the node and that have insertions after it."
+)
+
 EXAMPLES = (
     "clalign logo globins4.hmm -o globins4.svg",
     "clalign logo --heights score --nodes 20-80 --per-row 30 globins4.hmm -o part.pdf",
@@ -24,14 +29,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "logo",
-        examples=EXAMPLES,
-        description="Draw a HMMER2 or HMMER3 profile as a logo: the height of letters is the information of a node or"
-        " their score; below are the shares of sequences that have the node and that have insertions after it.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("profiles", metavar="HMMFILE", help="the profile; the first of several, see --name")
     parser.add_argument("-o", dest="output", metavar="OUT", required=True, help="write to OUT: .svg, .pdf or .png")
     meanings = "; ".join(f"{mode}: {text[0].lower()}{text[1:]}" for mode, text in HEIGHT_MODES.items())
@@ -46,7 +45,6 @@ def add_parser(subparsers: Commands) -> None:
     parser.add_argument("--per-row", type=count, default=50, metavar="N", help="nodes in a row [50]")
     parser.add_argument("--no-indel", action="store_true", help="omit occupancy and insertions")
     parser.add_argument("--colors", choices=SCHEMES, default="clustal", help="colors of the residues [clustal]")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

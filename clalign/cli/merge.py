@@ -6,7 +6,13 @@ import argparse
 
 from clalign.cli.engine_command import check_run
 from clalign.cli.options import add_device_option, add_locate_option, add_progress_options, device_of, progress_mode
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
+
+DESCRIPTION = (
+    "Merge the runs of all parts of a search (--shard 1/3, --shard 2/3, ...) into one: the results of"
+    " one search of all sequences, with the same E-values. Give each part once. The inputs are read again, for what"
+    " a search computes at its end."
+)
 
 EXAMPLES = (
     "clalign merge parts/*.clalign -o whole.clalign",
@@ -14,15 +20,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "merge",
-        examples=EXAMPLES,
-        description="Merge the runs of all parts of a search (--shard 1/3, --shard 2/3, ...) into one: the results of"
-        " one search of all sequences, with the same E-values. Give each part once. The inputs are read again, for what"
-        " a search computes at its end.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("runs", metavar="RUN", nargs="+", help="the run files (.clalign) of all parts, in any order")
     parser.add_argument_group("Output").add_argument(
         "-o", dest="output", metavar="F", required=True, help="the new run file (.clalign)"
@@ -30,7 +29,6 @@ def add_parser(subparsers: Commands) -> None:
     add_locate_option(parser)
     add_device_option(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

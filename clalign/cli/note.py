@@ -6,9 +6,13 @@ import argparse
 from pathlib import Path
 
 from clalign.cli.explain import number_of
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import OptionError, command_for
+
+DESCRIPTION = (
+    "Write a note beside a hit, as in the window, or print its note. A note is one line, and is kept in the run file."
+)
 
 EXAMPLES = (
     'clalign note search.clalign HBB_HUMAN "seen in the structure, too"',
@@ -18,14 +22,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "note",
-        examples=EXAMPLES,
-        description="Write a note beside a hit, as in the window, or print its note. A note is one line, and is kept in"
-        " the run file.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     parser.add_argument("name", metavar="NAME", help="name of the sequence that was found")
     parser.add_argument("text", metavar="TEXT", nargs="?", help='the new note; "" removes it')
@@ -33,7 +31,6 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument(
         "--profile", "--query", metavar="P", help="name, accession or number of the profile, or query [the only one]"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

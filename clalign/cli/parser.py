@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Collection, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from clalign.cli.streams import show
 from clalign.errors import ExitCode, OptionError
@@ -355,33 +355,6 @@ class CommandParser(argparse.ArgumentParser):
             message = message.replace(theirs, ours)
         message = message.removeprefix("argument ")
         raise UsageError(self.prog, message)
-
-
-class Commands(Protocol):
-    """Where a sub-command is added."""
-
-    def add_parser(
-        self, name: str, *, examples: Sequence[str] = (), description: str | None = None, **more: Any
-    ) -> CommandParser:
-        """Return a new parser; `more` is what `argparse.ArgumentParser` takes."""
-
-
-class OneCommand:
-    """Stands for argparse's sub-parsers if only one is needed.
-
-    Attributes
-    ----------
-    parser : CommandParser
-        The parser that was added.
-    """
-
-    parser: CommandParser
-
-    def add_parser(self, name: str, **more: Any) -> CommandParser:
-        """Make the parser of a sub-command."""
-        more.pop("help", None)
-        self.parser = CommandParser(f"clalign {name}", **more)
-        return self.parser
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

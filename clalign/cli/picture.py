@@ -6,8 +6,10 @@ import argparse
 from pathlib import Path
 
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.values.typed_numbers import number
+
+DESCRIPTION = "Draw a picture of the hits of a run, or write its numbers as a table. Nothing is computed again."
 
 EXAMPLES = (
     "clalign picture search.clalign --kind coverage -o coverage.svg",
@@ -17,16 +19,11 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     from clalign.engines.pictures import KINDS
     from clalign.tools.painting import WIDTH
 
-    parser = subparsers.add_parser(
-        "picture",
-        examples=EXAMPLES,
-        description="Draw a picture of the hits of a run, or write its numbers as a table. Nothing is computed again.",
-    )
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     parser.add_argument(
         "-o",
@@ -56,7 +53,6 @@ def add_parser(subparsers: Commands) -> None:
         "--column", metavar="C", default="", help="name or number of the column of that table that is counted [2]"
     )
     parser.add_argument("--width", type=number, default=WIDTH, metavar="MM", help=f"width in millimeters [{WIDTH:g}]")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

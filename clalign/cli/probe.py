@@ -8,17 +8,15 @@ import json
 import os
 from collections.abc import Callable
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import private_stdout
 from clalign.system.processes import end_when_left, settle_child
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the hidden sub-command."""
-    parser = subparsers.add_parser("probe")
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("what", choices=["list", "test", "window", "display"])
     parser.add_argument("device", nargs="?", default="")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,12 +7,15 @@ import errno
 import importlib
 import shlex
 import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import clalign
 from clalign.cli import starting
 from clalign.cli.environment import begin_loading, check_environment, end_at_once, end_loading, leave_threads_out
 from clalign.cli.interruptions import Ended, endings_raised
-from clalign.cli.parser import EXIT_CODES, CommandParser, OneCommand, ShownError, UsageError, command_meant
+from clalign.cli.parser import EXIT_CODES, CommandParser, ShownError, UsageError, command_meant
 from clalign.cli.streams import drop_unread_stdout, enough_read, flush_stdout, show, write_stderr
 from clalign.engines import COMMANDS
 from clalign.engines.engine import engine_with, engines
@@ -115,18 +118,27 @@ def run_words(words: list[str], worker_ahead: starting.WorkerAhead, command: str
         return ExitCode.ENGINE
 
 
-def parser_of(name: str) -> CommandParser | None:
-    """Return the parser of a sub-command; None if there is no such command."""
-    commands = OneCommand()
-    if name in OWN_COMMANDS:
-        importlib.import_module(f"clalign.cli.{name}").add_parser(commands)
-    elif (engine := engine_with(name)) is not None:
-        from clalign.cli.engine_command import add_parser
+def _alone(name: str, **more: Any) -> CommandParser:
+    return CommandParser(f"clalign {name}", **more)
 
-        add_parser(commands, engine, name)
+
+def parser_of(name: str, make: Callable[..., CommandParser] = _alone) -> CommandParser | None:
+    """Return the parser of a sub-command, made from name, description and examples; None if there is none."""
+    if name in OWN_COMMANDS:
+        module: Any = importlib.import_module(f"clalign.cli.{name}")
+        parser = make(name, description=getattr(module, "DESCRIPTION", None), examples=getattr(module, "EXAMPLES", ()))
+        module.add_arguments(parser)
+        parser.set_defaults(run=module.run)
+    elif (engine := engine_with(name)) is not None:
+        from clalign.cli.engine_command import add_arguments, run
+
+        command = engine.command(name)
+        parser = make(name, description=command.description, examples=command.examples)
+        add_arguments(parser, engine, name)
+        parser.set_defaults(run=partial(run, engine=engine, name=name))
     else:
         return None
-    return commands.parser
+    return parser
 
 
 def _run(words: list[str], worker_ahead: starting.WorkerAhead, command: str) -> int:

@@ -6,8 +6,10 @@ import argparse
 import re
 
 from clalign.cli.changes import ALIGNMENT_HELP, add_change_options, run_change
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.errors import OptionError
+
+DESCRIPTION = "Realign a block of columns on its own and put it back; everything outside the block is kept."
 
 EXAMPLES = (
     "clalign realign --columns 120-180 family.afa > better.afa",
@@ -15,19 +17,13 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "realign",
-        examples=EXAMPLES,
-        description="Realign a block of columns on its own and put it back; everything outside the block is kept.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
     parser.add_argument_group("Columns").add_argument(
         "--columns", metavar="A-B", required=True, help="from column A to column B, counted from 1"
     )
     add_change_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

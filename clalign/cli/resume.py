@@ -18,7 +18,7 @@ from clalign.cli.options import (
     locate_inputs,
     progress_mode,
 )
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.profiling import add_profile_options, profile_options
 from clalign.cli.run_outputs import add_run_outputs, outputs_of_its_engine, outputs_of_run
 from clalign.errors import InputError
@@ -29,20 +29,19 @@ if TYPE_CHECKING:
     from clalign.values.documents import JobRequest
     from clalign.values.specs import Spec
 
+DESCRIPTION = (
+    "Continue a search from its run file. The results are those of a search that never stopped. If no"
+    " output is named, the text goes to standard output."
+)
+
 EXAMPLES = (
     "clalign resume search.clalign",
     "clalign resume --device cpu --tsv hits.tsv search.clalign   # on another device",
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "resume",
-        examples=EXAMPLES,
-        description="Continue a search from its run file. The results are those of a search that never stopped. If no"
-        " output is named, the text goes to standard output.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     rounds = parser.add_argument_group("Rounds")
     words = "search one more round than -N (jackhmmer); of a search that was stopped, those that are left of -N"
@@ -56,7 +55,6 @@ def add_parser(subparsers: Commands) -> None:
     add_cluster_option(add_device_option(parser))
     add_profile_options(parser)
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -8,10 +8,15 @@ import os
 import time
 from pathlib import Path
 
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show, write_stderr
 from clalign.common.amounts import size_text
 from clalign.errors import NoSuchFile
+
+DESCRIPTION = (
+    "List the runs of the window or of a folder; name a run (the name is kept in its file); show which"
+    " hits two runs share; delete runs."
+)
 
 EXAMPLES = (
     "clalign runs list",
@@ -24,14 +29,8 @@ EXAMPLES = (
 ACTIONS = ("list", "name", "compare", "delete")
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "runs",
-        examples=EXAMPLES,
-        description="List the runs of the window or of a folder; name a run (the name is kept in its file); show which"
-        " hits two runs share; delete runs.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("action", choices=ACTIONS, metavar="|".join(ACTIONS), help="what to do")
     parser.add_argument(
         "words",
@@ -44,7 +43,6 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument("--json", action="store_true", help="list: print a JSON object for each run")
     group.add_argument("--yes", action="store_true", help="delete: really delete them")
     parser.is_mixed = True
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

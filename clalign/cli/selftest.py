@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.errors import DeviceNotFound, ExitCode
+
+DESCRIPTION = "Search the bundled examples and compare the results with stored ones. The exit code is 8 if any differs."
 
 EXAMPLES = ("clalign selftest", "clalign selftest --device gpu")
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "selftest",
-        examples=EXAMPLES,
-        description="Search the bundled examples and compare the results with stored ones. The exit code is 8 if any"
-        " differs.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument_group("Device").add_argument(
         "--device", metavar="D", help="an id, part of a name, gpu, cpu or reference [all devices]"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

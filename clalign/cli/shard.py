@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from clalign.cli.options import add_progress_options, progress_mode, spec_of
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.cli.streams import show
 from clalign.engines.engine import Engine, engine_of_command, engines
 from clalign.errors import OptionError, named, quoted
@@ -24,6 +24,12 @@ from clalign.values.specs import Spec
 from clalign.values.typed_numbers import count
 
 COMMAND = "clalign shard"
+
+DESCRIPTION = (
+    "Plan a search in parts, for computers that do not communicate: an array job of a scheduler, or a"
+    f" few machines. Shows the parts of the sequences and how to search each ({FLAG}); `clalign merge` merges their"
+    " runs into that of the whole search, with its E-values."
+)
 
 EXAMPLES = (
     "clalign shard 16 hmmsearch --cut_ga families.hmm proteins.fasta",
@@ -108,15 +114,8 @@ class Planned(Struct, frozen=True):
         )  # fmt: skip
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "shard",
-        examples=EXAMPLES,
-        description="Plan a search in parts, for computers that do not communicate: an array job of a scheduler, or a"
-        f" few machines. Shows the parts of the sequences and how to search each ({FLAG}); `clalign merge` merges their"
-        " runs into that of the whole search, with its E-values.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("n", type=count, metavar="N", help="number of parts")
     parser.add_argument("search", nargs="?", metavar="COMMAND", help="the search, with its options and files")
     group = parser.add_argument_group("Output")
@@ -125,7 +124,6 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument("--folder", metavar="DIR", default=FOLDER, help=f"folder for the runs of the parts [{FOLDER}]")
     add_progress_options(parser)
     parser.leads_to = {name for engine in engines() for name in engine.commands}
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

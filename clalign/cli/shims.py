@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import clalign
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.starting import WorkerAhead
 from clalign.cli.streams import enough_read, flush_stdout, show, write_stderr
 from clalign.errors import ClalignError, ExitCode, OutputError
@@ -36,23 +36,21 @@ AS_HMMER = {"jackhmmer": ("--qkind", "sequences")}
 _MARK = "Written by clalign shims"
 """By this a file is known as one of clalign's own, which may be overwritten."""
 
+DESCRIPTION = (
+    "Write programs with the names of HMMER's into a folder, for scripts that call these by name or by"
+    " path: each runs clalign with the same words, on the device of the variable CLALIGN_DEVICE. What clalign has"
+    " not, such as hmmfetch, runs HMMER's own program if that is installed. Files of others are never replaced."
+)
+
 EXAMPLES = (
     "clalign shims ~/hmmer-on-gpu",
     'clalign shims bin && PATH="$PWD/bin:$PATH" my_pipeline.sh',
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "shims",
-        examples=EXAMPLES,
-        description="Write programs with the names of HMMER's into a folder, for scripts that call these by name or by"
-        " path: each runs clalign with the same words, on the device of the variable CLALIGN_DEVICE. What clalign has"
-        " not, such as hmmfetch, runs HMMER's own program if that is installed. Files of others are never replaced.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("folder", metavar="DIR", help="the folder, which is made if there is none")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

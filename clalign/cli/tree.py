@@ -10,8 +10,10 @@ from typing import TextIO
 from clalign.cli.changes import ALIGNMENT_HELP
 from clalign.cli.inputs import guide_tree_of, in_alignments, in_files, input_path
 from clalign.cli.outputs import check_places
-from clalign.cli.parser import Commands, UsageError
+from clalign.cli.parser import CommandParser, UsageError
 from clalign.errors import OptionError
+
+DESCRIPTION = "Compute the distances between the sequences of an alignment, and their tree by neighbor joining."
 
 EXAMPLES = (
     "clalign tree family.afa > family.nwk",
@@ -27,13 +29,8 @@ DISTANCE_HELP = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "tree",
-        examples=EXAMPLES,
-        description="Compute the distances between the sequences of an alignment, and their tree by neighbor joining.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("alignment", metavar="ALIGNMENT", help=ALIGNMENT_HELP)
     group = parser.add_argument_group("Distances")
     group.add_argument(
@@ -53,7 +50,6 @@ def add_parser(subparsers: Commands) -> None:
     group.add_argument(
         "--midpoint", action="store_true", help="put the root in the middle of the longest path, as always in drawings"
     )
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import argparse
 
 from clalign.cli.options import add_locate_option, add_progress_options, locate_inputs, progress_mode
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.streams import show
 from clalign.common.amounts import counted
 from clalign.errors import ExitCode
 from clalign.values.typed_numbers import count
+
+DESCRIPTION = (
+    "Recompute hits of a run, and as many sequences that are not hits, on the reference, from the"
+    " sequence file to the reported line, and compare all numbers and the counts of the run. The exit code is 8 if"
+    " any differs, or if there was nothing to check. Ctrl-C ends it, and shows what was checked so far."
+)
 
 EXAMPLES = (
     "clalign verify search.clalign",
@@ -17,15 +23,8 @@ EXAMPLES = (
 )
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the sub-command."""
-    parser = subparsers.add_parser(
-        "verify",
-        examples=EXAMPLES,
-        description="Recompute hits of a run, and as many sequences that are not hits, on the reference, from the"
-        " sequence file to the reported line, and compare all numbers and the counts of the run. The exit code is 8 if"
-        " any differs, or if there was nothing to check. Ctrl-C ends it, and shows what was checked so far.",
-    )
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("run_file", metavar="RUN", help="the run file (.clalign)")
     add_locate_option(parser)
     group = parser.add_argument_group("Checking")
@@ -38,7 +37,6 @@ def add_parser(subparsers: Commands) -> None:
     )
     group.add_argument("--device", metavar="D", default="reference", help="device to compute them on [reference]")
     add_progress_options(parser)
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +44,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from clalign.cli.interruptions import Interruptions
-    from clalign.cli.progress import progress_display
     from clalign.cli.watch import watch_job
     from clalign.runs.run_file import open_run
 
@@ -55,8 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     locate_inputs(arguments.run_file, arguments.locate)
     run = {"run": arguments.run_file, "hits": None, "sample": arguments.sample, "device": arguments.device}
     job = {"job": "verify", **run}
-    display, interruptions = progress_display(progress_mode(arguments)), Interruptions()
-    value = watch_job(job, display, "Stopped. Nothing was kept.", interruptions=interruptions)
+    interruptions = Interruptions()
+    value = watch_job(job, progress_mode(arguments), "Stopped. Nothing was kept.", interruptions=interruptions)
     for detail in value["details"]:
         show(detail)
     checked, differing = value["checked"], value["differing"]

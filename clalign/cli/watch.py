@@ -198,9 +198,9 @@ def with_inputs_named(event: Event, run: str) -> Event:
 
 def watch_job(
     job: JobRequest,
-    display: Progress,
+    mode: ProgressMode,
     stopped: str,
-    take: Callable[[Event], None] = lambda event: None,
+    take: Callable[[Event], None] | None = None,
     interruptions: Interruptions | None = None,
     worker_ahead: WorkerAhead | None = None,
 ) -> JobResult:
@@ -209,11 +209,12 @@ def watch_job(
     Parameters
     ----------
     job : dict
-    display : Progress
+    mode : str
+        How to show progress.
     stopped : str
         What to say if the user stops it.
     take : callable
-        Given each of its ``partial`` events.
+        Given each of its ``partial`` events; it may write to the terminal.
     interruptions : Interruptions, optional
         Counts the user's wishes to stop, for one who needs to know of them.
     worker_ahead : WorkerAhead, optional
@@ -226,14 +227,15 @@ def watch_job(
     ShownError
         If the user stopped it.
     """
-    interruptions, last = interruptions or Interruptions(), None
+    display, interruptions, last = progress_display(mode), interruptions or Interruptions(), None
     with interruptions.counted(), WorkerProcess(job, worker_ahead) as worker:
         try:
             for event in interruptions.events_of(worker, lambda more: display.message(f"Stopping. {more}")):
                 if event is not None:
                     last = event = with_inputs_named(event, job["run"]) if "run" in job else event
                     display.show(event)
-                if event is not None and event.kind == "partial":
+                if take is not None and event is not None and event.kind == "partial":
+                    display.close()
                     take(event)
         finally:
             display.close()

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from clalign import tracing
 from clalign.cli.environment import begin_loading, end_loading, leave_threads_out, log_level
-from clalign.cli.parser import Commands
+from clalign.cli.parser import CommandParser
 from clalign.cli.preloading import Idle, Preloading
 from clalign.cli.profiling import record_start, worker_profiled
 from clalign.cli.starting import forget_mark
@@ -49,13 +49,11 @@ if TYPE_CHECKING:
     from clalign.values.specs import Spec
 
 
-def add_parser(subparsers: Commands) -> None:
-    """Add the hidden sub-command."""
-    parser = subparsers.add_parser("worker")
+def add_arguments(parser: CommandParser) -> None:
+    """Add the arguments."""
     parser.add_argument("engine", nargs="?", help="of the run that the job will be")
     parser.add_argument("--device", default="", help="that it will be computed on")
     parser.add_argument("--stay", action="store_true", help="wait for another job when one is finished")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
