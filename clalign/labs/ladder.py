@@ -11,7 +11,7 @@ import math
 import os
 import platform
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -34,20 +34,8 @@ SpecKind = TypeVar("SpecKind", bound="LadderSpec")
 RungKind = TypeVar("RungKind", bound="Rung")
 
 
-class Rung(Protocol):
-    """A row of a ladder."""
-
-    @property
-    def name(self) -> str:
-        """As it is asked for."""
-
-    @property
-    def text(self) -> str:
-        """What it is, in words."""
-
-
-class RungOfPairs(Struct, frozen=True):
-    """A rung of a ladder of pairs of sequences, of which the first needs one core of a processor.
+class Rung(Struct, frozen=True):
+    """A row of a ladder.
 
     Attributes
     ----------
@@ -62,6 +50,10 @@ class RungOfPairs(Struct, frozen=True):
     name: str
     text: str
     choices: Any = None
+
+
+class RungOfPairs(Rung, frozen=True):
+    """A rung of a ladder of pairs of sequences, of which the first needs one core of a processor."""
 
     @property
     def on_one_core(self) -> bool:

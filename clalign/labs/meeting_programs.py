@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 import numpy as np
 from msgspec import Struct
@@ -20,12 +19,8 @@ from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import Scoring
 from clalign.values.sequences import SequenceBatch
 
-
-class Work(Protocol):
-    """What a program works on, with its right result."""
-
-    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
-        """Return its rounds, ready to begin, and a function that checks the groups that took part."""
+Prepare = Callable[[KernelSession, GroupBarrier], tuple[Rounds, Callable[[int], bool]]]
+"""Returns the rounds of a program, ready to begin, and a function that checks the groups that took part."""
 
 
 class Program(Struct, frozen=True):
@@ -40,68 +35,64 @@ class Program(Struct, frozen=True):
     most : int
         The largest size.
     work : callable
-        Returns the work of a size, from a seed; the last parameter is called often.
+        Returns what prepares the work of a size, from a seed; the last parameter is called often.
     """
 
     title: str
     unit: str
     sizes: Mapping[str, int]
     most: int
-    work: Callable[[int, int, Check], Work]
+    work: Callable[[int, int, Check], Prepare]
 
 
-class Sorting:
-    """Random keys, many of them twice or more."""
+def sorting(n: int, seed: int, check: Check) -> Prepare:
+    """Return what sorts random keys, many of them twice or more."""
+    keys = np.random.default_rng(seed).integers(0, max(2, n // 2), n, dtype=np.uint32)
+    right = BITONIC_SORT.reference(keys, None, check)
 
-    def __init__(self, n: int, seed: int, check: Check) -> None:
-        self._keys = np.random.default_rng(seed).integers(0, max(2, n // 2), n, dtype=np.uint32)
-        self._order = BITONIC_SORT.reference(self._keys, None, check)
+    def prepare(session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
+        rounds, order = BITONIC_SORT.prepared(session, keys, how)
+        return rounds, lambda n: np.array_equal(order()(), right)
 
-    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
-        """Return the rounds of the sort."""
-        rounds, order = BITONIC_SORT.prepared(session, self._keys, how)
-        return rounds, lambda n: np.array_equal(order()(), self._order)
-
-
-class Aligning:
-    """Two sequences of proteins of Swiss-Prot, joined, of which the best local alignment is found."""
-
-    def __init__(self, n: int, seed: int, check: Check) -> None:
-        residues = load_database(example_file("swissprot_sample.fasta.gz"))[0].codes
-        begin = int(np.random.default_rng(seed).integers(0, len(residues) - 2 * n))
-        query, target = np.split(np.array(residues[begin : begin + 2 * n]), 2)
-        self._batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
-        matrix = load_matrix(DEFAULT_PROTEIN)
-        self._scoring = Scoring(matrix, usual_gaps(matrix)[0])
-        right = LONG_PAIR.reference(self._batch, LongPairChoice(self._scoring), check)
-        self._end = right.score, right.query_range[1], right.target_range[1]
-
-    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
-        """Return the rounds that fill the matrix, tiles along an anti-diagonal in each."""
-        rounds, end = LONG_PAIR.prepared(session, self._batch, self._scoring, how)
-        return rounds, lambda n: end() == self._end
+    return prepare
 
 
-class Relaying:
-    """Rounds in which groups pass numbers on and do little else."""
+def aligning(n: int, seed: int, check: Check) -> Prepare:
+    """Return what finds the best local alignment of two sequences of proteins of Swiss-Prot, joined: the rounds fill
+    the matrix, tiles along an anti-diagonal in each.
+    """
+    residues = load_database(example_file("swissprot_sample.fasta.gz"))[0].codes
+    begin = int(np.random.default_rng(seed).integers(0, len(residues) - 2 * n))
+    query, target = np.split(np.array(residues[begin : begin + 2 * n]), 2)
+    batch = PairBatch.in_step(SequenceBatch.from_texts([query]), SequenceBatch.from_texts([target]))
+    matrix = load_matrix(DEFAULT_PROTEIN)
+    scoring = Scoring(matrix, usual_gaps(matrix)[0])
+    right = LONG_PAIR.reference(batch, LongPairChoice(scoring), check)
 
-    def __init__(self, n_rounds: int, seed: int, check: Check) -> None:
-        self._n_rounds, self._seed, self._check = n_rounds, seed, check
+    def prepare(session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
+        rounds, end = LONG_PAIR.prepared(session, batch, scoring, how)
+        return rounds, lambda n: end() == (right.score, right.query_range[1], right.target_range[1])
 
-    def prepared(self, session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
-        """Return the rounds."""
+    return prepare
+
+
+def relaying(n_rounds: int, seed: int, check: Check) -> Prepare:
+    """Return what passes numbers on from group to group and does little else."""
+
+    def prepare(session: KernelSession, how: GroupBarrier) -> tuple[Rounds, Callable[[int], bool]]:
         stage = RelayStage(how)
-        shape = (how.n_groups, how.size)
-        given = np.random.default_rng(self._seed).integers(0, 2**32, shape, dtype=np.uint32)
-        rounds, found = stage.prepared(session, given, self._n_rounds, how)
-        return rounds, lambda n: np.array_equal(found(n), stage.reference(given[:n], self._n_rounds, self._check))
+        given = np.random.default_rng(seed).integers(0, 2**32, (how.n_groups, how.size), dtype=np.uint32)
+        rounds, found = stage.prepared(session, given, n_rounds, how)
+        return rounds, lambda n: np.array_equal(found(n), stage.reference(given[:n], n_rounds, check))
+
+    return prepare
 
 
 PROGRAMS: dict[str, Program] = {
-    "sort": Program("bitonic sort", "keys", {"cpu": 1 << 14, "gpu": 1 << 17, "accelerator": 1 << 16}, 1 << 26, Sorting),
+    "sort": Program("bitonic sort", "keys", {"cpu": 1 << 14, "gpu": 1 << 17, "accelerator": 1 << 16}, 1 << 26, sorting),
     "sw": Program(
-        "Smith-Waterman of one pair", "residues", {"cpu": 2000, "gpu": 8192, "accelerator": 8192}, 1 << 15, Aligning
+        "Smith-Waterman of one pair", "residues", {"cpu": 2000, "gpu": 8192, "accelerator": 8192}, 1 << 15, aligning
     ),
-    "relay": Program("numbers passed on", "rounds", {"cpu": 50, "gpu": 200, "accelerator": 200}, 100_000, Relaying),
+    "relay": Program("numbers passed on", "rounds", {"cpu": 50, "gpu": 200, "accelerator": 200}, 100_000, relaying),
 }
 """By the name that is asked for."""

@@ -73,6 +73,9 @@ TIMES = (*SWEEPS, "posteriors", "counts")
 SIZED = ("sequential", "states")
 """The rungs that are compared on pairs of other sizes."""
 
+Entries = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]
+"""Places of posteriors, a number each, rising, and they."""
+
 MODEL = PairHmm(SEED_GAPS[False, 1], fixed_emissions(AMINO))
 
 
@@ -160,22 +163,26 @@ class _Ladder:
         return float(np.max(parts))
 
 
-def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> float:
-    """Return the largest difference of two pairs; what only one of both keeps counts from the limit on."""
-    a, b = (_entries(of, place) for of, place in ((found, row), (expected, other)))
+def difference_of(a: Entries, b: Entries) -> float:
+    """Return the largest difference of posteriors; what only one side keeps counts from the limit on."""
     keys = np.union1d(a[0], b[0])
     dense = np.full((2, len(keys)), MIN_POSTERIOR)
     for values, (places, posteriors) in zip(dense, (a, b), strict=True):
         values[np.searchsorted(keys, places)] = posteriors
+    return float(np.abs(dense[0] - dense[1]).max(initial=0))
+
+
+def _difference(found: BothWays, row: int, expected: BothWays, other: int) -> float:
+    """Return the largest difference of two pairs."""
     n_residues = sum(np.diff(offsets)[row] for offsets in (found.posteriors.x_offsets, found.posteriors.y_offsets))
     counts = (
-        np.abs(getattr(found.counts, name)[row] - getattr(expected.counts, name)[other]) / n_residues
+        np.abs(getattr(found.counts, name)[row] - getattr(expected.counts, name)[other]).max(initial=0) / n_residues
         for name in ExpectedCounts.__struct_fields__
     )
-    return float(np.max([part.max(initial=0) for part in (np.abs(dense[0] - dense[1]), *counts)]))
+    return float(np.max([difference_of(_entries(found, row), _entries(expected, other)), *counts]))
 
 
-def _entries(of: BothWays, row: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+def _entries(of: BothWays, row: int) -> Entries:
     """Return the places of the posteriors of a pair as one number each, rising, and the posteriors."""
     p, span = of.posteriors, slice(of.posteriors.offsets[row], of.posteriors.offsets[row + 1])
     return p.x[span].astype(np.int64) << 32 | p.y[span], p.values[span]

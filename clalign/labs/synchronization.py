@@ -24,7 +24,7 @@ from clalign.jobs import JobContext
 from clalign.labs.ladder import LadderSpec, measurable_device, new_document
 from clalign.labs.measuring import NOT_REACHED, Row
 from clalign.labs.meeting_costs import COSTS, Measured, deviation, fitted, predicted
-from clalign.labs.meeting_programs import PROGRAMS, Work
+from clalign.labs.meeting_programs import PROGRAMS, Prepare
 from clalign.labs.published_synchronization import BANDS, GROUPS, LEVEL_COST, PUBLISHED_DEVICE, SETS, SIZE
 from clalign.values.devices import Device
 
@@ -174,8 +174,10 @@ def _searched(rows: Sequence[Row]) -> list[int]:
 class _Bench:
     """An open device and what the program works on there."""
 
-    def __init__(self, session: KernelSession, work: Work, spec: SynchronizationSpec, context: JobContext) -> None:
-        self._session, self._work, self._spec, self._context = session, work, spec, context
+    def __init__(
+        self, session: KernelSession, prepare: Prepare, spec: SynchronizationSpec, context: JobContext
+    ) -> None:
+        self._session, self._prepare, self._spec, self._context = session, prepare, spec, context
         self._most: dict[str, int] = {}
 
     def cell(self, way: str, n: int) -> Row:
@@ -207,7 +209,7 @@ class _Bench:
         found = None
         try:
             if how.method != "launch":
-                rounds, _ = self._work.prepared(self._session, how)
+                rounds, _ = self._prepare(self._session, how)
                 found = self._found(how, rounds.kernel)
                 if found < how.n_groups and not how.discovered:
                     return _not_run(f"this device ran {found:,} of {how.n_groups:,} groups at once", found)
@@ -232,7 +234,7 @@ class _Bench:
         limit = CELL_SECONDS[self._session.device.kind]
         while len(seconds) < self._spec.runs + 1 and sum(seconds[n_first:]) < limit:
             self._context.check()
-            rounds, is_right = self._work.prepared(self._session, how)
+            rounds, is_right = self._prepare(self._session, how)
             self._session.finish()
             began = time.perf_counter()
             rounds.start()

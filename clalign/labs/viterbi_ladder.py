@@ -26,7 +26,7 @@ from clalign.labs.ladder import (
     measurable_device,
     new_document,
 )
-from clalign.labs.ladder_rungs import BEST, RUNGS, Rung
+from clalign.labs.ladder_rungs import BEST, RUNGS, ViterbiRung
 from clalign.labs.measuring import Bench, OtherScores, PartOf, Row, differs, not_run
 from clalign.labs.published_ladder import (
     COPY_SHARE,
@@ -114,7 +114,7 @@ def run_ladder(spec: ViterbiLadderSpec, context: JobContext) -> Row:
         document = _document(spec, device, job)
         expected = expected_scores(bench, job)
 
-        def row_of(rung: Rung, part: JobContext) -> Row:
+        def row_of(rung: ViterbiRung, part: JobContext) -> Row:
             bench.part = part
             return _rung(bench, rung, job, expected)
 
@@ -169,7 +169,7 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     return expected
 
 
-def _rung(bench: Bench, rung: Rung, job: data.LadderData, expected: Values) -> Row:
+def _rung(bench: Bench, rung: ViterbiRung, job: data.LadderData, expected: Values) -> Row:
     """Check and time one rung; what cannot run says why."""
     choices = rung.choices and rung.choices.within(bench.device)
     if choices is None:
@@ -318,7 +318,7 @@ def _copy_shares(rows: list[Row]) -> list[Row]:
     ]
 
 
-def _bandwidths(bench: Bench, rows: list[Row], rungs: list[Rung], nodes: int) -> list[Row]:
+def _bandwidths(bench: Bench, rows: list[Row], rungs: list[ViterbiRung], nodes: int) -> list[Row]:
     """Return the bytes a second of each rung, its reads and writes counted as it is written, beside those of a copy."""
     copy = memory_rate(cast("Session", bench.session), COPIED_WORDS[bench.device.kind], bench.context.check)
     found = []

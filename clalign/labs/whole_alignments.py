@@ -18,6 +18,7 @@ from clalign.jobs import JobContext
 from clalign.labs.laboratory import DONE
 from clalign.labs.ladder import NO_PROCESSOR, device_for, measurable_device
 from clalign.labs.measuring import NOT_REACHED, PartOf, Row, differs, not_run
+from clalign.labs.pair_hmm_ladder import Entries, difference_of
 from clalign.labs.pair_hmm_rungs import PAIR_HMM_RUNGS, PairHmmRung
 from clalign.labs.repeating import Found, Request
 from clalign.labs.whole_runs import whole_run
@@ -26,7 +27,7 @@ from clalign.stages.pairhmm.pair_hmm_ladder import OnePairStage, nobody_counts
 from clalign.stages.pairhmm.posteriors import PosteriorsStage
 from clalign.values.alphabets import decode
 from clalign.values.devices import Device
-from clalign.values.pair_hmm import MIN_POSTERIOR, PosteriorBatch
+from clalign.values.pair_hmm import PosteriorBatch
 from clalign.values.synthetic import random_codes
 
 SIZES = {"small": (3, 20), "cpu": (8, 250), "gpu": (4, 1452), "accelerator": (4, 1452), "full": (73, 1452)}
@@ -128,7 +129,7 @@ def whole_alignments(request: Request, context: JobContext) -> Found:
             _run(rung, used, str(warm), part)  # builds the kernels
             rows[rung.name], n_pairs, found = _run(rung, used, str(given), part)
             expected = expected or found
-            if difference(expected, found) > TOLERANCE:
+            if difference_of(_entries(expected), _entries(found)) > TOLERANCE:
                 rows[rung.name] = differs("Its posteriors are not those of the first rung.")
     wrong = tuple(
         f"the alignment of {name}" for name, row in rows.items() if row["status"] == DONE and not row["equal"]
@@ -153,17 +154,7 @@ def _run(rung: PairHmmRung, device: Device, path: str, context: JobContext) -> t
     return row, summary["n_pairs"], found
 
 
-def difference(a: list[PosteriorBatch], b: list[PosteriorBatch]) -> float:
-    """Return the largest difference of posteriors of the same pairs; what only one keeps counts from the limit on."""
-    (keys, values), (others, there) = map(_entries, (a, b))
-    union = np.union1d(keys, others)
-    dense = np.full((2, len(union)), MIN_POSTERIOR)
-    for row, places, known in ((0, keys, values), (1, others, there)):
-        dense[row, np.searchsorted(union, places)] = known
-    return float(np.abs(dense[0] - dense[1]).max(initial=0))
-
-
-def _entries(found: list[PosteriorBatch]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+def _entries(found: list[PosteriorBatch]) -> Entries:
     """Return pair and residues of each posterior as one number, and the posteriors."""
     keys: list[npt.NDArray[np.int64]] = [np.empty(0, np.int64)]
     first = 0

@@ -11,7 +11,7 @@ import pytest
 from clalign.compute.group_barriers import METHODS, GroupBarrier, Rounds
 from clalign.errors import GroupsNotConcurrent, OptionError
 from clalign.jobs import Job, QuietContext
-from clalign.labs import meeting_programs, synchronization
+from clalign.labs import synchronization
 from clalign.labs.measuring import NOT_REACHED
 from clalign.labs.meeting_costs import COSTS, Measured, deviation, fitted, predicted, steps
 from clalign.labs.published_synchronization import BANDS
@@ -24,6 +24,7 @@ from clalign.labs.synchronization import (
     wrong_cells,
 )
 from clalign.labs.synchronization_results import below, row_text
+from clalign.stages.sync.bitonic_sort import BITONIC_SORT, BitonicSortStage
 from clalign.values.devices import Device
 
 TRUE = {"ta": 3e-7, "tc": 5e-7, "ts": 2e-7, "tw": 6e-7, "tl": 4e-6, "w": 1e-3}
@@ -179,14 +180,8 @@ def test_more_than_run_at_once_are_not_left_to_wait(opencl_device: Device) -> No
 
 
 def test_a_wrong_result_has_no_time(opencl_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Wrong(meeting_programs.Sorting):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            self._order = self._order[::-1]
-
-    program = meeting_programs.PROGRAMS["sort"]
-    wrong = meeting_programs.Program(program.title, program.unit, program.sizes, program.most, Wrong)
-    monkeypatch.setitem(synchronization.PROGRAMS, "sort", wrong)
+    right = BITONIC_SORT.reference
+    monkeypatch.setattr(BitonicSortStage, "reference", lambda self, *given: right(*given)[::-1])
     found, _ = run(opencl_device, groups="1", methods=["launch", "lbs"], size=50)
     assert wrong_cells(found) == [(1, "launch"), (1, "lbs")]
     assert "2 of 2 results differ" in below(found)
