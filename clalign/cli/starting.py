@@ -7,7 +7,6 @@ import itertools
 import os
 import subprocess
 import sys
-from types import TracebackType
 
 from clalign.system.processes import own_command
 
@@ -69,9 +68,7 @@ class WorkerAhead(contextlib.AbstractContextManager["WorkerAhead"]):
         taken, self._process = self._process, None
         return taken
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         unused = self.take()
         if unused is None:
             return

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable, Container
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from clalign import tracing
@@ -152,9 +151,7 @@ class Opening(Generic[Opened]):
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._thread.join(MAX_WAIT_SECONDS)
         if self._session is not None:
             self._session.__exit__(None, None, None)

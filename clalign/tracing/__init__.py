@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from typing import Literal, NamedTuple
 
 from clalign.common.plain_data import Json
@@ -135,9 +134,7 @@ class _Timed:
     def __enter__(self) -> None:
         self._begin = time.perf_counter_ns()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         end = time.perf_counter_ns()
         self._recording.add(None, Span(self._name, self._category, self._begin, end, self._facts))
 

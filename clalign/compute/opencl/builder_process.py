@@ -10,7 +10,6 @@ import contextlib
 import json
 import logging
 import subprocess
-from types import TracebackType
 from typing import TextIO
 
 import pyopencl as cl
@@ -71,9 +70,7 @@ class BuilderProcess:
     def __enter__(self) -> BuilderProcess:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import threading
 from contextlib import AbstractContextManager, suppress
-from types import TracebackType
 
 from clalign.databases.cache_root import cache_root
 from clalign.system import driver_marks
@@ -76,9 +75,7 @@ class Processes(AbstractContextManager["Processes"]):
             assert process.stdin is not None
             process.stdin.close()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         left = list(self._running)
         for process in left:
             process.kill()  # all at once, so that they go together
