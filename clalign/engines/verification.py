@@ -20,7 +20,6 @@ from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import RunFile
 from clalign.values.devices import Device
 from clalign.values.documents import Verification
-from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.sequences import SequenceDatabase
 
 SEED = 42
@@ -111,16 +110,6 @@ def other_copy(database: SequenceDatabase, reread: Reread) -> Iterator[str]:
     found[database.order] = np.diff(database.offsets)
     if not np.array_equal(found, reread.lengths):
         yield f"The copy of {database.source} that was prepared for searches holds other sequences than the file."
-
-
-def best_score(run: RunFile, number: int) -> tuple[int, int]:
-    """Return the highest of all scores of a query and the first row that has it; `IMPOSSIBLE` and 0 for none."""
-    best = IMPOSSIBLE, 0
-    for first, _, values in run.scores(number):
-        row = int(values.argmax())
-        if int(values[row]) > best[0]:
-            best = int(values[row]), first + row
-    return best
 
 
 def drawn_rows(run: RunFile, number: int, near: Rows, known: Rows, sample: int) -> Rows:

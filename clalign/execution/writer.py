@@ -250,7 +250,7 @@ class Writer:
 
     def _described_best(self, query: Query) -> TargetFacts | None:
         """Return the best target of a query whose rows are all stored; None if none has a score."""
-        best = query.best or self._best_of(query)
+        best = query.best or self.run.best_score(query.number)  # an earlier job stored some
         if best[0] <= IMPOSSIBLE:
             return None
         if query.lacks_search and self.planner.plan.described is not None:  # another process has computed it
@@ -283,14 +283,6 @@ class Writer:
                 if best is not None:
                     self.run.set_bests([(query.number, best)])
         self.planner.stored(unit)
-
-    def _best_of(self, query: Query) -> tuple[int, int]:
-        """Return the highest score of a query and its row, from all stored scores: an earlier job stored some."""
-        best = IMPOSSIBLE, 0
-        for first, _, values in self.run.scores(query.number):
-            row = int(values.argmax())
-            best = max(best, (int(values[row]), first + row), key=lambda found: found[0])
-        return best
 
 
 def _better(best: tuple[int, int], result: BatchResult) -> tuple[int, int]:

@@ -50,6 +50,7 @@ from clalign.values.checked import plain
 from clalign.values.devices import without_cluster
 from clalign.values.documents import Card, SpecFields, TargetFacts
 from clalign.values.hits import Hit
+from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.specs import Spec
 
 SpecKind = TypeVar("SpecKind", bound=Spec)
@@ -370,6 +371,21 @@ class RunFile:
             "SELECT first, last, scores FROM batches WHERE query = ? ORDER BY first", (query,)
         ):
             yield first, last, unpack_scores(packed, first, last, self.path)
+
+    def scores_by_row(self, query: int, n: int) -> npt.NDArray[np.int32]:
+        """Return the scores of all n targets of a query by row; `IMPOSSIBLE` where there is none yet."""
+        scores = np.full(n, IMPOSSIBLE, np.int32)
+        for first, last, values in self.scores(query):
+            scores[first:last] = values
+        return scores
+
+    def best_score(self, query: int) -> tuple[int, int]:
+        """Return the highest of all scores of a query and the first row that has it; `IMPOSSIBLE` and 0 for none."""
+        best = IMPOSSIBLE, 0
+        for first, _, values in self.scores(query):
+            row = int(values.argmax())
+            best = max(best, (int(values[row]), first + row), key=lambda found: found[0])
+        return best
 
     def histogram(self, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Return the left edge of each filled bin (float64[n]) and its count (int64[n]).

@@ -21,7 +21,6 @@ from clalign.engines.msa.reading import (
 from clalign.engines.msa.reliability import expected_accuracy
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import COUNTS, POSTERIORS
-from clalign.engines.verification import best_score
 from clalign.jobs import JobContext
 from clalign.runs.contradictions import contradictions
 from clalign.runs.derived import kept_cells, unequal_query
@@ -50,7 +49,7 @@ def _phase_otherwise(run: RunFile, number: int, given: AlignmentInput, blocks: B
     """Yield the values kept of a phase that do not follow from its pairs and scores."""
     card, is_pairs = run.card(number), number == pairs_phase(run)
     again = {**card, "name": "Pairs" if is_pairs else f"Round {number + 1}", "length": len(blocks.pairs)}
-    best, place = best_score(run, number)
+    best, place = run.best_score(number)
     table, column = (POSTERIORS, "n_entries") if is_pairs else (COUNTS, "sums")
     numbers = [piece for piece, *_ in run.engine_rows_of_pieces(table.name, number, [column])]
     if numbers != list(range(len(numbers))):

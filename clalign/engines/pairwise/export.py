@@ -15,7 +15,7 @@ from clalign.engines.export_lines import add_flanks, describe, write_lines
 from clalign.engines.export_source import Choice, EngineOfRun, ExportSource
 from clalign.engines.pairwise import report_text as text
 from clalign.engines.pairwise import sam
-from clalign.engines.pairwise.inputs import rows_of_queries, scores_of, scoring_of
+from clalign.engines.pairwise.inputs import rows_of_queries, scoring_of
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import begun_facts, n_wider
 from clalign.errors import ClalignError
@@ -205,7 +205,7 @@ def _scores_of_search(source: PairSource, stream: TextIO) -> int:
     database = source.database()
     order, count = np.argsort(database.order), 0
     for number, card in enumerate(source.cards):
-        scores, query = scores_of(source.run, number, len(database)), plain(card["name"])
+        scores, query = source.run.scores_by_row(number, len(database)), plain(card["name"])
         for start in range(0, len(order), NAMES_AT_ONCE):
             source.context.check()
             some = order[start : start + NAMES_AT_ONCE]

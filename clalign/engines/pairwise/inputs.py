@@ -29,7 +29,6 @@ from clalign.runs.inputs import at_hand, check_counted
 from clalign.runs.run_file import RunFile
 from clalign.values.alphabets import LETTERS, N_CODES, Alphabet, code_of
 from clalign.values.karlin_altschul import match_mismatch_of, rows_to_fit, typical_lengths, ungapped_parameters
-from clalign.values.profiles import IMPOSSIBLE
 from clalign.values.scoring import GapCosts, PairwiseQuery, Scoring, SubstitutionMatrix
 from clalign.values.sequences import Sequence, SequenceDatabase
 
@@ -307,11 +306,3 @@ def chosen_of(run: RunFile) -> ChosenScoring:
         return ChosenScoring.from_dict(begun_facts(run).scoring)
     except (ValueError, IndexError, TypeError, OverflowError, OptionError) as error:
         raise DamagedRun(run.path, f"its scoring makes no sense: {error}") from None
-
-
-def scores_of(run: RunFile, number: int, n: int) -> npt.NDArray[np.int32]:
-    """Return the scores of all n targets of a query by row; `IMPOSSIBLE` where there is none yet."""
-    scores = np.full(n, IMPOSSIBLE, np.int32)
-    for first, last, values in run.scores(number):
-        scores[first:last] = values
-    return scores

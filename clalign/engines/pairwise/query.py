@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.pairwise.hits import Wanted, domains_in_steps
-from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs, scores_of
+from clalign.engines.pairwise.inputs import STRANDS, PairwiseInputs
 from clalign.engines.pairwise.spec import PairwiseSpec
 from clalign.engines.pairwise.tables import BATCHES
 from clalign.errors import OptionError
@@ -219,7 +219,7 @@ class QuerySearch(Struct):
 
     def best_hits(self, run: RunFile, number: int, session: Session) -> tuple[Hit, ...]:
         """Choose the hits among all scores of a run, and return them."""
-        scores = scores_of(run, number, len(self.database))
+        scores = run.scores_by_row(number, len(self.database))
         rows = self.best_rows(scores)
         if not len(rows):
             return ()
@@ -371,7 +371,7 @@ def statistics_at_end(
     if not _may_be_fitted(search):
         return None, None
     rows, targets = inputs.rows_to_fit, inputs.targets
-    scores = scores_of(run, number, len(targets))[rows]
+    scores = run.scores_by_row(number, len(targets))[rows]
     lengths = targets.offsets[rows + 1] - targets.offsets[rows]
     fitted = fitted_statistics(scores, lengths, search.queries[0].length, targets.n_residues)
     return (search.statistics if search.finds_early else fitted), fitted

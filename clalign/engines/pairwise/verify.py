@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from clalign.compute.sessions import Session
 from clalign.databases.rereading import reread_rows, with_headers
 from clalign.engines.pairwise.hits import aligned_alone, domain_of, scores_by
-from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs, scores_of
+from clalign.engines.pairwise.inputs import PairwiseInputs, load_inputs
 from clalign.engines.pairwise.lists import pairs_of
 from clalign.engines.pairwise.query import QuerySearch, card_of_query, card_with, stored_search
 from clalign.engines.pairwise.spec import PairwiseSpec
@@ -24,7 +24,6 @@ from clalign.engines.verification import (
     Findings,
     Group,
     Item,
-    best_score,
     drawn_rows,
     grouped,
     judge,
@@ -161,7 +160,7 @@ def _contradictions(run: RunFile, number: int, inputs: PairwiseInputs, context: 
     yield from _query_otherwise(run, number, inputs)
     if not is_done:
         return
-    expected = stored_search(run, inputs, number).best_rows(scores_of(run, number, len(database)))
+    expected = stored_search(run, inputs, number).best_rows(run.scores_by_row(number, len(database)))
     found = HitQueries(run.connection).rows(number)
     for row in np.setxor1d(expected, found).tolist():
         words = "is a hit, but by its score it is none" if row in found else "is no hit, but by its score it is one"
@@ -200,7 +199,7 @@ def _pairs_otherwise(run: RunFile, inputs: PairwiseInputs, context: JobContext) 
         yield from _query_otherwise(run, number, inputs)
     yield from contradictions(run.connection, ALL, {"name": "The pairs", "histogram_bin": 1}, len(pairs), is_done,
                               context.check)  # fmt: skip
-    scores = scores_of(run, ALL, len(pairs))
+    scores = run.scores_by_row(ALL, len(pairs))
     for first, last, kept in kept_cells(run.connection, ALL):
         if kept != float(cells[first:last].sum()):
             yield f"The pairs {first:,} to {last:,} count {kept:,.0f} cells, which they do not have."
@@ -224,7 +223,7 @@ def _query_otherwise(run: RunFile, number: int, inputs: PairwiseInputs) -> Itera
     if statistics is None or statistics.kind != "fitted":
         again["statistics"] = begun["statistics"]
     del again["statistics_words"]  # which also say when they come
-    raw, row = best_score(run, number)
+    raw, row = run.best_score(number)
     described = search.described(raw, row) if raw > IMPOSSIBLE else None
     yield from unequal_query(run.connection, number, again, described)
     if not spec.is_pairs:
@@ -309,7 +308,7 @@ def _drawn(run: RunFile, number: int, sample: int) -> Rows:
 def _scores_otherwise(run: RunFile, number: int, rows: Rows, inputs: PairwiseInputs, session: Session) -> list[str]:
     """Compute the scores of some targets again; return the differences."""
     database, queries = inputs.targets, inputs.stranded(number)
-    kept, name, batch = scores_of(run, number, len(database)), inputs.query(number).name, database.select(rows)
+    kept, name, batch = run.scores_by_row(number, len(database)), inputs.query(number).name, database.select(rows)
     again = np.stack([session.run(SMITH_WATERMAN, batch, query).scores.values for query in queries]).max(axis=0)
     return [
         f"{name} and {database.header(int(rows[w]))[0]}: score {kept[rows[w]]}, computed again {again[w]}."

@@ -30,7 +30,6 @@ from clalign.engines.verification import (
     Group,
     Item,
     Rows,
-    best_score,
     drawn_rows,
     grouped,
     judge,
@@ -97,7 +96,7 @@ def verify_run(
         ],
         most,
     )
-    bests = [best_score(run, number)[1] for number in range(len(profiles) if hits is None else 0)]
+    bests = [run.best_score(number)[1] for number in range(len(profiles) if hits is None else 0)]
     rows = np.unique(np.array([*(item.row for item in items), *bests], np.int64))
     again = _Again(run, inputs, rows, context)
     pieces = list(grouped(items, 1 if device.kind == "reference" else AT_ONCE))
@@ -198,7 +197,7 @@ def _derived_otherwise(run: RunFile, again: _Again, context: JobContext) -> Iter
     yield from unequal_hits(run.connection, context.check, expected)
     for number, hmm in enumerate(again.profiles):
         context.check()
-        raw, row = best_score(run, number)
+        raw, row = run.best_score(number)
         described = again.search(number).described(raw, row) if raw > IMPOSSIBLE else None
         card = card_of_search(hmm, spec, targets)
         if spec.has_rounds:
@@ -240,7 +239,7 @@ def _difference(hit: Hit, search: AnyProfileSearch, session: Session) -> str:
 
 def _others_otherwise(run: RunFile, number: int, search: AnyProfileSearch, rows: Rows, session: Session) -> list[str]:
     """Compute targets that are no hits again, all the way; return the differences."""
-    kept = dict(_kept_scores(run, number, rows))
+    kept = run.scores_by_row(number, len(search.database))
     scored = search.start_scoring(session, search.database.select(rows))()
     names = [search.database.header(int(row))[0] for row in rows]
     texts = [
@@ -254,10 +253,3 @@ def _others_otherwise(run: RunFile, number: int, search: AnyProfileSearch, rows:
         for hit in search.start_hits(session, scored)()
     ]
     return texts
-
-
-def _kept_scores(run: RunFile, number: int, rows: Rows) -> Iterator[tuple[int, int]]:
-    """Yield the score that a run keeps of each row."""
-    for first, last, values in run.scores(number):
-        inside = rows[(rows >= first) & (rows < last)]
-        yield from zip(inside.tolist(), values[inside - first].tolist(), strict=True)
