@@ -72,13 +72,12 @@ def _add_values(group: argparse._ArgumentGroup, name: str, flags: str, text: str
         )
 
 
-def add_device_option(parser: CommandParser, default: str | None = None) -> argparse._ArgumentGroup:
+def add_device_option(parser: CommandParser) -> argparse._ArgumentGroup:
     """Add ``--device`` and return its group."""
     group = parser.add_argument_group("Device")
     group.add_argument(
         "--device",
         metavar="D",
-        default=default,
         help="device to run on: an id or part of a name from `clalign devices`, gpu, cpu, auto or reference; for a"
         " search or an alignment also several: 0:0,0:1, gpus or all; other commands take the first"
         " [the variable CLALIGN_DEVICE, else auto]",

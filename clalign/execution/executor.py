@@ -10,9 +10,9 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 
 from msgspec import Struct
@@ -422,16 +422,6 @@ class Executor:
             self._n_lent += n
             self.access.lend(n)
 
-    @contextmanager
-    def _lent(self, is_helped: bool) -> Iterator[None]:
-        """Count a task that the processor computes in the block, if it helps."""
-        n = 1 if is_helped else 0
-        self._lend(n)
-        try:
-            yield
-        finally:
-            self._lend(-n)
-
     def _gather_or_trace(
         self, item: _ScoredUnit, gathered: _Gathered, groups: deque[_Tracing], tracer: Session
     ) -> None:
@@ -513,11 +503,13 @@ class Executor:
         """Compute the end of a query."""
         self._current = ()
         session = tracer if self.plan.phases is None else self.helper.session_or(tracer)
-        with self._lent(is_helped=session is not tracer):  # until it is stored: others would take what seems too late
-            with tracing.span("conclude", "hits", query=unit.query.number):
-                storing = self.access.compute_end(unit, session)
-            self._held.remove(unit)
-            self.access.store_end(unit, storing)
+        is_helped = session is not tracer
+        self._lend(is_helped)  # until it is stored: others would take what seems too late
+        with tracing.span("conclude", "hits", query=unit.query.number):
+            storing = self.access.compute_end(unit, session)
+        self._held.remove(unit)
+        self.access.store_end(unit, storing)
+        self._lend(-is_helped)
 
 
 def _of_one(wait: Callable[[], Scored[object]]) -> Callable[[], Sequence[Scored[object]]]:

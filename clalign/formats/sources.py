@@ -487,9 +487,9 @@ class TextReader(Struct):
             )
 
 
-def count_byte(data: bytes, byte: int, end: int | None = None) -> int:
-    """Return how often a byte occurs before `end`; for text in lines this is faster than ``bytes.count``."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8)[:end] == byte))
+def count_byte(data: bytes, byte: int) -> int:
+    """Return how often a byte occurs; for text in lines this is faster than ``bytes.count``."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == byte))
 
 
 def decoded(data: bytes) -> str:

@@ -468,10 +468,10 @@ class StripedOdds(Struct, frozen=True):
     dd: Floats
 
 
-def stripe(values: Floats, fill: float = 0.0) -> Floats:
+def stripe(values: Floats) -> Floats:
     """Return the last axis, nodes 1 to M, as ``[..., Q, 4]``."""
     n_nodes = values.shape[-1]
-    padded = np.full((*values.shape[:-1], n_vectors(n_nodes) * LANES), fill, np.float32)
+    padded = np.zeros((*values.shape[:-1], n_vectors(n_nodes) * LANES), np.float32)
     padded[..., :n_nodes] = values
     return np.ascontiguousarray(padded.reshape(*values.shape[:-1], LANES, -1).swapaxes(-1, -2))
 

@@ -165,10 +165,11 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     n, n_rows, n_others = sum(sizes.values()), *(int(lengths[side].sum()) for side in pairs.T)
     if n > MAX_PACKED * size_of(run.path):  # with its log, where those of a run that goes on lie
         raise DamagedRun(run.path, "more posteriors than it has room for")
-    store = _Store(8 * n + 12 * n_rows + 4 * n_others > mapped_bytes)
+    is_mapped = 8 * n + 12 * n_rows + 4 * n_others > mapped_bytes
     found = SparsePosteriors(
-        lengths, pairs, store.array(n_rows + 1, np.int64), store.array(n, np.int32), store.array(n, np.float32),
-        store.array(n_rows, np.float32), store.array(n_others, np.float32),
+        lengths, pairs, _array(n_rows + 1, np.int64, is_mapped), _array(n, np.int32, is_mapped),
+        _array(n, np.float32, is_mapped), _array(n_rows, np.float32, is_mapped),
+        _array(n_others, np.float32, is_mapped),
     )  # fmt: skip
     n, n_rows, n_others = 0, 0, 0
     for _, part in _parts(run, blocks, lengths, phase):
@@ -180,17 +181,12 @@ def posteriors_of(run: RunFile, given: AlignmentInput, mapped_bytes: int = MAPPE
     return found
 
 
-class _Store:
-    """Makes arrays, in memory or in temporary files."""
-
-    def __init__(self, is_mapped: bool) -> None:
-        self._is_mapped = is_mapped
-
-    def array(self, n: int, kind: type[Number]) -> npt.NDArray[Number]:
-        if not self._is_mapped or not n:
-            return np.zeros(n, kind)
-        with tempfile.TemporaryFile(prefix="clalign-") as file:
-            return np.memmap(file, kind, "w+", shape=(n,))
+def _array(n: int, kind: type[Number], is_mapped: bool) -> npt.NDArray[Number]:
+    """Return an array in memory, or in a temporary file."""
+    if not is_mapped or not n:
+        return np.zeros(n, kind)
+    with tempfile.TemporaryFile(prefix="clalign-") as file:
+        return np.memmap(file, kind, "w+", shape=(n,))
 
 
 def _parts(

@@ -60,15 +60,13 @@ class Finalizers(ExitStack):
     def _compute(self, query: Query) -> Storing:
         if self._run is None:
             self._run = self._opened.enter_context(RunFile(self._path, open_connection(self._path)))
-            self._session = self._open_session()
+            if self._plan.compute_end is compute_no_end:
+                self._session = ReferenceSession(REFERENCE, self._check)
+            else:
+                opening = self._opened.enter_context(opening_of(self._pick, self._context, self._check))
+                self._session = self._opened.enter_context(opening.result(self._check))
         assert self._session is not None
         return self._plan.compute_end(self._run, query.number, query.search, self._session)
-
-    def _open_session(self) -> Session:
-        if self._plan.compute_end is compute_no_end:
-            return ReferenceSession(REFERENCE, self._check)
-        opening = self._opened.enter_context(opening_of(self._pick, self._context, self._check))
-        return self._opened.enter_context(opening.result(self._check))
 
     def _check(self) -> None:
         if self._is_over.is_set():

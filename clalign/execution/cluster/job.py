@@ -25,7 +25,6 @@ from clalign.values.devices import Device
 
 if TYPE_CHECKING:
     from clalign.execution.cluster.connection import Task
-    from clalign.values.sequences import SequenceDatabase
 
 LOOK_SECONDS = 1.0
 """Interval at which the scheduler is asked for its workers (s)."""
@@ -223,14 +222,10 @@ class ClusterJob:
         if isinstance(cutter, Pace):
             cutter.patience *= UNIT_PATIENCE
             if self._placement is None:
-                self._placement = self._placement_of(self._payloads, cutter.database)
+                reference = self._payloads.register.reference_of(cutter.database)
+                assert reference is not None
+                self._placement = ShardPlacement(reference[1], self._payloads.outline(reference[1]))
         return WorkersCutter(cutter, address, self._placement)
-
-    @staticmethod
-    def _placement_of(payloads: Payloads, database: SequenceDatabase) -> ShardPlacement:
-        reference = payloads.register.reference_of(database)
-        assert reference is not None
-        return ShardPlacement(reference[1], payloads.outline(reference[1]))
 
     def _lose(self, address: str) -> None:
         """Take back the units of a worker that has gone."""

@@ -133,11 +133,6 @@ def hold_shard(job: str, database: int, number: int, digest: str, data: bytes | 
     return found is not None
 
 
-def read_shard(digest: str) -> bytes | None:
-    """Return a shard for another worker."""
-    return shards.read_shard(digest)
-
-
 def compute(
     job: str, device: DeviceFields, rows: Sequence[Rows], drop: Sequence[tuple[Reference, int]], *_after: object
 ) -> bytes:

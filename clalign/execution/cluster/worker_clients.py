@@ -14,7 +14,7 @@ from clalign.execution.cluster import worker as tasks
 from clalign.execution.cluster.connection import Connection, WorkersGone
 from clalign.execution.cluster.payloads import Reference, Register
 from clalign.execution.cluster.shard_placement import ShardPlacement, WorkersCutter
-from clalign.execution.cluster.shards import Outline, digest_of_shard, packed_shard
+from clalign.execution.cluster.shards import Outline, digest_of_shard, packed_shard, read_shard
 from clalign.execution.units import AnySearch, Plan, Unit
 from clalign.values.devices import Device
 from clalign.values.sequences import SequenceDatabase
@@ -277,7 +277,7 @@ class Worker:
             _, future = self.payloads.sources.get((other.look.cache, digest), ("", None))
             is_there = digest in other.look.shards or (future is not None and future.status == "finished")
             if other is not self and is_there:
-                return other.submit("read", tasks.read_shard, digest)
+                return other.submit("read", read_shard, digest)
         return None
 
     def _from_here(self, database: int, shard: int) -> Task:

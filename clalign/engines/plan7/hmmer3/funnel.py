@@ -64,13 +64,13 @@ def limit_of(card: Card, stage: str) -> float:
     return float(limits[{"msv": "f1", "bias": "f1", "viterbi": "f2", "forward": "f3"}[stage]])
 
 
-def funnel_of(run: RunFile, profile: int, card: Card | None = None) -> list[StageCounts]:
+def funnel_of(run: RunFile, profile: int) -> list[StageCounts]:
     """Return how many targets of a profile passed each stage so far: ``stage``, ``label``, ``passed``, ``expected`` (by
     chance), ``limit`` (P-value) and ``ran``.
 
-    HMMER2 has no filters. Who has the `card` of the profile gives it.
+    HMMER2 has no filters.
     """
-    card = run.card(profile) if card is None else card
+    card = run.card(profile)
     n_passed = np.zeros(len(FILTERS), np.int64)
     for _, _, _, *counts in run.engine_rows_of_batches(BATCHES.name, profile):
         n_passed += counts
