@@ -6,9 +6,8 @@ import argparse
 import contextlib
 import dataclasses
 import os
-from pathlib import Path
 
-from clalign.cli.inputs import in_alignments, in_files, input_path, is_run
+from clalign.cli.inputs import in_alignments, in_files, input_path, is_run, written_to
 from clalign.cli.options import add_device_option, add_fields, add_progress_options, device_of, progress_mode
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
@@ -57,7 +56,6 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
         Paths of its inputs, by their names in the job.
     """
     from clalign.cli.watch import watch_job
-    from clalign.formats.scratch import Scratch
 
     form = arguments.format or form_of(arguments.output) or "fasta"
     made = ENGINE.changes.choice.get()
@@ -72,14 +70,11 @@ def run_change(arguments: argparse.Namespace, job: JobRequest, files: dict[str, 
     with contextlib.ExitStack() as stack:
         given = stack.enter_context(in_files(*paths[1:]))
         given = [*stack.enter_context(in_alignments(paths[0])), *given]
-        folder = stack.enter_context(Scratch()) if output == "-" else Path()
-        written = folder / "alignment" if output == "-" else Path(output).absolute()
+        written = stack.enter_context(written_to(output))
         request = {**job, **dict(zip(files, given, strict=True)), **dataclasses.asdict(choice)}
         request |= {"of": ENGINE.job, "output": str(written), "form": form, "device": device_of(arguments)}
         value = watch_job(request, progress_mode(arguments), "Stopped. Nothing was written.")
-        if output == "-":
-            show(written.read_text(encoding="utf-8"), end="")
-            return 0
-    before = f"before: {value['n_rows']:,} in {value['width']:,}"
-    show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output} ({before}).")
+    if output != "-":
+        before = f"before: {value['n_rows']:,} in {value['width']:,}"
+        show(f"Wrote {value['n_sequences']:,} sequences in {value['n_columns']:,} columns to {output} ({before}).")
     return 0

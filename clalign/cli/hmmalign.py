@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-from pathlib import Path
 
-from clalign.cli.inputs import in_alignments, in_files, input_path
+from clalign.cli.inputs import in_alignments, in_files, input_path, written_to
 from clalign.cli.options import (
     add_device_option,
     add_progress_options,
@@ -15,9 +14,8 @@ from clalign.cli.options import (
 )
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser, UsageError
-from clalign.cli.streams import show, write_stderr
+from clalign.cli.streams import write_stderr
 from clalign.formats.row_forms import PROFILE_FORMS
-from clalign.formats.scratch import Scratch
 from clalign.tools.specs import AlignSpec
 
 COMMAND = "clalign hmmalign"
@@ -87,17 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_places((arguments.output,), (profile, sequences, *others))
     with contextlib.ExitStack() as stack:
         given, others = stack.enter_context(in_files(profile, sequences)), stack.enter_context(in_alignments(*others))
-        is_shown = arguments.output == "-"
-        written = stack.enter_context(Scratch()) / "rows" if is_shown else Path(arguments.output).absolute()
+        written = stack.enter_context(written_to(arguments.output))
         job = {
             "job": "hmmalign", "profile": given[0], "sequences": given[1], "output": str(written),
             "device": device_of(arguments), **asdict(spec), "map_alignment": "".join(others),
         }  # fmt: skip
         value = watch_job(job, progress_mode(arguments), "Stopped. Nothing was written.")
-        if is_shown:
-            show(written.read_text(encoding="utf-8", errors="surrogateescape"), end="")
-            return 0
-    if progress_mode(arguments) in ("bar", "plain"):
+    if arguments.output != "-" and progress_mode(arguments) in ("bar", "plain"):
         n, columns = value["n_sequences"], value["n_columns"]
         write_stderr(
             f"Aligned {n:,} sequence{'s' * (n != 1)} to {value['profile']} in {columns:,} columns: {arguments.output}"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import clalign
 from clalign.building.specs import BuildSpec
-from clalign.cli.inputs import in_alignments, input_path
+from clalign.cli.inputs import in_alignments, input_path, written_to
 from clalign.cli.options import (
     add_device_option,
     add_progress_options,
@@ -21,7 +21,6 @@ from clalign.cli.options import (
 from clalign.cli.outputs import check_places
 from clalign.cli.parser import CommandParser
 from clalign.cli.streams import enough_read, show
-from clalign.formats.scratch import Scratch
 from clalign.formats.tables import RULE, hmmer_lines, stands_for_hmmer
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.documents import JobResult
@@ -143,16 +142,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_places(filter(None, (output, arguments.summary, arguments.resaved)), (alignment, *matrix))
     with contextlib.ExitStack() as stack:
         (given,) = stack.enter_context(in_alignments(alignment))
-        folder = stack.enter_context(Scratch()) if output == "-" else Path()
-        built = folder / "profiles.hmm" if output == "-" else Path(output).absolute()
+        built = stack.enter_context(written_to(output))
         job = {
             "job": "hmmbuild", "alignment": given, "output": str(built), "device": device_of(arguments),
             "resave": str(Path(arguments.resaved).absolute()) if arguments.resaved else os.devnull,
             **dataclasses.asdict(spec),
         }  # fmt: skip
         value = watch_job(job, progress_mode(arguments), "Stopped. Nothing was written.")
-        if output == "-":
-            show(built.read_text(encoding="utf-8"), end="")
     is_hmmers = stands_for_hmmer(arguments.command)
     lines = [*(head_lines(arguments) if is_hmmers else []), *summary_lines(value)]
     if arguments.summary:

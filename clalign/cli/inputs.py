@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clalign.cli.streams import show
 from clalign.errors import ClalignError, InputError, NoSuchFile, OptionError, OutputError
 
 if TYPE_CHECKING:
@@ -120,6 +121,19 @@ def _given_names(copies: dict[str, str]) -> Iterator[None]:
         for copy, name in copies.items():
             error.message, error.hint = (text.replace(copy, name) for text in (error.message, error.hint))
         raise
+
+
+@contextlib.contextmanager
+def written_to(output: str) -> Iterator[Path]:
+    """Yield the absolute path that a worker writes to; for ``-`` a temporary one, which is shown in the end."""
+    from clalign.formats.scratch import Scratch
+
+    if output != "-":
+        yield Path(output).absolute()
+        return
+    with Scratch() as folder:
+        yield folder / "written"
+        show((folder / "written").read_text(encoding="utf-8", errors="surrogateescape"), end="")
 
 
 @contextlib.contextmanager

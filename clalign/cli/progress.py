@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from clalign.cli.options import ProgressMode
 from clalign.cli.streams import write_stderr
@@ -20,42 +19,27 @@ BAR_WIDTH = 30
 """Characters of the bar without its brackets."""
 
 
-class Progress(Protocol):
-    """Something that shows events."""
+def progress_display(mode: ProgressMode) -> Progress:
+    """Return a display of progress for a mode."""
+    displays = {"bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Warnings, "quiet": Progress}
+    return displays[mode]()
+
+
+class Progress:
+    """Shows sentences about the job alone; base of what shows more."""
 
     def show(self, event: Event) -> None:
-        """Show an event."""
+        """Show an event, or nothing of it."""
 
     def message(self, text: str) -> None:
-        """Show a sentence about the job."""
+        """Print a sentence about the job."""
+        write_stderr(f"clalign: {text}")
 
     def close(self) -> None:
         """Clear what stands on the terminal."""
 
 
-def progress_display(mode: ProgressMode) -> Progress:
-    """Return a display of progress for a mode."""
-    displays: dict[str, Callable[[], Progress]] = {
-        "bar": Bar, "plain": PlainLines, "json": JsonLines, "none": Warnings, "quiet": Sentences,
-    }  # fmt: skip
-    return displays[mode]()
-
-
-class Sentences:
-    """Shows sentences about the job alone."""
-
-    def show(self, event: Event) -> None:
-        """Do nothing."""
-
-    def message(self, text: str) -> None:
-        """Print a sentence."""
-        write_stderr(f"clalign: {text}")
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Warnings(Sentences):
+class Warnings(Progress):
     """Shows warnings, too, but no progress."""
 
     def show(self, event: Event) -> None:
@@ -64,7 +48,7 @@ class Warnings(Sentences):
             self.message(event.value["text"])
 
 
-class JsonLines:
+class JsonLines(Progress):
     """Shows every event as a line of JSON."""
 
     def show(self, event: Event) -> None:
@@ -74,9 +58,6 @@ class JsonLines:
     def message(self, text: str) -> None:
         """Print a sentence as a warning."""
         self.show(Event("warning", {"text": text}))
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 class PlainLines(Warnings):
