@@ -84,11 +84,6 @@ class Kind(Struct, frozen=True):
     needs_hits: bool = True
 
 
-def _coverage(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
-    del request
-    return Coverage(numbers)
-
-
 def _coverage_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
     del request
     return Points(numbers, numbers.hits.query_coverage, f"coverage of the {numbers.noun}", "%", False)
@@ -100,31 +95,23 @@ def _length_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
     return Points(numbers, lengths, f"length of the {numbers.target}", "residues", True)
 
 
-def _scores(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
-    del request
-    return ScoreHistogram(numbers)
-
-
-def _stages(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
-    del request
-    return Stages(numbers)
-
-
 def _species(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
     rule = species_rule(request.taxonomy, request.column)
     return SpeciesSummary(numbers, rule.taxonomy, rule.column)
 
 
 KINDS: Mapping[str, Kind] = {
-    "coverage": Kind("Coverage", "The query on top and its hits below, colored by score", _coverage, True),
+    "coverage": Kind("Coverage", "The query on top and its hits below, colored by score",
+                     lambda n, _: Coverage(n), True),
     "score-coverage": Kind("Score and coverage", "Score of each hit against the share of the query that is aligned",
                            _coverage_points),
     "score-length": Kind("Score and length", "Score of each hit against the length of the target", _length_points),
     "identity": Kind("Identity", "How many hits are how alike", lambda n, _: Identities(n)),
     "qq": Kind("Q–Q plot", "Observed numbers of targets against those that E-values expect", lambda n, _: Quantiles(n)),
     "scores": Kind("Scores of all", "How many targets have which score, hits or not, beside what chance would give",
-                   _scores, True, False),
-    "filters": Kind("Filters", "How many targets pass each stage of the search", _stages, True, False),
+                   lambda n, _: ScoreHistogram(n), True, False),
+    "filters": Kind("Filters", "How many targets pass each stage of the search", lambda n, _: Stages(n),
+                    True, False),
     "rounds": Kind("Rounds", "How many hits each round has, and how many are significant, new and lost",
                    lambda n, _: ByRound(n), needs_hits=False),
     "species": Kind("Species", "Hits by species, from OS= or OX= in descriptions or a table of taxonomy", _species),
