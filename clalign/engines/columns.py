@@ -168,14 +168,3 @@ _FILE_FORMATS: dict[Kind, CellOf] = {
     "percent": lambda value: f"{value:.2f}",
     "picture": str,
 }
-
-
-def documentation(tables: dict[str, tuple[Column, ...]]) -> Iterable[str]:
-    """Yield the lines of the table of columns of some files, by their names, as the documents have it."""
-    yield "| column | in | holds | unit | meaning |"
-    yield "|---|---|---|---|---|"
-    for column in dict.fromkeys(column for table in tables.values() for column in table):
-        names = ", ".join(f"`{name}`" for name, table in tables.items() if column in table)
-        kind = "whole number" if column.kind == "picture" else column.kind
-        meaning = column.meaning or f"{column.tip[0].lower()}{column.tip[1:]}"
-        yield f"| `{column.file}` | {names} | {kind} | {column.unit} | {meaning} |"

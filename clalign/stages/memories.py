@@ -13,9 +13,6 @@ from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 SOURCE, LOCAL_WORDS = "memories_item", 4096
 GROUP = 256
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({}, {"LOCAL_ROW": 1, "N": 1024})}
-"""Choices that are compiled for other vendors in the tests."""
-
 Words = npt.NDArray[np.uint32]
 
 

@@ -13,11 +13,6 @@ from clalign.values.devices import Device
 
 Ints = npt.NDArray[np.int32]
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "peak_item": ({"WIDTH": 4}, {"WIDTH": 16}, {"WIDTH": 4, "FLOATS": 1})
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 CHAINS = 8
 """Chains of a lane in the kernel."""
 

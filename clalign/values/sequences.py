@@ -219,28 +219,6 @@ class SequenceDatabase:
         codes = np.concatenate([np.empty(0, np.uint8), *self.residues_of(rows)])
         return SequenceBatch(codes, offsets, rows.astype(np.int64))
 
-    @classmethod
-    def from_sequences(cls, sequences: Iterable[Sequence], alphabet: Alphabet, source: str = "") -> SequenceDatabase:
-        """Return a database in memory, sorted by falling length."""
-        given = list(sequences)
-        order = np.argsort([-len(sequence) for sequence in given], kind="stable").astype(np.int64)
-        rows = [given[i] for i in order]
-        texts = [f"{s.name}\t{s.accession}\t{s.description}".encode() for s in rows]
-        return cls(
-            alphabet=alphabet,
-            codes=np.concatenate([np.empty(0, np.uint8), *[s.codes for s in rows]]),
-            offsets=_offsets([len(s) for s in rows]),
-            order=order,
-            text=np.frombuffer(b"".join(texts), np.uint8),
-            text_offsets=_offsets([len(text) for text in texts]),
-            source=source,
-            n_empty=sum(len(s) == 0 for s in rows),
-        )
-
-
-def _offsets(lengths: list[int]) -> npt.NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-
 
 class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
     """Sequences that go to a device together.

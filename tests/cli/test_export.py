@@ -24,7 +24,8 @@ from clalign.formats.writers import check_writable, whole_file
 from clalign.jobs import Job
 from clalign.runs.run_file import open_run
 from clalign.values.alphabets import ALPHABETS
-from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.sequences import Sequence
+from tests.computing import database_of
 
 
 def written(run: Path, what: str, **more: object) -> str:
@@ -438,7 +439,7 @@ def test_a_search_warns_of_it_unless_it_is_quiet(
 
 def test_flanks_are_those_of_the_sequence(small_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = (("seq1", "AWDEAGGWE"), ("seq2", "ADEAAAAAA"))
-    database = SequenceDatabase.from_sequences([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
+    database = database_of([Sequence.from_text(*text) for text in texts], ALPHABETS["amino"])
     monkeypatch.setattr(ExportSource, "database", lambda source: database)
     assert written(small_run, "fasta_matched", flank=2).splitlines()[:4] == [
         ">seq1/1-6 first  one\twith tab", "AWDEAG", ">seq1/3-9 first  one\twith tab", "DEAGGWE",

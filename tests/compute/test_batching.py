@@ -12,12 +12,11 @@ from clalign.compute.batching import BatchCutter, batch_end, fits, gaps, typical
 from clalign.values.alphabets import AMINO, encode
 from clalign.values.devices import Device
 from clalign.values.sequences import Sequence, SequenceDatabase
+from tests.computing import database_of
 
 
 def database(lengths: list[int]) -> SequenceDatabase:
-    return SequenceDatabase.from_sequences(
-        [Sequence(f"s{i}", "", encode("A" * length)) for i, length in enumerate(lengths)], AMINO
-    )
+    return database_of([Sequence(f"s{i}", "", encode("A" * length)) for i, length in enumerate(lengths)], AMINO)
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=30), st.integers(1, 60))

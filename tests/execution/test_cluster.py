@@ -26,7 +26,8 @@ from clalign.execution.cluster import finalizers, job, shards, worker_clients
 from clalign.execution.job import Task
 from clalign.runs.run_file import create_run
 from clalign.values.alphabets import AMINO
-from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.sequences import Sequence
+from tests.computing import database_of
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # workers import what the jobs of tests hold
 sys.path.insert(0, str(Path(__file__).parent))
@@ -328,7 +329,7 @@ def test_a_database_in_shards_reads_like_a_whole_one(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(shards, "SHARD_RESIDUES", 200)
     chance = np.random.default_rng(5)
     given = [Sequence.from_text(f"s{n}", "ACDEF" * int(chance.integers(0, 20)), f"what {n} is") for n in range(40)]
-    whole = SequenceDatabase.from_sequences(given, AMINO)
+    whole = database_of(given, AMINO)
     outline = shards.Outline.of(whole)
     assert outline.n_shards > 5
     held = shards.Shards(3, outline)

@@ -12,8 +12,9 @@ from clalign.values.alphabets import AMINO, encode
 from clalign.values.evalues import bits
 from clalign.values.hits import Scores
 from clalign.values.profiles import Calibration
-from clalign.values.sequences import Sequence, SequenceDatabase
+from clalign.values.sequences import Sequence
 from clalign.values.synthetic import random_hmm
+from tests.computing import database_of
 
 
 def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2Search:
@@ -21,7 +22,7 @@ def search(n: int, calibration: Calibration | None, **options: float) -> Hmmer2S
 
     hmm = replace(random_hmm(np.random.default_rng(1), 3), calibration=calibration)
     texts = ["" if i % 7 == 3 else "ACD" for i in range(n)]
-    database = SequenceDatabase.from_sequences([Sequence(f"s{i}", "", encode(t)) for i, t in enumerate(texts)], AMINO)
+    database = database_of([Sequence(f"s{i}", "", encode(t)) for i, t in enumerate(texts)], AMINO)
     spec = SearchSpec(profiles="p", targets="t", **options)
     return prepare_hmmer2_search(hmm, 0, spec, targets_of(spec, database, [hmm]))
 

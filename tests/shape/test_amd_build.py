@@ -1,4 +1,4 @@
-"""Every kernel compiles for AMD cards, in its default form and in the variants its stage names.
+"""Every kernel compiles for AMD cards, in its default form and in the variants that are named beside.
 
 Nothing is run: this is the check for cards that are not at hand. For the default form the compiler's
 own figures are held too: no register spills, and no more scratch memory than stated here. Other variants
@@ -6,8 +6,6 @@ get code for one card, and pass the compiler's front end for all. The branches f
 compilers are not at hand, pass the front end.
 """
 
-import importlib
-import pkgutil
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -16,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import clalign.stages
 from clalign.compute.opencl.kernels import assemble, options
+from tests.shape.kernel_variants import VARIANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 CARDS = ("gfx906", "gfx1030", "gfx90a")
@@ -43,13 +41,10 @@ MASKED = ["-target", "x86_64-linux-gnu", "-march=skylake-avx512", "-Xclang", "-f
 
 
 def named_forms() -> dict[str, list[dict[str, object]]]:
-    """Return of every kernel its default form first, then the choices that its stage names."""
-    named: dict[str, tuple[dict[str, object], ...]] = {}
-    for module in pkgutil.walk_packages(clalign.stages.__path__, "clalign.stages."):
-        named |= getattr(importlib.import_module(module.name), "VARIANTS", {})
+    """Return of every kernel its default form first, then its variants."""
     kernels = sorted(path.stem for path in (ROOT / "kernels_cl").glob("*.cl"))
-    assert set(named) <= set(kernels), "VARIANTS names a kernel that is not there"
-    return {kernel: [{}, *(defines for defines in named.get(kernel, ()) if defines)] for kernel in kernels}
+    assert set(VARIANTS) <= set(kernels), "VARIANTS names a kernel that is not there"
+    return {kernel: [{}, *VARIANTS.get(kernel, ())] for kernel in kernels}
 
 
 def variants() -> Iterator[Any]:

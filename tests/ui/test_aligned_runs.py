@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QS
 
 import clalign
 from clalign.engines.msa.annealing_progress import MergeReports, reported_alignment
-from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, quality_of
-from clalign.engines.msa.reliability import MEASURES
+from clalign.engines.msa.reading import alignment_of, annealing_of, given_of, posteriors_of
+from clalign.engines.msa.reliability import MEASURES, reliability
 from clalign.jobs import Job
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.msa import sheet as sheet_module
@@ -99,7 +99,7 @@ def test_the_accuracy_of_a_run_is_measured_and_offered_as_colors(page: AlignedPa
     with open_run(aligned_run) as run:
         expected = [row.text for row in run.alignment_rows(run.alignments()[0].id)]
         given = given_of(run)
-        found = quality_of(run, given)
+        found = reliability(posteriors_of(run, given), alignment_of(run, given))
     assert rows_in_view(page) == expected
     panel = page.rows_panel
     assert panel.view.scheme == "safe", "a change of colors is left to the user"

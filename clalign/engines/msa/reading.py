@@ -16,7 +16,6 @@ from clalign.databases.sequence_rows import SequenceRow
 from clalign.engines.msa.aligning import AlignedSequences
 from clalign.engines.msa.inputs import AlignmentInput, checked_input
 from clalign.engines.msa.packing import unpack_array, unpack_counts, unpack_entries, unpack_some
-from clalign.engines.msa.reliability import Reliability, reliability
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.msa.tables import ANNEALING, COUNTS, PAIRS, POSTERIORS, SEQUENCES, AlignmentFacts
 from clalign.engines.msa.training import TrainingRound
@@ -366,8 +365,3 @@ def alignment_of(run: RunFile, given: AlignmentInput) -> MultipleAlignment:
     if [text.replace(b"-", b"") for text in texts] != list(given.letters):
         raise DamagedRun(run.path, "the rows of the alignment are not those of its sequences")
     return MultipleAlignment.from_rows(texts)
-
-
-def quality_of(run: RunFile, given: AlignmentInput, alignment: MultipleAlignment | None = None) -> Reliability:
-    """Return the five measures of the alignment of a run, or of another one of its sequences."""
-    return reliability(posteriors_of(run, given), alignment or alignment_of(run, given))

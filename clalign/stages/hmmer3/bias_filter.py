@@ -19,9 +19,6 @@ GROUP = 64
 ITEMS = 512
 """Work-items for each compute unit of a GPU; a CPU has one."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {"bias_filter_item": ({"BLOCK": 4},)}
-"""Choices that are compiled for other vendors in the tests."""
-
 
 class BiasFilterStage(ScoringStage):
     """The bias filter's score of every sequence of a batch in nats."""

@@ -9,14 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
-from clalign.stages.hmmer3.local_tables import TEAM_VARIANTS, Problems, beats_processor, model_tables, portions
+from clalign.stages.hmmer3.local_tables import Problems, beats_processor, model_tables, portions
 from clalign.values.devices import Device
 from clalign.values.envelopes import Decoded, Region, RowProfiles
 from clalign.values.local_profiles import striped_odds
 from clalign.values.sequences import SequenceBatch
-
-VARIANTS = {"decoding_simd4": TEAM_VARIANTS}
-"""Choices that are compiled for other vendors in the tests."""
 
 N_ROWS = {"vector": 3, "lanes": 7}
 """Scratch rows: M, I and D, of work-items for two residues in turn, and their transitions."""

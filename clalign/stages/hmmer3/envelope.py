@@ -11,7 +11,6 @@ import numpy.typing as npt
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import (
-    TEAM_VARIANTS,
     Problems,
     beats_processor,
     complete,
@@ -25,9 +24,6 @@ from clalign.values.alphabets import code_of
 from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_scores import letter_ratios
-
-VARIANTS = {"envelope_simd4": TEAM_VARIANTS}
-"""Choices that are compiled for other vendors in the tests."""
 
 N_ROWS = {"vector": 5, "lanes": 8}
 """Scratch rows: M, I and D, of work-items for two residues in turn, and the uses of M and I, before which Forward and

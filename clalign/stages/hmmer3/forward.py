@@ -20,16 +20,6 @@ COMMON_VECTORS = 256
 LANES_GROUP = 128
 """Work-items of a GPU that share a table in local memory."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "forward_lanes": (
-        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
-        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
-        {"NODES": 1, "LANE_BACKEND": 0},
-    ),
-    "forward_vector": ({"VECTORS": 8, "SEQUENCES": 1},),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 
 class ForwardStage(ScoringStage):
     """The Forward score of every sequence of a batch in nats, to a few units of the last place of a float."""

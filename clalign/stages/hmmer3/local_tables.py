@@ -64,12 +64,6 @@ ROW_LANES = 4
 IN_GLOBAL = "ROWS_IN_GLOBAL"
 """The macro for rows that do not fit local memory."""
 
-TEAM_VARIANTS: tuple[dict[str, object], ...] = (
-    {"LANES": 4}, {"LANES": 32}, {"LANE_BACKEND": 3}, {"LANE_BACKEND": 3, IN_GLOBAL: 1}, {"LANE_BACKEND": 0},
-    {"LANE_BACKEND": 0, "LANES": 16},
-)  # fmt: skip
-"""Choices that are compiled for other vendors in the tests."""
-
 Whole = npt.NDArray[np.int32]
 Wide = npt.NDArray[np.int64]
 

@@ -13,16 +13,6 @@ from clalign.values.alphabets import N_CODES
 from clalign.values.local_profiles import LocalProfile, byte_scores
 from clalign.values.local_scores import NEVER_BYTE, length_terms
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "msv_lanes": (
-        {"NODES": 8, "GROUP": 64, "LANE_BACKEND": 3},
-        {"NODES": 40, "GROUP": 64, "LANE_BACKEND": 3},
-        {"NODES": 1, "GROUP": 32, "LANE_BACKEND": 0},
-    ),
-    "msv_vector": ({"VECTORS": 4}, {"VECTORS": 30}),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 VECTOR_LANES = 16
 
 COMMON_VECTORS = 128

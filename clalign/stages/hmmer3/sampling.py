@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
 from clalign.stages.hmmer3.local_tables import (
-    TEAM_VARIANTS,
     Problems,
     complete,
     each_part,
@@ -24,9 +23,6 @@ from clalign.stages.hmmer3.local_tables import (
 from clalign.values.devices import Device
 from clalign.values.envelopes import N_SAMPLES, Parts, Resolved, RowProfiles, generator_start
 from clalign.values.null2 import null2_scores
-
-VARIANTS = {"sampling_simd4": TEAM_VARIANTS}
-"""Choices that are compiled for other vendors in the tests."""
 
 N_ROWS = {"vector": 0, "lanes": 7}
 """Scratch rows: none where all rows are kept, or of work-items M, I and D for two residues in turn, and transitions."""

@@ -21,22 +21,6 @@ from clalign.values.sequences import SequenceBatch, longest_first
 Extremes = npt.NDArray[np.int32]
 Choices = Mapping[str, int]
 
-_NVIDIA, _USUAL = SsvTuning.of_family("nvidia"), SsvTuning.of_family("")
-
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "ssv_item": (
-        {"NODES": _NVIDIA.nodes, "GROUP": _NVIDIA.group},
-        {"NODES": _USUAL.nodes, "GROUP": _USUAL.group},
-        {"NODES": 2, "CLASSES": 6, "ONE_STRIP": 1},
-    ),
-    "ssv_vector": (
-        {"LANES": 32, "VECTORS": 4, "SEQUENCES": 2},
-        {"LANES": 16, "VECTORS": 20},
-        {"LANES": 64, "VECTORS": 9},
-    ),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 UNSCORED_LETTER = 255
 """Class of letters that the table of pairs has no place for; few sequences have them."""
 

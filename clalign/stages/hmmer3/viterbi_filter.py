@@ -51,19 +51,6 @@ Fewer lanes waste less on what each does beside its nodes, and more let long seq
 ANY_LANES = (1, 3)
 """Backends of ``common/lanes.h`` with which several groups of lanes run in step."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "viterbi_filter_lanes": (
-        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3},
-        {"NODES": 50, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TABLE": 0, "ALL": 1},
-        {"NODES": 7, "GROUP": 128, "LANE_BACKEND": 3, "SKEWED": 1},
-        {"NODES": 8, "GROUP": 128, "LANE_BACKEND": 3, "LANES": 8, "BLOCK": 2, "SKEWED": 1},
-        {"NODES": 20, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_TABLE": 0},
-        {"NODES": 1, "LANE_BACKEND": 0, "SKEWED": 1},
-    ),
-    "viterbi_filter_vector": ({"LANES": 32, "VECTORS": 3, "FIXED": 1}, {"VECTORS": 8, "PLAIN": 1, "SEQUENCES": 1}),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 
 class ViterbiFilterStage(ScoringStage):
     """The Viterbi filter's score of every sequence of a batch in nats; exact on every device."""

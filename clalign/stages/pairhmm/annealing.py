@@ -16,9 +16,6 @@ from clalign.values.sparse_posteriors import SparsePosteriors
 
 SOURCE = "annealing_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
-"""Choices that are compiled for other vendors in the tests."""
-
 EDGES_PER_LAUNCH = 1 << 16
 """Edges that a launch takes from the heap: some tenths of a second."""
 

@@ -15,16 +15,6 @@ from clalign.values.pair_hmm import Numbers, PairHmms, transitions_of
 
 Rows = npt.NDArray[np.int64]
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "pair_hmm_vector": ({"SETS": 1, "COUNTS": 0}, {"SETS": 2, "COUNTS": 1}),
-    "pair_hmm_lanes": (
-        {"SETS": 1, "COUNTS": 1, "LANE_BACKEND": 3},
-        {"SETS": 2, "COUNTS": 0, "LANE_BACKEND": 3},
-        {"SETS": 2, "COUNTS": 1, "LANE_BACKEND": 0},
-    ),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 TILE_ROWS, TILE_COLUMNS = 4, 8
 """Size of a tile in the shape for CPUs (`common/pair_hmm_tiles.h`)."""
 

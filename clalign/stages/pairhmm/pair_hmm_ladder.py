@@ -42,15 +42,6 @@ LAUNCHES_BETWEEN_WAITS = 1000
 CELLS_PER_LAUNCH = 2**21
 """One core does this many in about a tenth of a second."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: (
-        {"LOCAL_CELLS": 0, "BY_STATE": 0, "GROUP": 512, "SUM_GROUP": 512},
-        {"LOCAL_CELLS": 1, "BY_STATE": 0, "GROUP": 512, "SUM_GROUP": 512},
-        {"LOCAL_CELLS": 1, "BY_STATE": 1, "GROUP": 480, "SUM_GROUP": 512},
-    )
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 Lap = Callable[[str], None]
 """Called with the name of what was just computed."""
 

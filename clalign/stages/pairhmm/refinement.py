@@ -15,9 +15,6 @@ from clalign.values.sparse_posteriors import SparsePosteriors
 
 SOURCE = "refinement_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {SOURCE: ({},)}
-"""Choices that are compiled for other vendors in the tests."""
-
 COLUMNS_PER_LAUNCH = 1 << 10
 WISHES_PER_LAUNCH = 1 << 12
 """A launch takes some tenths of a second."""

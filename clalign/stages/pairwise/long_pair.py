@@ -25,16 +25,6 @@ from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence, SequenceBatch
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "long_pair_lanes": (
-        {"LANE_BACKEND": 3, "ROWS": 16},
-        {"LANE_BACKEND": 3, "ROWS": 8, "FOLLOWING": 1},
-        {"LANE_BACKEND": 3, "TRACED": 1, "TRACED_COLUMNS": 128, "LETTERS": 24},
-    ),
-    "long_pair_vector": ({}, {"LOCAL": 0}, {"TRACED": 1}),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 SCORE_BITS = 28
 """Bits of scores besides the sign, so that gaps which never open stay below all of them."""
 

@@ -27,16 +27,6 @@ from clalign.values.sequences import SequenceBatch, longest_first
 Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "smith_waterman_item": ({"ROWS": 32}, {"GROUP": 64, "ONE_STRIP": 1, "CLASSES": 5}, {"ROWS": 8, "MODE": 3}),
-    "smith_waterman_lanes": (
-        {"ROWS": 16, "LANE_BACKEND": 3, "LANES": 32, "GROUP": 128},
-        {"ROWS": 28, "LANE_BACKEND": 3, "LANES": 16, "GROUP": 64},
-        {"ROWS": 8, "LANE_BACKEND": 3, "LANES": 32, "WIDE": 1, "MODE": 2},
-    ),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 UNSCORED_LETTER = 255
 
 MAX_WORD = 32767

@@ -47,15 +47,6 @@ ROUND = 64
 CELLS_PER_LAUNCH = 2**25
 """One core does this many in about a tenth of a second."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: (
-        {"LOCAL_SCORES": 0, "DEVICE_MAXIMUM": 0},
-        {"LOCAL_SCORES": 0, "GROUP": 512},
-        {"DEVICE_PATH": 1, "GROUP": 512},
-    )
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 Ends = npt.NDArray[np.int32]
 
 

@@ -16,20 +16,6 @@ from clalign.values.pair_batches import PairBatch
 from clalign.values.scoring import PairwiseQuery, Scoring
 from clalign.values.sequences import Sequence
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "smith_waterman_trace_lanes": (
-        {"ROWS": 16, "GROUP": 128, "LANE_BACKEND": 3, "TRACED": 0},
-        {"ROWS": 16, "GROUP": 128, "LANE_BACKEND": 3, "ENDS": 1},
-        {"ROWS": 4, "GROUP": 32, "LANE_BACKEND": 0, "ENDS": 2},
-    ),
-    "smith_waterman_trace_vector": (
-        {"WIDTH": 16, "LANES": 16, "EQUAL": 0},
-        {"WIDTH": 16, "LANES": 16, "LINEAR": 1, "ENDS": 1},
-        {"WIDTH": 32, "LANES": 8, "EQUAL": 0, "ENDS": 2},
-    ),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 Alignments = list[PairAlignment]
 
 

@@ -20,15 +20,6 @@ from clalign.values.sequences import SequenceBatch, longest_first
 Choices = Mapping[str, int]
 Rows = npt.NDArray[np.int32]
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "smith_waterman_vector": (
-        {"MODE": 3, "WIDTH": 8, "LANES": 32, "COLUMNS": 4},
-        {"MODE": 1, "WIDTH": 16, "LANES": 32},
-        {"MODE": 2, "WIDTH": 32, "LANES": 16},
-    )
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 MAX_BYTE_SCORE = 20
 """Limit of the score of two letters for computation in bytes; with more, many sequences do not fit."""
 

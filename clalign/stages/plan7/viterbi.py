@@ -8,12 +8,10 @@ from collections.abc import Callable
 import numpy as np
 
 from clalign.compute.sessions import Check, KernelSession, Stage, no_check
-from clalign.stages.plan7.viterbi_shapes import VARIANTS, can_strip, start_item, start_lanes, start_vector, strips_pay
+from clalign.stages.plan7.viterbi_shapes import can_strip, start_item, start_lanes, start_vector, strips_pay
 from clalign.values.hits import Scores
 from clalign.values.profiles import IntegerProfile
 from clalign.values.sequences import SequenceBatch
-
-__all__ = ["VARIANTS", "VITERBI", "ViterbiStage"]
 
 
 class ViterbiStage(Stage[SequenceBatch, IntegerProfile, Scores]):

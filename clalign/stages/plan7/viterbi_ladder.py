@@ -55,26 +55,6 @@ LAUNCHES_BETWEEN_WAITS = 1000
 SECOND_QUEUE = object()
 """Key of the second queue of a session."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: (
-        {"SCHEDULING": 1},
-        {"UNROLL": 8},
-        {"SCHEDULING": 1, "UNROLL": 8},
-        {"SEQUENCES": 1, "ROWS": 1},
-        {"SEQUENCES": 2, "ROWS": 2, "GROUP": 33},
-        {"TRANSITIONS": 1, "SPECIALS": 1},
-        {"TRANSITIONS": 2, "SPECIALS": 2},
-        {"SPECIALS": 3, "UNROLL": 16},
-        {"EMISSIONS": 1, "FINE": 1},
-        {"FIRST_ROW": 1},
-        {"FIRST_ROW": 2},
-        {"FIRST_ROW": 3, "SPECIALS": 1},
-        {"EMISSIONS": 2, "NODES": 260, "NODE_STRIDE": 264},
-        {"SCHEDULING": 1, "UNROLL": 8, "SEQUENCES": 1, "ROWS": 2, "TRANSITIONS": 1, "SPECIALS": 1, "NODES": 488},
-    )
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 Values = npt.NDArray[np.int32]
 
 

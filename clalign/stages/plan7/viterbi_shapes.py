@@ -50,25 +50,6 @@ MIN_LONG, MAX_LONG = 512, 8192
 EVERYTHING = object()
 """Key of values that a session keeps for all batches and models."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "viterbi_item": (
-        {"NODES": 16, "GROUP": 64},
-        {"NODES": 24, "GROUP": 64, "ONE_STRIP": 1},
-        {"NODES": 1, "GROUP": 33, "ONE_STRIP": 1},
-    ),
-    "viterbi_lanes": (
-        {"NODES": 4, "SEQUENCES": 2, "GROUP": 128, "LANE_BACKEND": 3},
-        {"NODES": 16, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3},
-        {"NODES": 160, "SEQUENCES": 1, "GROUP": 128, "LANE_BACKEND": 3, "LOCAL_TRANSITIONS": 0},
-        {"NODES": 4, "SEQUENCES": 2, "GROUP": 32, "LANE_BACKEND": 0},
-        {"NODES": 8, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1, "LOCAL_EMISSIONS": 1},
-        {"NODES": 16, "GROUP": 64, "LANE_BACKEND": 3, "SKEWED": 1},
-        {"NODES": 1, "GROUP": 32, "LANE_BACKEND": 0, "SKEWED": 1},
-    ),
-    "viterbi_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16, "SEQUENCES": 1}),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 
 def empty_score(model: IntegerProfile) -> np.int32:
     """Return the score that the recurrence gives to a sequence without residues."""

@@ -31,17 +31,6 @@ STEP_INSERT, STEP_BEGINS, STEP_NODE_SHIFT = 1, 2, 2
 MEMORY_SHARE = 0.25
 """Share of the device's largest buffer that the directions of one launch may take."""
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    "viterbi_trace_item": ({},),
-    "viterbi_trace_lanes": (
-        {"NODES": 5, "LANE_BACKEND": 3},
-        {"NODES": 157, "LANE_BACKEND": 3},
-        {"NODES": 3, "LANE_BACKEND": 0},
-    ),
-    "viterbi_trace_vector": ({"LANES": 8, "VECTORS": 16}, {"LANES": 16, "VECTORS": 16}),
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 Paths = list[list[DomainPath] | None]
 
 

@@ -17,11 +17,6 @@ log = logging.getLogger(__name__)
 
 SOURCE = "bitonic_sort_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: ({"KEY_BITS": 64}, {"BARRIER_METHOD": 0}, {"BARRIER_METHOD": 3, "TILE_LOG": 9})
-}
-"""Choices that are compiled for other vendors in the tests."""
-
 MAX_STEPS = 3
 """Steps of the network that a round makes with items in registers."""
 

@@ -12,14 +12,6 @@ from clalign.compute.sessions import Buffer, Check, KernelSession, Stage, no_che
 
 SOURCE = "relay_item"
 
-VARIANTS: dict[str, tuple[dict[str, object], ...]] = {
-    SOURCE: (
-        {"BARRIER_METHOD": 0}, {"BARRIER_METHOD": 2}, {"BARRIER_METHOD": 3}, {"BARRIER_METHOD": 1, "TIMED": 1},
-        {"BARRIER_METHOD": 3, "TIMED": 2},
-    )
-}  # fmt: skip
-"""Choices that are compiled for other vendors in the tests."""
-
 Numbers = npt.NDArray[np.uint32]
 
 

@@ -21,9 +21,9 @@ from clalign.engines.msa.reading import (
     pair_facts,
     pair_posteriors,
     posteriors_of,
-    quality_of,
     rounds_of,
 )
+from clalign.engines.msa.reliability import reliability
 from clalign.errors import ExitCode
 from clalign.formats.posteriors import read_posteriors
 from clalign.runs.run_file import open_run
@@ -376,8 +376,8 @@ def test_what_a_run_holds_is_read_again(run_of_four: Any) -> None:
     found, alignment = annealing_of(run_of_four, given), alignment_of(run_of_four, given)
     assert [row.decode() for row in found.alignment_after().rows(given.letters)] == rows
     assert [row.decode() for row in alignment.rows(given.letters)] == rows
-    assert quality_of(run_of_four, given).whole("accuracy") == accuracy
     posteriors = posteriors_of(run_of_four, given)
+    assert reliability(posteriors, alignment).whole("accuracy") == accuracy
     assert len(posteriors.columns) == 306
     for i, j, pair in posteriors.each():
         one = pair_posteriors(run_of_four, given, j, i)
