@@ -139,9 +139,9 @@ def one_a_core(device: Device) -> Geometry:
     return max(1, device.n_compute_units), 1
 
 
-def one_each(device: Device, n: int, group: int = 64) -> Geometry:
+def one_each(device: Device, n: int) -> Geometry:
     """Return the geometry for n problems, a work-item each."""
-    group = min(group, device.max_work_group)
+    group = min(64, device.max_work_group)
     return -(-n // group) * group, group
 
 

@@ -272,14 +272,11 @@ class RawReader:
     source : Source
     context : JobContext, optional
         Receives the number of bytes that were read.
-    stage : str
-        Name of the stage for the progress.
     """
 
-    def __init__(self, source: Source, context: JobContext | None = None, stage: str = "encode") -> None:
+    def __init__(self, source: Source, context: JobContext | None = None) -> None:
         self.source = source
         self._context = context or QuietContext()
-        self._stage = stage
         try:
             self._file = _Summed(source.file)
         except OSError as error:
@@ -303,7 +300,7 @@ class RawReader:
             raise self._ends_early() from None
         data = b"".join(parts)
         self._given += len(data)
-        self._context.progress(self._stage, min(self._raw.tell(), self.source.size), self.source.size, "bytes")
+        self._context.progress("encode", min(self._raw.tell(), self.source.size), self.source.size, "bytes")
         self._context.check()
         return data
 

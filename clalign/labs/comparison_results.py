@@ -62,9 +62,8 @@ def _kernel(row: Row) -> str:
     return seconds("kernel_seconds")(row)
 
 
-def _speeds(document: Document, rows: list[Row]) -> Chart:
+def _speeds(_: Document, rows: list[Row]) -> Chart:
     """Return the speeds."""
-    del document
     bars = tuple(
         Bar(row["name"], row.get("gcups"), text=number("gcups")(row), note=row.get("error") or "",
             tip=f"{row['name']}\n{percent('share_of_peak')(row) or '?'} of its measured peak")
@@ -203,8 +202,7 @@ def _engines(document: Document) -> list[Row]:
     ]  # fmt: skip
 
 
-def _engine_speeds(document: Document, rows: list[Row]) -> Chart:
-    del document
+def _engine_speeds(_: Document, rows: list[Row]) -> Chart:
     bars = (Bar(r["name"], r.get("gcups"), text=number("gcups")(r), note=r.get("error") or "") for r in rows)
     return BarChart("Kernels of all engines", "GCUPS (10⁹ cells a second, logarithmic)", tuple(bars), log=True)
 

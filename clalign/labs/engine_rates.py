@@ -113,8 +113,7 @@ def _scoring() -> Scoring:
     return Scoring(matrix, usual_gaps(matrix)[0])
 
 
-def _pairs(rng: np.random.Generator, n: int, length: int, nodes: int) -> Job:
-    del nodes
+def _pairs(rng: np.random.Generator, n: int, length: int, _: int) -> Job:
     queries = _sequences(rng, n, length)
     changed = np.where(rng.random(n * length) < CHANGED, random_codes(rng, n * length), queries.codes)
     batch = PairBatch.in_step(queries, replace(queries, codes=changed))
@@ -122,8 +121,7 @@ def _pairs(rng: np.random.Generator, n: int, length: int, nodes: int) -> Job:
     return Job(batch, PairHmms.same(model, n), n * length**2, 2 * n * length)
 
 
-def _long_pair(rng: np.random.Generator, n: int, length: int, nodes: int) -> Job:
-    del nodes
+def _long_pair(rng: np.random.Generator, n: int, length: int, _: int) -> Job:
     size = int(np.sqrt(n) * length)
     batch = PairBatch.in_step(_sequences(rng, 1, size), _sequences(rng, 1, size))
     return Job(batch, LongPairChoice(_scoring()), size**2, 2 * size)

@@ -132,9 +132,8 @@ def memory_bytes(n_rows: int, n_matrix_rows: int, nodes: int) -> dict[str, int]:
     return parts | {"total": sum(parts.values())}
 
 
-def memory_found(request: Request, context: JobContext) -> Found:
+def memory_found(*_: object) -> Found:
     """Return the formulas of 004 for its own database and models, in kilobytes of 1,024."""
-    del request, context
     cases = {
         "one sequence": ((MEAN, MEAN), (MAX, MAX)),
         "filter": ((MEAN, 2), (MAX, 2)),
@@ -153,17 +152,15 @@ def memory_found(request: Request, context: JobContext) -> Found:
     return Found(tables)
 
 
-def memory_of_pairs_found(request: Request, context: JobContext) -> Found:
+def memory_of_pairs_found(*_: object) -> Found:
     """Return the formulas of 001 for its pairs, in MiB."""
-    del request, context
     cells = PAIRS * (LENGTH + 1) ** 2
     parts = {"scores": 4 * cells, "directions": 2 * cells, "sequences": 2 * PAIRS * LENGTH}
     return Found({"rows": {name: {"bytes": value / 2**20} for name, value in parts.items()}})
 
 
-def waves_found(request: Request, context: JobContext) -> Found:
+def waves_found(*_: object) -> Found:
     """Return the steps of a pair of 001, an anti-diagonal each, and the share of its work-items that have a cell."""
-    del request, context
     cells = np.bincount(np.add.outer(np.arange(LENGTH), np.arange(LENGTH)).ravel())
     return Found({"rows": {f"{LENGTH} x {LENGTH}": {"steps": len(cells), "busy": float(cells.mean()) / LENGTH}}})
 
@@ -178,9 +175,8 @@ NEW_ROWS = {"S7 = ACTTA": ("ACTTA", PLAIN), "S8 = AGG": ("A---GG", GAPPED), "S9 
 """Sequences and their rows in these alignments."""
 
 
-def counts_found(request: Request, context: JobContext) -> Found:
+def counts_found(*_: object) -> Found:
     """Return the probabilities of 004's sequences by models of frequencies, as the builder makes them."""
-    del request, context
     rows = {name: {"probability": _probability(row, *family)} for name, (row, family) in NEW_ROWS.items()}
     return Found({"rows": rows})
 
@@ -198,16 +194,14 @@ def _probability(row: str, family: Sequence[str], is_match: Sequence[bool]) -> f
     return float(np.prod([np.prod(np.power(chances, taken, dtype=np.float64)) for chances, taken in parts]))
 
 
-def accesses_found(request: Request, context: JobContext) -> Found:
+def accesses_found(*_: object) -> Found:
     """Return the words that 004's first and final kernels read and write in global memory for a cell, as written."""
-    del request, context
     rows = {name: global_words(choices, MAX_NODES) for name, choices in (("basic", BASIC), ("1+2+3+4+6+7", BEST))}
     return Found({"rows": rows})
 
 
-def cell_accesses_found(request: Request, context: JobContext) -> Found:
+def cell_accesses_found(*_: object) -> Found:
     """Return how often work-items of 003's rungs read and write their cell in global memory, as written."""
-    del request, context
     rungs = {rung.name: rung.choices for rung in PAIR_HMM_RUNGS}
     return Found({"rows": {name: dict(cell_accesses(rungs[name])) for name in ("cells", "local")}})
 
@@ -227,9 +221,8 @@ def transactions(addresses: Iterable[int], n_bytes: int) -> tuple[int, int]:
     return segments, SEGMENT * segments - len(touched)
 
 
-def transactions_found(request: Request, context: JobContext) -> Found:
+def transactions_found(*_: object) -> Found:
     """Return the transactions of 004's examples, from the addresses that a warp reads."""
-    del request, context
     lanes, fewer = range(WARP), range(WARP - 1)
     cases: dict[str, tuple[list[int], int]] = {
         "a byte each, 128 bytes apart": ([SEGMENT * lane for lane in lanes], 1),
@@ -263,13 +256,12 @@ def divergent_branches(lengths: npt.NDArray[np.int64]) -> int:
     return sum(len(np.unique(warp)) - 1 for warp in warps)
 
 
-def branches_found(request: Request, context: JobContext) -> Found:
+def branches_found(request: Request, _: JobContext) -> Found:
     """Return the branches on which the work-items of a warp part, in the source's four sets (its figures 8.5, 8.6).
 
     Its profiler counts on one of seven multiprocessors. With them come the warps that read second residues of 64
     sequences of 1 or 32, as they come and sorted, a transaction each (its figure 9.3).
     """
-    del context
     sets = divergence_sets(np.random.default_rng(request.seed), 313 * 32 * 254.5)
     counts = {name: divergent_branches(np.diff(batch.offsets)) for name, (_, batch) in sets.items()}
     rows: Table = {name: {"divergent branches": count / MULTIPROCESSORS} for name, count in counts.items()}
@@ -282,9 +274,8 @@ def branches_found(request: Request, context: JobContext) -> Found:
     return Found({"rows": rows, "readers": readers})
 
 
-def tree_found(request: Request, context: JobContext) -> Found:
+def tree_found(*_: object) -> Found:
     """Return how many groups of 32 work-items a tree holds by its levels."""
-    del request, context
     rows: Table = {}
     for levels in (2, 3, 4):
         n = SIZE
@@ -294,9 +285,8 @@ def tree_found(request: Request, context: JobContext) -> Found:
     return Found({"rows": rows})
 
 
-def occupancy_found(request: Request, context: JobContext) -> Found:
+def occupancy_found(request: Request, _context: JobContext) -> Found:
     """Return the occupancy of 004's kernels on its card by the rules of its maker."""
-    del context
     rows = {}
     for name in dict.fromkeys(name for item in request.items for name in item.shown_rows):
         registers, _, local = name.partition(" registers")

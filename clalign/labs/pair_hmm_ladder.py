@@ -303,8 +303,7 @@ OF_SWEEPS = tuple(
 )
 
 
-def _gains(document: Row, rows: list[Row]) -> Chart:
-    del document
+def _gains(_: Row, rows: list[Row]) -> Chart:
     bars = (Bar(r["name"], r.get("speedup"), text=times(r.get("speedup")), note=of_rungs.why_no_bar(r)) for r in rows)
     return BarChart("Speed-up over one core by the size of the pair", "times as fast", tuple(bars))
 

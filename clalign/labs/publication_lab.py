@@ -252,9 +252,8 @@ VALUES = (
 )
 
 
-def _ratios(document: Document, rows: list[Row]) -> Chart:
+def _ratios(_: Document, rows: list[Row]) -> Chart:
     """Return the ratios of the items that were repeated; before that, which can be."""
-    del document
     shown = [row for row in rows if row.get("status") == DONE] or [row for row in rows if row.get("by")]
     bars = (
         Bar(row["name"], row.get("ratio"), text=number("ratio", ".3g")(row), note=_why_none(row), tip=row["text"])
@@ -267,9 +266,8 @@ def _why_none(row: Row) -> str:
     return why_no_bar(row) or ("" if row.get("ratio") else "figures are not alike, or have none beside them")
 
 
-def _gains(document: Document, rows: list[Row]) -> Chart:
+def _gains(_: Document, rows: list[Row]) -> Chart:
     """Return the gains, here as bars and there as marks."""
-    del document
     bars = (
         Bar(f"{row['item']}: {row['row']}, {_of(row)}", row["gain_here"], row["gain_there"], times(row["gain_here"]))
         for row in rows
@@ -413,8 +411,7 @@ def _curves(source: Publication, name: str) -> Experiment:
     """Return what shows the figures of items that share a chart, as lines."""
     of = source.curves[name]
 
-    def chart(document: Document, rows: list[Row]) -> Chart:
-        del document
+    def chart(_: Document, rows: list[Row]) -> Chart:
         points: dict[str, dict[float, float]] = {}
         for row in rows:
             named = source.item(row["name"]).lines

@@ -238,9 +238,8 @@ def _crowded_groups(request: Request, context: JobContext) -> Found:
     return Found({"rows": rows}, found.text, found.wrong)
 
 
-def _device(request: Request, context: JobContext) -> Found:
+def _device(request: Request, _: JobContext) -> Found:
     """Return the facts that OpenCL reports of the device."""
-    del context
     from clalign.compute.opencl.device_facts import device_facts
 
     device = measurable_device(request.device)

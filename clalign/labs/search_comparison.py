@@ -250,14 +250,12 @@ def _bar(row: Row, key: str, text: str) -> Bar:
                note=row.get("error") or (status if status != DONE else ""))  # fmt: skip
 
 
-def _times(document: Document, rows: list[Row]) -> Chart:
-    del document
+def _times(_: Document, rows: list[Row]) -> Chart:
     bars = tuple(_bar(row, "seconds", seconds("seconds")(row)) for row in rows)
     return BarChart("Time of the search", "seconds, compiling included", bars)
 
 
-def _speeds(document: Document, rows: list[Row]) -> Chart:
-    del document
+def _speeds(_: Document, rows: list[Row]) -> Chart:
     bars = tuple(_bar(row, "gcups", number("gcups")(row)) for row in rows)
     return BarChart("Speed", "GCUPS (10⁹ cells a second), without compiling", bars)
 

@@ -111,9 +111,8 @@ def _times(document: Document, rows: list[Row]) -> Chart:
     return LineChart("Time, and the fitted costs as thin lines", "groups", "seconds", tuple(lines), unit="groups")
 
 
-def _ratios(document: Document, rows: list[Row]) -> Chart:
+def _ratios(_: Document, rows: list[Row]) -> Chart:
     """Return how many times faster ILBS is, beside the published tables."""
-    del document
     bars = tuple(
         Bar(
             f"{band['first']} to {band['last']} groups", band["ratio"], (band["published"] or {}).get("ratio"),
@@ -124,9 +123,8 @@ def _ratios(document: Document, rows: list[Row]) -> Chart:
     return BarChart("ILBS against LBS", "times as fast as LBS", bars, "this device", "published, on a GTX 1070")
 
 
-def _by_sets(document: Document, rows: list[Row]) -> Chart:
+def _by_sets(_: Document, rows: list[Row]) -> Chart:
     """Return the time of ILBS against the number of sets; the best is marked."""
-    del document
     found = [row for row in rows if row["best"] is not None]
     lines = tuple(
         Line(

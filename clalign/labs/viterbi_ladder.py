@@ -344,14 +344,12 @@ def _speeds(title: str) -> Callable[[Row, list[Row]], Chart]:
     return lambda document, rows: BarChart(title, "GCUPS (10⁹ cells a second)", tuple(map(bar, rows)))
 
 
-def _shares(document: Row, rows: list[Row]) -> Chart:
-    del document
+def _shares(_: Row, rows: list[Row]) -> Chart:
     bars = (Bar(row["name"], 100 * row["share"], text=percent("share", ".2g")(row)) for row in rows)
     return BarChart("Share of the copies in the time of kernels and copies", "percent", tuple(bars))
 
 
-def _bandwidth_chart(document: Row, rows: list[Row]) -> Chart:
-    del document
+def _bandwidth_chart(_: Row, rows: list[Row]) -> Chart:
     bars = (Bar(row["name"], row["gbs"], row["copy_gbs"], number("gbs", ".4g")(row)) for row in rows)
     return BarChart("Effective bandwidth", "GB/s", tuple(bars), "the rung", "a copy")
 

@@ -187,9 +187,8 @@ class Judge(Protocol):
         """
 
 
-def by_score(card: Card, hit: Hit) -> tuple[float, str | None]:
+def by_score(_: Card, hit: Hit) -> tuple[float, str | None]:
     """Put hits in the order of their scores."""
-    del card
     return hit.score, None
 
 

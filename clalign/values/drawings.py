@@ -91,8 +91,7 @@ class Words(NamedTuple):
 Shape = Box | Dot | Line | Words
 
 
-def _nothing(place: int) -> str:
-    del place
+def _nothing(_: int) -> str:
     return ""
 
 

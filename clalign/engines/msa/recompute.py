@@ -193,10 +193,9 @@ def explanation_lines(value: Explanation) -> Iterable[str]:
 
 
 def verify_alignment(
-    run: RunFile, hits: list[int] | None, sample: int | None, device: Device, context: JobContext
+    run: RunFile, _: list[int] | None, sample: int | None, device: Device, context: JobContext
 ) -> Verification:
     """Compare some pairs again on a device, and the alignment with what it is made of; see `Engine.verify`."""
-    del hits  # there are none
     again = PairsAgain(run)
     drawn = np.random.default_rng(SEED).permutation(len(again.blocks.pairs))[: SAMPLE if sample is None else sample]
     pairs = [(int(i), int(j)) for i, j in again.blocks.pairs[drawn]]
@@ -214,9 +213,8 @@ def verify_alignment(
     return judge(run, device, context, compute, ("pair of sequences", "pairs of sequences"))
 
 
-def checker(run: RunFile, context: JobContext) -> Check:
+def checker(run: RunFile, _: JobContext) -> Check:
     """Return a callable that checks pairs of a run."""
-    del context  # all is in the run
     return PairsAgain(run).check
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import DeviceError
-from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice, no_build_report
+from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
 from clalign.values.hits import Domain, PairFacts
 from clalign.values.karlin_altschul import Statistics
@@ -51,12 +51,7 @@ def most_cells(device_kind: str) -> float:
     return TRACE_CELLS.get(device_kind, 1e8)
 
 
-def aligned_alone(
-    session: Session,
-    query: PairwiseQuery,
-    target: npt.NDArray[np.uint8],
-    report: Callable[[int], None] = no_build_report,
-) -> PairAlignment:
+def aligned_alone(session: Session, query: PairwiseQuery, target: npt.NDArray[np.uint8]) -> PairAlignment:
     """Align a query with one target in the way that suits their lengths; either way finds the same.
 
     Parameters
@@ -65,12 +60,10 @@ def aligned_alone(
     query : PairwiseQuery
     target : uint8[n]
         Letter codes.
-    report : callable
-        Called with the cells that are done, if there are many.
     """
     batch = PairBatch.of_query(query.sequence.codes, SequenceBatch.from_texts([target]))
     if batch.n_cells > most_cells(session.device.kind):
-        return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring, report))
+        return session.run(LONG_PAIR, batch, LongPairChoice(query.scoring))
     return session.run(SMITH_WATERMAN_TRACE, batch, query.scoring)[0]
 
 

@@ -84,13 +84,11 @@ class Kind(Struct, frozen=True):
     needs_hits: bool = True
 
 
-def _coverage_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
-    del request
+def _coverage_points(numbers: HitNumbers, _: PictureRequest) -> HitPicture:
     return Points(numbers, numbers.hits.query_coverage, f"coverage of the {numbers.noun}", "%", False)
 
 
-def _length_points(numbers: HitNumbers, request: PictureRequest) -> HitPicture:
-    del request
+def _length_points(numbers: HitNumbers, _: PictureRequest) -> HitPicture:
     lengths = numbers.hits.lengths.astype(float)
     return Points(numbers, lengths, f"length of the {numbers.target}", "residues", True)
 

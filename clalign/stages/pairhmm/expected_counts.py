@@ -87,13 +87,18 @@ def _set_steps(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Nu
     extends, closes, ends, starts = (found[:, first : first + n_sets] for first in (EXTENDS, CLOSES, ENDS, STARTS))
     counts.extends[rows], counts.closes[rows] = extends, closes
     counts.opens[rows] = counts.closes[rows] + ends - starts
-    counts.matches[rows] = matches
-    is_possible = found[:, MANTISSA, None] > 0
-    of_x, of_y = (composition * is_possible for composition in pairs.compositions())
-    counts.inserts[rows] = np.maximum(of_x - matches.sum(axis=2), 0)
-    counts.deletes[rows] = np.maximum(of_y - matches.sum(axis=1), 0)
+    set_emitted(counts, pairs, found, matches)
     opened = counts.opens[rows].sum(axis=1)
     counts.match_match[rows] = np.maximum(matches.sum(axis=(1, 2)) - opened - found[:, END_MATCH], 0)
+
+
+def set_emitted(counts: ExpectedCounts, pairs: Pairs, found: Numbers, matches: Numbers) -> None:
+    """Set how often letters of pairs match; each residue that is not matched is emitted in a gap."""
+    is_possible = found[:, MANTISSA, None] > 0
+    of_x, of_y = (composition * is_possible for composition in pairs.compositions())
+    counts.matches[pairs.rows] = matches
+    counts.inserts[pairs.rows] = np.maximum(of_x - matches.sum(axis=2), 0)
+    counts.deletes[pairs.rows] = np.maximum(of_y - matches.sum(axis=1), 0)
 
 
 EXPECTED_COUNTS = ExpectedCountsStage()

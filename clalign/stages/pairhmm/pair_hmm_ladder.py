@@ -16,7 +16,7 @@ from msgspec import Struct
 from clalign.compute.sessions import Argument, Buffer, Check, KernelSession, Stage, no_check
 from clalign.errors import OptionError
 from clalign.stages.ladder_choices import ChoicesBase, group_obstacle, refuse
-from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts
+from clalign.stages.pairhmm.expected_counts import EXPECTED_COUNTS, ExpectedCountsStage, no_counts, set_emitted
 from clalign.stages.pairhmm.pair_hmm import END_MATCH, MANTISSA, N_RESULTS, Pairs, held_by_floats
 from clalign.stages.pairhmm.posteriors import POSTERIORS, Floats, Found, PosteriorsStage, joined
 from clalign.values.devices import Device
@@ -422,13 +422,9 @@ def _entries(whole: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int32], Flo
 def _set_counts(
     counts: ExpectedCounts, of: Pairs, sums: npt.NDArray[np.float64], matches: npt.NDArray[np.float64]
 ) -> None:
-    """Set the counts of a pair; each residue that is not matched is emitted in a gap."""
+    """Set the counts of a pair."""
     rows, steps = of.rows, sums[:, SUMS:]
     counts.match_match[rows] = steps[:, 0]
     counts.opens[rows], counts.extends[rows] = steps[:, 1:3].sum(keepdims=True), steps[:, 3:5].sum(keepdims=True)
     counts.closes[rows] = steps[:, 5:7].sum(keepdims=True)
-    counts.matches[rows] = matches
-    is_possible = sums[:, MANTISSA, None] > 0
-    of_x, of_y = (composition * is_possible for composition in of.compositions())
-    counts.inserts[rows] = np.maximum(of_x - matches.sum(axis=2), 0)
-    counts.deletes[rows] = np.maximum(of_y - matches.sum(axis=1), 0)
+    set_emitted(counts, of, sums, matches)
