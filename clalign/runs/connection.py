@@ -409,21 +409,26 @@ def open_checked(path: Path, mode: str, patience: float, is_shared: bool = False
         if isinstance(refused, DamagedRun):
             refused = InputError(path, f"this is not a readable run file ({one_line(error)}).", hint)
         raise refused from error
-    if application != APPLICATION_ID:
-        connection.close()
-        raise InputError(path, "this is not a clalign run file.", hint)
-    if version != SCHEMA_VERSION:
-        connection.close()
-        raise InputError(path, "this run was written by another version of clalign.", "Search again.")
-    try:
+    with closed_if_refused(connection):
+        if application != APPLICATION_ID:
+            raise InputError(path, "this is not a clalign run file.", hint)
+        if version != SCHEMA_VERSION:
+            raise InputError(path, "this run was written by another version of clalign.", "Search again.")
         connection.declare(check_tables(connection))
+    return connection
+
+
+@contextlib.contextmanager
+def closed_if_refused(connection: RunConnection) -> Iterator[None]:
+    """Close a connection if what is looked at within it makes its file unfit."""
+    try:
+        yield
     except sqlite3.Error as error:
         connection.close()
-        raise unreadable(path, error) from error
-    except DamagedRun:
+        raise unreadable(connection.path, error) from error
+    except ClalignError:
         connection.close()
         raise
-    return connection
 
 
 def _opened(path: Path, mode: str, patience: float, is_shared: bool) -> tuple[RunConnection, int, int]:

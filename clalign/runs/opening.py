@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 
-from clalign.errors import ClalignError, DamagedRun
-from clalign.runs.connection import RunConnection, open_checked, unreadable
+from clalign.errors import DamagedRun
+from clalign.runs.connection import RunConnection, closed_if_refused, open_checked
 from clalign.runs.facts import BegunRun
 
 PATIENCE = 20.0
@@ -33,14 +32,8 @@ def open_sound(
         If it is missing, no run file, damaged, or of another version.
     """
     connection = open_checked(path, "rw" if is_writable else "ro", patience, is_shared)
-    try:
+    with closed_if_refused(connection):
         _check(connection)
-    except sqlite3.Error as error:
-        connection.close()
-        raise unreadable(path, error) from error
-    except ClalignError:
-        connection.close()
-        raise
     return connection
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from pathlib import Path
 
 from clalign.errors import ClalignError
-from clalign.runs.connection import open_checked
+from clalign.runs.run_file import open_run
 
 
 def seal_finished(path: Path) -> None:
@@ -17,10 +16,6 @@ def seal_finished(path: Path) -> None:
     """
     if not path.with_name(f"{path.name}-wal").exists():
         return
-    with contextlib.suppress(ClalignError, sqlite3.Error, OSError):
-        connection = open_checked(path, "rw", 0.0)
-        with contextlib.closing(connection):
-            state = connection.execute("SELECT value FROM facts WHERE name = 'state'").fetchone()
-            if state is not None and state[0] == '"done"':
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                connection.execute("PRAGMA journal_mode = DELETE")
+    with contextlib.suppress(ClalignError, OSError), open_run(path, writable=True, patience=0.0) as run:
+        if run.state == "done":
+            run.seal()
