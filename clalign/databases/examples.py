@@ -9,8 +9,14 @@ from contextlib import ExitStack
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert
+
+Kind = TypeVar("Kind")
+
+FILES = ("profiles", "queries", "targets")
+"""Fields of an example that are files."""
 
 _extracted = ExitStack()
 atexit.register(_extracted.close)
@@ -25,7 +31,7 @@ class ExpectedHit(Struct, frozen=True):
     n_domains: int
 
 
-class ExpectedDomain(Struct, frozen=True):
+class ExpectedDomain(Struct, frozen=True, rename={"number": "domain"}):
     """A domain as HMMER 2.3.2 prints it; coordinates from 1, both ends included."""
 
     target: str
@@ -89,30 +95,18 @@ class PairExample(Struct, frozen=True):
 @cache
 def load_pair_examples() -> tuple[PairExample, ...]:
     """Return the bundled examples that compare sequences; see `load_examples`."""
-    listed = json.loads(_path("pair_examples.json").read_text(encoding="utf-8"))
-    return tuple(
-        PairExample(**{**entry, "queries": _path(entry["queries"]), "targets": _path(entry["targets"])})
-        for entry in listed
-    )
+    return tuple(PairExample(**entry) for entry in _listed("pair_examples.json"))
 
 
 @cache
 def load_examples() -> tuple[Example, ...]:
     """Return the bundled examples; their files are real files until the program ends."""
-    listed = json.loads(_path("examples.json").read_text(encoding="utf-8"))
-    return tuple(
-        Example(
-            id=entry["id"],
-            title=entry["title"],
-            text=entry["text"],
-            profiles=_path(entry["profiles"]),
-            targets=_path(entry["targets"]) if entry["targets"] else None,
-            hits=_expected_hits(entry["expected"]),
-            domains=_expected_domains(entry["expected"]),
-            seconds=entry["seconds"],
-        )
-        for entry in listed
-    )
+    examples = []
+    for entry in _listed("examples.json"):
+        expected = entry.pop("expected")
+        hits, domains = _rows(expected, "hits", ExpectedHit), _rows(expected, "domains", ExpectedDomain)
+        examples.append(Example(**entry, hits=hits, domains=domains))
+    return tuple(examples)
 
 
 def example_file(name: str) -> str:
@@ -124,33 +118,18 @@ def _path(name: str) -> Path:
     return _extracted.enter_context(as_file(files("clalign.resources") / "examples" / name))
 
 
-def _rows(name: str) -> list[dict[str, str]]:
-    with _path(name).open(encoding="ascii", newline="") as lines:
-        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+def _listed(name: str) -> list[dict[str, Any]]:
+    """Return what a list says of each example, with the paths of its files."""
+    return [
+        {field: _path(value) if value and field in FILES else value for field, value in entry.items()}
+        for entry in json.loads(_path(name).read_text(encoding="utf-8"))
+    ]
 
 
-def _expected_hits(name: str | None) -> tuple[ExpectedHit, ...]:
+def _rows(name: str | None, what: str, kind: type[Kind]) -> tuple[Kind, ...]:
+    """Return the results in a table of an example; none without a name."""
     if name is None:
         return ()
-    return tuple(
-        ExpectedHit(row["target"], row["score"], row["evalue"], int(row["n_domains"]))
-        for row in _rows(f"{name}.hits.tsv")
-    )
-
-
-def _expected_domains(name: str | None) -> tuple[ExpectedDomain, ...]:
-    if name is None:
-        return ()
-    return tuple(
-        ExpectedDomain(
-            target=row["target"],
-            number=int(row["domain"]),
-            ali_from=int(row["ali_from"]),
-            ali_to=int(row["ali_to"]),
-            hmm_from=int(row["hmm_from"]),
-            hmm_to=int(row["hmm_to"]),
-            score=row["score"],
-            evalue=row["evalue"],
-        )
-        for row in _rows(f"{name}.domains.tsv")
-    )
+    with _path(f"{name}.{what}.tsv").open(encoding="ascii", newline="") as lines:
+        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return tuple(convert(rows, list[kind], strict=False))  # type: ignore[valid-type]
