@@ -70,10 +70,13 @@ class _Record:
 
     def values(self, kind: str, count: int) -> np.ndarray:
         """Return numbers of a dtype (``i4``, ``u4`` or ``f4``)."""
-        data = self._raw.read(4 * count)
-        if len(data) < 4 * count:
+        return np.frombuffer(self._bytes(4 * count), f"<{kind}").astype(kind)
+
+    def _bytes(self, count: int) -> bytes:
+        data = self._raw.read(count)
+        if len(data) < count:
             raise self.error("the file ends early")
-        return np.frombuffer(data, f"<{kind}").astype(kind)
+        return data
 
     def number(self, kind: str = "i4") -> int:
         return int(self.values(kind, 1)[0])
@@ -95,19 +98,11 @@ class _Record:
         size = self.number()
         if not 0 <= size <= MAX_HEADER:
             raise self.error(f"a text of {size:,} characters is not plausible")
-        data = self._raw.read(size)
-        if len(data) < size:
-            raise self.error("the file ends early")
-        return decoded(data.split(b"\0")[0])
+        return decoded(self._bytes(size).split(b"\0")[0])
 
     def annotation(self, is_present: int, length: int) -> str:
         """Return a character for each node; there is one for node 0, too, and a zero at the end."""
-        if not is_present:
-            return ""
-        data = self._raw.read(length + 2)
-        if len(data) < length + 2:
-            raise self.error("the file ends early")
-        return data[1:-1].decode("latin-1")
+        return self._bytes(length + 2)[1:-1].decode("latin-1") if is_present else ""
 
     def model(self) -> Hmm:
         flags, length, kind = self.number(), self.number(), self.number()

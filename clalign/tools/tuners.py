@@ -135,7 +135,7 @@ class Tuner(ABC):
         """Return the right scores of the batch for each model."""
         stage, found = self.stage(), []
         rows = np.linspace(0, len(self.batch) - 1, N_CHECKED).astype(np.int64)
-        part = _select(self.batch, rows)
+        part = SequenceBatch.from_texts(map(self.batch.residues, rows))
         with open_session(self.device, self.context.check) as session:
             for model in self.models:
                 values = self.scores_of(session.run(stage, self.batch, model))
@@ -260,7 +260,7 @@ class ViterbiTuner(Tuner):
             for share in reversed(CROSSOVER):
                 n = min(share * self.device.n_compute_units, len(self.batch))
                 rows = np.linspace(0, len(self.batch) - 1, n).astype(np.int64)
-                part = _select(self.batch, rows)
+                part = SequenceBatch.from_texts(map(self.batch.residues, rows))
                 rates = {}
                 for shape in ("item", "lanes"):
                     stage: AnyStage = ViterbiStage(shape)
@@ -302,8 +302,3 @@ class PairTuner(Tuner):
         begin = int(self.batch.offsets[(len(self.batch) - 1) // 2])
         parts = [self.batch.codes[begin : begin + length] for length in self.lengths]
         return [PairwiseQuery(Sequence("query", "", codes), scoring) for codes in parts]
-
-
-def _select(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch:
-    codes = [batch.codes[batch.offsets[row] : batch.offsets[row + 1]] for row in rows]
-    return SequenceBatch.from_texts(codes)
