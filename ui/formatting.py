@@ -17,6 +17,7 @@ from clalign.common.escapes import escaped
 from clalign.engines.engine import Engine, engines
 from clalign.errors import ClalignError
 from clalign.values import sequences
+from clalign.values.documents import JobResult
 
 THIN = sizes.THIN
 
@@ -158,6 +159,12 @@ def duration(seconds: float) -> str:
 
 MANY_DAYS = 2 * 86_400
 """Seconds from which on estimates are in days."""
+
+
+def run_time(finished: JobResult) -> str:
+    """Return the time of a run; of one that was continued it is that of its last part, the only one that is stored."""
+    is_whole = finished["new_cells"] >= finished["cells"]
+    return duration(finished["seconds"]) + ("" if is_whole else " (last part)")
 
 
 def about(seconds: float) -> str:

@@ -18,6 +18,7 @@ from clalign.databases.examples import load_examples, load_pair_examples
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
 from clalign.tracing.files import read_trace, spans_of
+from clalign.ui import formatting
 from clalign.ui.models.jobs import JobQueue
 from clalign.ui.services import job_controller
 from clalign.ui.services.job_controller import JobController
@@ -395,6 +396,23 @@ def test_opening_a_run_shows_it_again(
     QTest.keyClick(window, Qt.Key.Key_W, CTRL)
     assert window.controller.page is None
     assert window.settings.recent[0].path == str(path)
+
+
+def test_the_time_of_a_continued_run_is_that_of_its_last_part(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    words = {}
+    for name, share in (("whole", 1.0), ("continued", 0.25)):
+        with open_run(path := made_run(name=name), writable=True) as run:
+            finished = {**run.facts.finished, "new_cells": share * run.facts.finished["cells"]}
+            run.set_facts(finished=finished)
+        window.controller.sources.open_paths([str(path)])
+        page = window.controller.page
+        qtbot.waitUntil(lambda page=page: page.run.is_complete and formatting.duration(1.5) in page.summary.text())
+        words[name] = page.summary.text()
+    assert words["continued"] == words["whole"].replace(
+        formatting.duration(1.5), f"{formatting.duration(1.5)} (last part)"
+    )
 
 
 def test_an_unfinished_run_offers_to_continue(

@@ -345,7 +345,7 @@ class JobController(Controller):
         head = f"Search finished: {found}"
         if engine is not None and not engine.writes_partial_results:  # it has no hits
             head = f"{engine.past_verb} {formatting.plural(value['n_sequences'], 'sequence')}"
-        return f"{head} in {formatting.duration(value['seconds'])} on {value['device']}"
+        return f"{head} in {formatting.run_time(value)} on {value['device']}"
 
     def _leave_seen(self, item: JobItem) -> None:
         """Remove the line of a search whose results are in view: they say it all."""

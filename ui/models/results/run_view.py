@@ -523,7 +523,7 @@ class RunView(QObject):
         return self._all_done(finished) if self.is_complete and finished else self._done_so_far()
 
     def _all_done(self, finished: JobResult) -> str:
-        return f"in {formatting.duration(finished['seconds'])} on {finished['device']}"
+        return f"in {formatting.run_time(finished)} on {finished['device']}"
 
     def _done_so_far(self, verb: str = "searched") -> str:
         total = (self.facts.get("database") or {}).get("n_sequences")

@@ -83,7 +83,7 @@ class ReportSheet(Sheet):
         done = facts.get("finished")
         if done:
             rows.append(("Work", formatting.cells(done["cells"])))
-            rows.append(("Time", formatting.duration(done["seconds"])))
+            rows.append(("Time", formatting.run_time(done)))
             rows.append(("Rate", f"{formatting.rate(rate_of_finished(done))}, waiting included"))
         rows += [*run.scoring_rows(), ("Run file", str(run.path))]
         self.box.addWidget(label("Run", "heading"))
