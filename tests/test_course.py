@@ -215,3 +215,12 @@ def test_a_pause_within_a_stage_is_no_time() -> None:
     course.hold()
     course.take({"stage": "search", "done": 50.0, "total": 100.0, "unit": "cells"}, 9.0)
     assert 0 < course.fraction < 1
+
+
+def test_the_measured_rate_of_cells_is_known_beside_the_expected_one() -> None:
+    course = Course()
+    for now, value in search():
+        course.take(value, now)
+        if now < 7.0:
+            assert course.rates is None, "no cells yet"
+    assert course.rates == (6e9, pytest.approx(2e9, rel=0.05))

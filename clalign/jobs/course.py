@@ -109,12 +109,15 @@ class Course:
         Of the stage, in its unit; a total of 0 is not known.
     kernels : (int, int) or None
         How many kernels are compiled, of how many, while the job waits for them. The second number never changes.
+    rates : (float, float) or None
+        The expected rate of cells and the measured one, once kernels have worked for some time (cells / s).
     """
 
     def __init__(self) -> None:
         self.stage, self.unit, self.detail = "", "", ""
         self.done = self.total = 0.0
         self.kernels: tuple[int, int] | None = None
+        self.rates: tuple[float, float] | None = None
         self._latest: float | None = None  # time of the last event
         self._silent = 0.0
         self._elapsed, self._spent = 0.0, 0.0  # the latter with what earlier jobs have done
@@ -190,8 +193,9 @@ class Course:
             self._measure(max(0.0, done - self.done), passed)
             rate = self._stage_rate
             if self.unit == "cells" and self._forecast.get("rate") and rate.units and rate.seconds:
-                measured = rate.units / rate.seconds
-                self._slowness = min(max(float(self._forecast["rate"]) / measured, 1 / MAX_SLOWNESS), MAX_SLOWNESS)
+                expected, measured = float(self._forecast["rate"]), rate.units / rate.seconds
+                self._slowness = min(max(expected / measured, 1 / MAX_SLOWNESS), MAX_SLOWNESS)
+                self.rates = (expected, measured) if rate.seconds >= FIRST_SECONDS else self.rates
         self._is_compiling = False
         if done > self.done or not self.is_working:
             self.kernels = None

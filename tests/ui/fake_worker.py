@@ -146,7 +146,8 @@ def search(request: dict, job: Job) -> dict:
             for profile in range(len(run.cards())):
                 add_batch(run, number, manner["hits"], profile)
             total = manner["batches"] * 1e7
-            job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, query=0)
+            forecast = {"forecast": {"rate": manner["forecast"]}} if "forecast" in manner else {}
+            job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, query=0, **forecast)
             job.partial(query=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
             time.sleep(manner["pause"])
         if request["job"] == "search":
@@ -486,7 +487,7 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "compare_searches": compare_searches,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "hmmalign": hmmalign, "locate": worker.JOBS["locate"],
         "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
-            {"name": name, "seconds": 3.0, "build_seconds": 17.5, "programs": 12,
+            {"id": name, "name": name, "seconds": 3.0, "build_seconds": 17.5, "programs": 12,
              "new": 7 * bool(request["spec"].get("without_filters"))}
             for name in request["spec"].get("device", "auto").split(",")]}}  # fmt: skip
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QComboBox, QLineEdit
 from clalign.engines.msa.spec import AlignmentSpec
 from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESETS, SearchSpec
+from clalign.execution.speed import START_SECONDS
 from clalign.ui import formatting
 from clalign.ui.engines.plan7.notices import notices, reason_not_to_run, source_offers
 from clalign.ui.engines.plan7.sheet import SearchForm
@@ -333,6 +334,25 @@ def test_the_sheet_tells_the_time_that_a_dry_run_tells(
         messages.append(sheet.estimate.text().partition(", and ")[0])  # kernels may be told by now
         assert messages[-1] == formatting.about(estimate(models, cells, sheet.spec, [device]).seconds or 0)
     assert messages[0].startswith("about ")
+
+
+def test_an_estimate_follows_the_last_similar_search_on_the_device(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], searched: Callable[[MainWindow], Any]
+) -> None:
+    space, search = loaded.controller.workspace, loaded.controller.search
+    sheet: Any = search.sheet
+    before = sheet._estimate().seconds
+    at_cells = before - START_SECONDS
+    manners(pause=0.2, forecast=1e8 / at_cells)  # cells as many as in these seconds, which take about two
+    page = searched(loaded)
+    took = 1e8 / page.window().controller.queue.items[0].course.rates[1]
+    assert took > 4 * at_cells
+    search.open_sheet()
+    again: Any = search.sheet
+    assert again._estimate().seconds == before
+    assert again.estimate.text().startswith(formatting.about(START_SECONDS + took))
+    space.choose_device("1:0")
+    assert again.estimate.text().startswith(formatting.about(again._estimate().seconds)), "another device"
 
 
 @pytest.mark.thorough(how=["run"])

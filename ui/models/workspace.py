@@ -21,6 +21,9 @@ SourceState = Literal["reading", "ready", "refused"]
 ALIGNED = ("stockholm", "clustal", "a3m", "selex", "phylip", "msf", "nexus", "balibase")
 """Formats that are alignments even without gaps."""
 
+SIMILAR = 10.0
+"""Runs are similar if one is expected to take at most this many times as long as the other."""
+
 REFERENCE_WORDS = "The reference computes with NumPy: slow, for checking."
 
 
@@ -189,6 +192,9 @@ class Workspace(QObject):
         self.profiles_path = ""
         self.sequences_path = ""
         self.queries_path = ""
+        self._measured: dict[tuple[str, str], tuple[float, float]] = {}
+        """Of the last run of an engine on a device: the time that was expected of its cells, and the measured one."""
+
         self.queries_alone: set[str] = set()
         """Files that were made to be queries: they are targets only if the user chooses them."""
 
@@ -361,6 +367,16 @@ class Workspace(QObject):
         """Return the device that ``auto`` means: the fastest usable one, a GPU first; else the reference."""
         usable = [d for d in self.devices if d.is_usable and d.kind != "reference"]
         return max(usable, key=lambda d: (d.kind == "gpu", d.gcups), default=REFERENCE)
+
+    def learn(self, engine: str, device_id: str, expected: float, measured: float) -> None:
+        """Remember the times of the cells of a run on a device (s)."""
+        self._measured[engine, device_id] = expected, measured
+
+    def likely_seconds(self, engine: str, device_id: str, seconds: float) -> float:
+        """Return the time of cells on a device for an expected one, by what a similar run has taken (s)."""
+        expected, measured = self._measured.get((engine, device_id), (0.0, 0.0))
+        is_similar = expected > 0 and expected / SIMILAR <= seconds <= expected * SIMILAR
+        return seconds * measured / expected if is_similar else seconds
 
     @property
     def device(self) -> Device:

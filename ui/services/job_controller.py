@@ -322,6 +322,7 @@ class JobController(Controller):
         value = item.result
         if item.is_search:
             item.message = self._search_words(item, value)
+            self._learn(item)
             QTimer.singleShot(SEEN_MS, self, lambda: self._leave_seen(item))
             return
         if item.kind == "export":
@@ -335,6 +336,14 @@ class JobController(Controller):
         elif item.kind == "verify":
             self._app.notify("good" if value["checked"] and not value["differing"] else "stop", verify_words(value))
         QTimer.singleShot(0, self, lambda: self.queue.dismiss(item))
+
+    def _learn(self, item: JobItem) -> None:
+        """Remember how fast a run was on one device, for the estimates of later ones."""
+        engine, space = engine_for(item.kind), self._app.workspace
+        device = space.auto_device().id if item.device == "auto" else item.device
+        if engine is not None and item.course.rates is not None and len(item.result.get("devices", ())) < 2:
+            expected, measured = (item.result["new_cells"] / rate for rate in item.course.rates)
+            space.learn(engine.name, device, expected, measured)
 
     def _search_words(self, item: JobItem, value: JobResult) -> str:
         found = f"{formatting.plural(value['n_hits'], 'hit')} in {formatting.plural(value['n_sequences'], 'sequence')}"

@@ -14,7 +14,7 @@ from ... import formatting
 from ...models.workspace import Notice, Source, Workspace, device_notices, reason_not_to_start
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
-from ...views.widgets.spec_sheet import SpecSheet, estimate_words
+from ...views.widgets.spec_sheet import SpecSheet
 
 MANY_SEQUENCES = 1500
 """Sequences from which on comparing all pairs is slow."""
@@ -51,7 +51,7 @@ class AlignSheet(SpecSheet):
     def _input_notices(self) -> list[Notice]:
         return [*self._memory_notices(), *device_notices(self.workspace.known_device)]
 
-    def _estimated(self) -> AlignmentEstimate | None:
+    def _estimate(self) -> AlignmentEstimate | None:
         source = self.workspace.sequences
         if source is None or source.state != "ready" or self.spec is None:
             return None
@@ -60,7 +60,7 @@ class AlignSheet(SpecSheet):
         return estimate(lengths_of(source.report), self.spec, [device] if is_known else ())
 
     def _memory_notices(self) -> list[Notice]:
-        found = self._estimated()
+        found = self._estimate()
         if found is None:
             return []
         memory, disk = formatting.size(found.memory_bytes), formatting.size(found.disk_bytes)
@@ -75,10 +75,6 @@ class AlignSheet(SpecSheet):
         if n > MANY_SEQUENCES and self.spec is not None and not self.spec.is_fast:
             notices.append(Notice("caution", f"With {formatting.count(n)} sequences, Fewer pairs is much faster."))
         return notices
-
-    def _estimate(self) -> str:
-        found = self._estimated()
-        return estimate_words(found) if found is not None else ""
 
     def _obstacle(self) -> str:
         return reason_not_to_align(self.workspace.sequences)

@@ -7,13 +7,13 @@ from pathlib import Path
 from clalign.engines.pairwise.estimate import estimate
 from clalign.engines.pairwise.inputs import choose_scoring
 from clalign.engines.pairwise.spec import ALL_REPORTED, OF_SEARCHES, PairwiseSpec
+from clalign.execution.speed import Estimate
 from clalign.formats.matrices import matrix_names
 
 from ...models.workspace import Notice, Workspace
 from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.parts import label
 from ...views.widgets.queries_sheet import QueriesSheet
-from ...views.widgets.spec_sheet import estimate_words
 from .notices import alphabet_chosen, compares_bases, pair_notices, reason_not_to_compare
 
 DEFAULT_MATRIX = {False: "usual for proteins: BLOSUM62", True: "usual for DNA and RNA: +2 / −3"}
@@ -136,12 +136,12 @@ class PairSheet(QueriesSheet):
     def _obstacle(self) -> str:
         return reason_not_to_compare(self.workspace)
 
-    def _estimate(self) -> str:
+    def _estimate(self) -> Estimate | None:
         space = self.workspace
         queries, targets = space.queries, space.sequences
         if not queries or not targets or not queries.report or not targets.report:
-            return ""
+            return None
         strands = 2 if self._is_nucleic and self.spec and self.spec.strand in ("auto", "both") else 1
         cells = strands * float(queries.report["n_residues"]) * targets.report["n_residues"]
         n, n_residues = queries.report["n_sequences"], queries.report["n_residues"]
-        return estimate_words(estimate(n, n_residues, cells, [space.device]))
+        return estimate(n, n_residues, cells, [space.device])

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox
 from clalign.engines.plan7 import ENGINE
 from clalign.engines.plan7.estimate import estimate
 from clalign.engines.plan7.spec import PRESET_FIELDS, PRESETS, REPLACED, USUAL_IN_ROUNDS, SearchSpec, replaced_by
+from clalign.execution.speed import Estimate
 from clalign.values.documents import Card
 from clalign.values.specs import REPORT, Spec
 
@@ -20,7 +21,7 @@ from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.parts import allow_entry, button, fill_box, notice_row
 from ...views.widgets.queries_sheet import QueriesSheet
-from ...views.widgets.spec_sheet import SpecSheet, estimate_words, source_words
+from ...views.widgets.spec_sheet import SpecSheet, source_words
 from .notices import has_hmmer3, notices, reason_not_to_run, sequence_notices
 
 CUSTOM = "own"
@@ -178,15 +179,15 @@ class RunSheet(SpecSheet):
             use = button("Use it" if n == 1 else "Use them", lambda: self.form.set_values({"cutoff": "ga"}))
             self._notices.addWidget(notice_row("note", text, use))
 
-    def _estimate(self) -> str:
+    def _estimate(self) -> Estimate | None:
         space = self.workspace
         if not space.profiles or not space.sequences or not space.sequences.report:
-            return ""
+            return None
         if not isinstance(self.spec, SearchSpec):
-            return ""
+            return None
         models = [(card["origin"], card["length"]) for card in space.profiles.cards]
         cells = float(sum(length for _, length in models)) * space.sequences.report["n_residues"]
-        return estimate_words(estimate(models, cells, self.spec, [space.device]))
+        return estimate(models, cells, self.spec, [space.device])
 
 
 class SequencesSheet(QueriesSheet):
@@ -231,19 +232,19 @@ class SequencesSheet(QueriesSheet):
         files = self.query, self.workspace.sequences
         return reason_not_to_start(files, "Choose queries and targets first.", self._input_notices())
 
-    def _estimate(self) -> str:
+    def _estimate(self) -> Estimate | None:
         queries, targets = self.query, self.workspace.sequences
         if not queries or not targets or not targets.report or not isinstance(self.spec, SearchSpec):
-            return ""
+            return None
         models = [(str(card["origin"]), int(card["length"])) for card in queries.cards]
         if queries.report and not models:
             n, n_residues = int(queries.report["n_sequences"]), int(queries.report["n_residues"])
             is_one = queries.is_alignment and self._direction == "rounds"
             models = [("hmmer3", n_residues // max(1, n))] * (1 if is_one else n)
         if not models:
-            return ""
+            return None
         cells = float(sum(length for _, length in models)) * targets.report["n_residues"]
-        return estimate_words(estimate(models, cells, self.spec, [self.workspace.device]))
+        return estimate(models, cells, self.spec, [self.workspace.device])
 
 
 def _common_cutoffs(cards: list[Card]) -> dict[str, float]:

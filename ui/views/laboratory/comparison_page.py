@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit
 
-from clalign.engines.engine import engine_for_spec
+from clalign.engines.engine import engine_for, engine_for_spec
+from clalign.execution.speed import START_SECONDS
 from clalign.labs.device_comparison import MAX_NODES, MAX_RESIDUES, BenchSpec
 from clalign.tools.library import default_name
 from clalign.values.documents import JobRequest, JobResult
@@ -137,7 +138,13 @@ class SearchesPage(DevicesPage):
 
     def show_forecast(self, job: JobRequest, found: JobResult) -> None:
         """Show how long the searches of a job will take, one after the other; nothing if that was not `found`."""
-        self._forecasts[str(job)] = _forecast_words(found)
+        engine = engine_for(job["of"])
+        times = {
+            one["name"]: one["seconds"] and one["build_seconds"] + START_SECONDS
+            + self.workspace.likely_seconds(engine.name if engine else "", one["id"], one["seconds"] - START_SECONDS)
+            for one in found.get("devices", ())
+        }  # fmt: skip
+        self._forecasts[str(job)] = _forecast_words(times)
         self.show_running()
 
     def job_request(self) -> tuple[JobRequest, str]:
@@ -149,13 +156,10 @@ class SearchesPage(DevicesPage):
         return job, "" if len(job["devices"]) > 1 else "Tick at least two devices first."
 
 
-def _forecast_words(found: JobResult) -> str:
+def _forecast_words(times: dict[str, float | None]) -> str:
     """Return the times of a search on each of some devices, and of all together unless one was never measured."""
-    times = {
-        device["name"]: device["seconds"] and device["seconds"] + device["build_seconds"]
-        for device in found.get("devices", ())
-    }
+    known = [time for time in times.values() if time]
     parts = [f"{name} {formatting.about(time) if time else 'unknown, never tested'}" for name, time in times.items()]
-    if len(parts) > 1 and all(times.values()):
-        parts.insert(0, f"Takes {formatting.about(sum(times.values()))}")
+    if 1 < len(known) == len(parts):
+        parts.insert(0, f"Takes {formatting.about(sum(known))}")
     return " · ".join(parts)

@@ -11,8 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QComboBox, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from clalign.engines.engine import engine_for_spec
 from clalign.errors import ClalignError
-from clalign.execution.speed import Estimate
+from clalign.execution.speed import START_SECONDS, Estimate
 from clalign.values.documents import JobResult
 from clalign.values.specs import Spec
 
@@ -212,9 +213,18 @@ class SpecSheet(Sheet):
         """Return notices about files and device."""
         raise NotImplementedError
 
-    def _estimate(self) -> str:
-        """Return the expected time of the run; empty if unknown."""
+    def _estimate(self) -> Estimate | None:
+        """Return what the run is expected to take; None if that is unknown."""
         raise NotImplementedError
+
+    def _estimate_words(self) -> str:
+        """Return the time of the run, as far as it is known."""
+        found = self._estimate() if self.spec is not None else None
+        if self.spec is None or found is None or found.seconds is None:
+            return ""
+        beside = found.later_seconds + START_SECONDS
+        space, engine = self.workspace, engine_for_spec(self.spec).name
+        return formatting.about(beside + space.likely_seconds(engine, space.device.id, found.seconds - beside))
 
     def _show_option_notices(self, values: Options) -> None:
         """Show notices about the options."""
@@ -237,7 +247,7 @@ class SpecSheet(Sheet):
         self.command.setFont(QApplication.font() if reason else theme.mono_font(9))
         found = self._dry_runs.get(_key(self.spec), {}) if self.spec is not None else {}
         is_open = not found and self.workspace.device.kind != "reference"
-        parts = () if reason else (self._estimate(), BUILDING_UNKNOWN if is_open else building_words(found))
+        parts = () if reason else (self._estimate_words(), BUILDING_UNKNOWN if is_open else building_words(found))
         self.estimate.setText(", ".join(part for part in parts if part))
         if not reason and not found:
             self._typing.start()
@@ -289,11 +299,6 @@ class SpecSheet(Sheet):
         """Copy the same as a Python program."""
         if self.spec:
             QGuiApplication.clipboard().setText(as_python(self.spec))
-
-
-def estimate_words(found: Estimate) -> str:
-    """Return the expected time of a run; empty if it is unknown."""
-    return formatting.about(found.seconds) if found.seconds else ""
 
 
 def building_words(found: JobResult) -> str:
