@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
+from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -20,8 +20,9 @@ from clalign.ui.services import alignment_controller
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.alignment.rows_canvas import RowsCanvas
 from clalign.ui.views.alignment.rows_page import RowsPanel
-from clalign.ui.views.alignment.rows_painter import shown_name
+from clalign.ui.views.alignment.rows_painter import RowsStyle, Span, shown_name
 from clalign.ui.views.alignment.rows_sheet import RowsPictureSheet
+from clalign.ui.views.alignment.rows_tracks import GAP, height_of, paint_tracks, tracks_below
 from clalign.values.row_alignments import RowAlignment
 
 LEFT = Qt.MouseButton.LeftButton
@@ -304,6 +305,29 @@ def test_names_of_any_kind_are_shown(qtbot: Any) -> None:
     assert canvas.names < 300
     assert not canvas.grab().isNull()
     assert len(view.describe(2, 0)[0]) < 100
+
+
+def test_columns_that_are_mostly_empty_have_no_colored_letters_below(qtbot: Any) -> None:
+    view = RowsView(RowAlignment.of_rows([f"row{n}" for n in range(8)], [b"WWW-"] * 3 + [b"WW-W"] + [b"W---"] * 4))
+    view.begin()
+    qtbot.waitUntil(lambda: view.is_measured and view.is_idle)
+    tracks, unit = tracks_below(("consensus", "logo")), 20.0
+    picture = QImage(int(4 * unit), int(height_of(tracks)), QImage.Format.Format_RGB32)
+    picture.fill(theme.LIGHT.surface)
+    painter = QPainter(picture)
+    columns = Span(np.arange(4), 0.0, unit)
+    paint_tracks(painter, QRectF(picture.rect()), view, tracks, columns, RowsStyle(theme.LIGHT, unit))
+    painter.end()
+    view.close()
+    first = int(tracks[0].height + GAP)
+
+    def is_colored(column: int, rows: range) -> bool:
+        inside = range(int(column * unit) + 2, int((column + 1) * unit) - 2)
+        found = [picture.pixelColor(x, y) for x in inside for y in rows]
+        return max(color.saturation() for color in found if color.value() > 60) > 120
+
+    for rows in (range(first), range(first + 4, picture.height() - 2)):
+        assert [is_colored(column, rows) for column in range(4)] == [True, True, False, False]
 
 
 def test_the_overview_goes_where_it_is_clicked(panel: RowsPanel) -> None:

@@ -26,7 +26,8 @@ TRACKS = {
     "consensus": (
         "Consensus",
         LINE,
-        "The commonest residue; upper case where at least half of the rows have it, + where several are as common",
+        "The commonest residue; upper case where at least half of the rows have it, + where several are as common; "
+        "gray where fewer than half have any residue",
     ),
     "conservation": (
         "Conservation",
@@ -35,7 +36,12 @@ TRACKS = {
         "Capra and Singh 2007), times the share of rows that have one",
     ),
     "occupancy": ("Occupancy", 24.0, "The share of the rows that have a residue"),
-    "logo": ("Logo", 60.0, "Information content times occupancy, shared among the residues of a column"),
+    "logo": (
+        "Logo",
+        60.0,
+        "Information content times occupancy, shared among the residues of a column; nothing where fewer than half of "
+        "the rows have one",
+    ),
 }
 """Titles, heights in pixels, and meanings."""
 
@@ -50,6 +56,9 @@ MIN_LOGO = 7.0
 """Width of columns below which the letters of a logo are bars."""
 
 MIN_PIXELS = 1.5
+
+HALF = 0.5
+"""Share of the rows that have a residue below which a column has no logo, and a gray consensus."""
 
 FEW_ROWS = 4
 """Rows up to which uniform columns may be chance; a text replaces the logo."""
@@ -135,6 +144,8 @@ def _paint_letters(
         places = np.array(chosen.places(CODES[letters][None, :], np.empty(0, np.int64), columns.items, known))
     else:
         places[:, CODES[letters] == GAP_CODE] = QUIET
+    if colored:
+        places[:, view.measures.tracks.occupancy[columns.items] < HALF] = QUIET
     letters = np.where(letters == 0, np.uint8(32), letters)
     if not style.shows_letters and not colored:
         digits = (letters.astype(np.float32) - np.float32(48)) / np.float32(9)
@@ -180,7 +191,8 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     painter.drawLine(box.bottomLeft(), box.bottomRight())
     information: Shares = view.measures.tracks.information[columns.items] / np.float32(max_information(view.nucleic))
     counts, letters = view.measures.counts[columns.items], logo_letters(view.nucleic)
-    information *= counts[:, letters].sum(axis=1) / view.n_rows  # where hardly a row has a residue it says little
+    occupancy = counts[:, letters].sum(axis=1) / view.n_rows
+    information *= np.where(occupancy < HALF, 0.0, occupancy)  # where hardly a row has a residue it says little
     if not information.any() and view.n_rows <= FEW_ROWS:
         painter.setPen(QColor(colors.muted))
         painter.drawText(box.adjusted(8, 0, 0, 0), int(LEFT), "Too few rows to differ from chance")
