@@ -17,11 +17,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
 import clalign
-from clalign.ui.models.jobs import JobQueue
+from clalign.ui.models.jobs import JobItem, JobQueue
 from clalign.ui.services.source_controller import MAX_IN_FOLDER
 from clalign.ui.shell.app import show_faults
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.results.results_page import ResultsPage
+from clalign.ui.views.results.results_page import MEANWHILE, ResultsPage
 
 pytestmark = pytest.mark.thorough
 
@@ -112,6 +112,18 @@ def test_a_message_goes_when_its_run_is_continued(
     press(page.unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
     qtbot.waitUntil(lambda: page.run.is_complete)
+
+
+def test_what_is_compiled_and_what_can_be_done_meanwhile_is_told(window: MainWindow, page: ResultsPage) -> None:
+    item = JobItem("Search", {"job": "search", "run": str(page.run.path)}, "running")
+    page.run.cards = []  # as before the first results
+    shown: list[str] = []
+    for progress in ({"stage": "build", "done": 1.0, "total": 3.0, "unit": "programs"}, {"stage": "read", "done": 1.0}):
+        item.take_progress({"total": 2.0, "unit": "bytes", **progress}, 1.0)
+        window.controller.queue.job_changed.emit(item)
+        assert page.waiting.heading.text() == item.line()
+        shown.append(page.waiting.words.text())
+    assert shown[0] == MEANWHILE != shown[1]
 
 
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,7 +260,7 @@ class JobController(Controller):
         self._clear_stall()
         page = self._app.pages.get(item.run)
         if page is not None and item.is_search and item.is_active:
-            page.show_progress(item.line())
+            page.show_progress(item.line(), item.course.kernels is not None)
 
     def _warn(self, item: JobItem, text: str) -> None:
         if text == SLOW_TEXT and item.device == REFERENCE.id:

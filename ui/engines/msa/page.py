@@ -135,8 +135,8 @@ class AlignedPage(ResultsPage):
         if run.aligned is None and run.progress:  # it is being made
             self._annealing.setChecked(True)
 
-    def show_progress(self, words: str) -> None:
-        super().show_progress(words)
+    def show_progress(self, words: str, is_compiling: bool = False) -> None:
+        super().show_progress(words, is_compiling)
         text = self.run.empty_words()[1]
         if self._panel is None:
             self._nothing.show_text(words, text)

@@ -59,6 +59,13 @@ STRIP_HEIGHT, LIST_WIDTH = 150, 256
 """Pixels of the histogram above the table, and of the list of queries."""
 
 
+MEANWHILE = (
+    "What is compiled is kept: the next run on this device begins at once. Results appear here; meanwhile everything"
+    " else can be used, such as the tour (Help, Five-minute tour)."
+)
+"""Shown while kernels are compiled."""
+
+
 class ResultsPage(QWidget):
     """Shows a `RunView`, which it owns.
 
@@ -452,10 +459,10 @@ class ResultsPage(QWidget):
         self._update_tab()
         self.show_counts()
 
-    def show_progress(self, words: str) -> None:
+    def show_progress(self, words: str, is_compiling: bool = False) -> None:
         """Show how far the job is while there is nothing else to be seen."""
         if not self.run.cards:
-            self.waiting.show_text(words, "Results appear here as they arrive.")
+            self.waiting.show_text(words, MEANWHILE if is_compiling else "Results appear here as they arrive.")
 
     def _show_found(self) -> None:
         self.queries.show_found()
