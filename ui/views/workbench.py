@@ -24,6 +24,9 @@ LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 NARROW = 1270
 """Pixels of the window below which the dock is folded; more for pages with a property `room`."""
 
+DOCK_WIDTH = 330
+"""Pixels of the dock in a new window: room for usual names of files with what stands beside them."""
+
 MIN_STAGE = QSize(360, 240)
 """Pixels of the page in the center. The tabs of hidden pages must not make the window larger than the screen when
 another one is shown."""
@@ -152,7 +155,7 @@ class Workbench(QMainWindow):
         """Restore the initial place of the dock."""
         self.addDockWidget(LEFT, self.dock)
         self.arrange_dock(True)
-        self.resizeDocks([self.dock], [self.details.minimumWidth()], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.dock], [DOCK_WIDTH], Qt.Orientation.Horizontal)
 
     def fit_screen(self) -> None:
         """Fit the window with its frame to the screen."""
