@@ -168,6 +168,11 @@ def test_a_tree_stands_beside_its_rows(
     assert pane.canvas.tree.tree.parents.tolist() == expected.parents.tolist()
     assert panel.view.order_key == "Tree"
     assert panel.view.order.tolist() == pane.canvas.tree.order.tolist()
+    assert not pane.sort.isVisible()
+    panel.view.sort("input")
+    QTest.mouseClick(pane.sort, LEFT)
+    assert panel.view.order.tolist() == pane.canvas.tree.order.tolist()
+    assert not pane.sort.isVisible()
     canvas, layout = pane.canvas, pane.canvas.tree
     clade = layout.parent(0)
     at = canvas.corner + QPointF(middle_of(canvas, clade), (layout.y[clade] + 0.5) * canvas.line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -67,7 +68,9 @@ class RowsPanes(QSplitter):
         self.view.sort(TREE_ORDER)
         pane.rows_chosen.connect(self._choose_rows)
         pane.close_requested.connect(self.close_tree)
+        pane.sort_requested.connect(partial(self.view.sort, TREE_ORDER))
         self.view.moved.connect(self._mark_leaves)
+        self.view.order_changed.connect(self._compare_order)
         pane.setFocus()
 
     def close_tree(self) -> None:
@@ -75,6 +78,7 @@ class RowsPanes(QSplitter):
         pane = self.tree
         if pane is not None:
             self.view.moved.disconnect(self._mark_leaves)
+            self.view.order_changed.disconnect(self._compare_order)
             pane.hide()
             pane.deleteLater()
             self.canvas.setFocus()
@@ -91,6 +95,11 @@ class RowsPanes(QSplitter):
         view.cursor = (places.start, view.cursor[1])
         view.select(Selection(places, range(view.n_columns)))
         self.described.emit(f"{formatting.plural(len(rows), 'row')} of the clade selected")
+
+    def _compare_order(self) -> None:
+        """Offer the order of the tree while the rows stand in another one."""
+        if self.tree is not None:
+            self.tree.sort.setVisible(self.view.order_key != TREE_ORDER)
 
     def _mark_leaves(self) -> None:
         """Mark the selected rows in the tree if they are neighbors there, too."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QWidget
 
 from ... import theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
-from ..widgets.parts import ElidedLabel, IconButton, fill_box, row, shrinking, stacked
+from ..widgets.parts import ElidedLabel, IconButton, button, fill_box, row, shrinking, stacked
 from ..widgets.place_tips import PlaceTips
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
@@ -232,6 +232,7 @@ class TreePane(QWidget):
     """The rows of the chosen clade in the order of the tree (int64[n]); empty for none."""
 
     kind_requested = Signal(str)
+    sort_requested = Signal()
     export_requested = Signal()
     picture_requested = Signal()
     close_requested = Signal()
@@ -247,6 +248,8 @@ class TreePane(QWidget):
         self.kinds.setToolTip("Distances for joining neighbors")
         self.kinds.activated.connect(lambda: self.kind_requested.emit(self.kinds.currentData()))
         self.words = ElidedLabel(layout.summary(), "muted")
+        self.sort = button("Sort the rows as the tree", self.sort_requested.emit, "link", "They stand in another order")
+        self.sort.hide()
         tools = row(
             (self.kinds, 1),
             None,
@@ -259,7 +262,7 @@ class TreePane(QWidget):
             spacing=0,
             margins=(6, 4, 2, 2),
         )
-        self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), margins=(8, 2, 8, 4)), spacing=0))
+        self.setLayout(stacked(tools, (canvas, 1), row((self.words, 1), self.sort, margins=(8, 2, 8, 4)), spacing=0))
         canvas.chosen.connect(self._show_chosen)
         canvas.described.connect(self.words.setText)
         self.setFocusProxy(canvas)
