@@ -84,7 +84,10 @@ def test_recent_runs_are_called_as_in_the_library(
         return [part.accessibleName() for part in window.start.findChildren(QPushButton) if part.isVisible()]
 
     qtbot.waitUntil(lambda: "globins, at last" in named())
-    shown = [part.text() for part in window.start.findChildren(ElidedLabel) if part.isVisible()]
+    window.resize(1280, 800)
+    notes = [part for part in window.start.findChildren(ElidedLabel) if part.isVisible()]
+    qtbot.waitUntil(lambda: all(part.shown() == part.text() for part in notes))  # none is cut off
+    shown = [part.text() for part in notes]
     listed = set(named())
     QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
     page = window.center.currentWidget()

@@ -27,7 +27,7 @@ from .. import formatting, theme
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
-from .widgets.parts import ElidedButton, ElidedLabel, IconButton, button, clear_layout, height_for, label, row, stacked
+from .widgets.parts import ElidedButton, FactsLabel, IconButton, button, clear_layout, height_for, label, row, stacked
 
 COLUMN_WIDTH = 420
 
@@ -227,13 +227,13 @@ class StartPage(QScrollArea):
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         opened = formatting.moment(entry.opened)
-        note = ElidedLabel(problem or (f"{state} · {opened}" if state else opened), "muted")
+        note = FactsLabel(problem or (f"{state} · {opened}" if state else opened), "muted")
         tip = "Unpin from this list" if entry.pinned else "Pin to this list"
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)
         )
         box = row(name, note, pin, spacing=4)
-        box.setStretch(0, 3)
-        box.setStretch(1, 2)
+        box.setStretch(0, 1)
+        box.setStretch(1, 1)
         made.setLayout(box)
         return made
