@@ -74,10 +74,11 @@ def _size(path: Path) -> int:
 
 def default_name(spec: Spec) -> str:
     """Return the name of a run by its inputs."""
-    return " x ".join(_stem(name) for name in spec.paths)
+    return " x ".join(stem_of(name) for name in spec.paths)
 
 
-def _stem(name: str) -> str:
+def stem_of(name: str) -> str:
+    """Return the name of a file without its endings."""
     base = Path(name).name
     for ending in (".gz", ".bz2", ".xz", ".zst"):
         base = base.removesuffix(ending)

@@ -456,7 +456,9 @@ def test_from_the_example_to_hits_with_the_real_worker(
     assert [run.hits.row_at(place).name for place in range(3)] == ["like1_0", "like1_1", "like1_2"]
     qtbot.waitUntil(lambda: controller.queue.current is None)
     item = controller.queue.items[-1]
-    assert item.title == "Compare query.fasta with targets.fasta"
+    assert item.title == "Compare query with targets"
+    assert [Path(path).name for path in item.files] == ["query.fasta", "targets.fasta"]
+    assert all(path in window.jobs.row_of(item)._title.toolTip() for path in item.files)
     assert "hits in 31 sequences" in item.message
     controller.jobs.verify(str(run.path), None)
     qtbot.waitUntil(lambda: any("all equal" in m.text for m in window.messages.messages))

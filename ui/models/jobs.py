@@ -58,6 +58,8 @@ class JobItem:
         Of a fault of the program.
     result : dict
         What it answered.
+    files : tuple of str
+        The whole paths of what the title names.
     """
 
     title: str
@@ -71,6 +73,7 @@ class JobItem:
     exit_code: int = 0
     result: JobResult = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    files: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -263,9 +266,9 @@ class JobQueue(QObject):
         if self.worker is None:  # else that one will do it
             self._standby.prepare(engine, device)
 
-    def submit(self, title: str, spec: JobRequest) -> JobItem:
+    def submit(self, title: str, spec: JobRequest, files: tuple[str, ...] = ()) -> JobItem:
         """Add a job at the end of the queue."""
-        item = JobItem(title, spec)
+        item = JobItem(title, spec, files=files)
         self.items.append(item)
         self.job_added.emit(item)
         self._start_next()

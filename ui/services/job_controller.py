@@ -13,6 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QTimer, Signal
 
 from clalign.engines.engine import engine_for, engine_for_spec
+from clalign.tools.library import stem_of
 from clalign.values.devices import REFERENCE, SLOW_TEXT, cluster_of
 from clalign.values.documents import JobRequest, JobResult
 from clalign.values.specs import Spec
@@ -106,10 +107,11 @@ class JobController(Controller):
         self._begin()
         path = self.new_run(run_name(spec, time.time()))
         engine = engine_for_spec(spec)
-        title = engine.title.format(*(Path(name).name for name in spec.paths))
+        title = engine.title.format(*map(stem_of, spec.paths))
         opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None
-        self._submit(title, {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen})
+        job: JobRequest = {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen}
+        self._submit(title, job, spec.paths)
         return str(path)
 
     def new_run(self, name: str) -> Path:
@@ -217,12 +219,12 @@ class JobController(Controller):
         else:
             self._app.notify("good", "No trace of the next run will be recorded.")
 
-    def _submit(self, title: str, job: JobRequest) -> None:
+    def _submit(self, title: str, job: JobRequest, files: tuple[str, ...] = ()) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
         if is_run and self._records_next:
             self._records_next = False
             job["trace"] = {"path": str(free_path(Path(job["run"]).with_suffix(""), TRACE))}
-        item = self.queue.submit(title, job)
+        item = self.queue.submit(title, job, files)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
             defer(self, lambda: self.run_begun.emit(item.run))

@@ -77,6 +77,7 @@ class JobRow(QWidget):
         super().__init__()
         self._icon = IconLabel(*ICONS[item.state])
         self._title = ElidedLabel(item.title)
+        self._title.setToolTip("\n".join((item.title, *item.files)))
         self._bar = QProgressBar()
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
