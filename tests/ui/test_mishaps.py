@@ -156,18 +156,21 @@ def test_enter_in_a_field_searches(qtbot: Any, loaded: MainWindow) -> None:
 
 
 def test_many_refused_files_are_reported_in_one_message(
-    qtbot: Any, window: MainWindow, tmp_path: Path, drop: Callable[[MainWindow, list[str]], None]
+    qtbot: Any, window: MainWindow, tmp_path: Path, drop: Callable[[MainWindow, list[str]], None], press: Press
 ) -> None:
     paths = [tmp_path / f"picture{number}.fasta" for number in range(6)]
     for path in paths:
         path.write_bytes(b"\x89PNG\r\n")
     drop(window, [str(path) for path in paths])
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
-    refused = [message.text for message in window.messages.messages]
-    assert len(refused) == 1
-    assert refused[0].startswith("6 files could not be opened: picture")
-    assert "and 3 more" in refused[0]
-    assert "this is a picture" in refused[0]
+    (message,) = window.messages.messages
+    assert message.text.startswith("6 files")
+    reasons = message.details.split("\n")
+    assert len(reasons) == len(paths)
+    assert all(any(path.name in reason for reason in reasons) for path in paths)
+    press(window.messages, "More")
+    (listed,) = window.messages.findChildren(QPlainTextEdit)
+    assert all(path.name in listed.toPlainText() for path in paths)
 
 
 def test_a_folder_opens_what_its_names_say_can_be_opened(

@@ -158,21 +158,20 @@ class SourceController(Controller):
         self._app.window.details.show_source(source)
 
     def _show_refused(self, source: Source) -> None:
-        """Show why a file is not opened; of several in one message."""
+        """Show why a file is not opened; of several in one message, with the reasons behind it."""
         self._refused = [*(path for path in self._refused if path != source.path), source.path]
-        text = f"{source.problem} {source.hint}".strip()
-        if len(self._refused) > 1:
+        sources = (self._app.workspace.sources.get(path) for path in self._refused)
+        reasons = [f"{one.problem} {one.hint}".strip() for one in sources if one is not None]
+        text, details = reasons[-1], ""
+        if len(reasons) > 1:
             self.withdraw_refusals()
-            names, n = ", ".join(Path(path).name for path in self._refused[:MAX_NAMED]), len(self._refused)
-            more = f" and {formatting.count(n - MAX_NAMED)} more" if n > MAX_NAMED else ""
-            heading = f"{formatting.count(n)} files could not be opened: {names}{more}."
-            text = f"{heading} Select one of them among the opened files to see why. The last: {text}"
-        self.refuse(text, ("Show", self._app.window.dock.show))
+            text, details = f"{formatting.count(len(reasons))} files could not be opened.", "\n".join(reasons)
+        self.refuse(text, ("Show", self._app.window.dock.show), details=details)
 
-    def refuse(self, text: str, *actions: tuple[str, Callable[[], object]]) -> None:
+    def refuse(self, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
         """Show why something is not opened."""
         self._refusals.append(text)
-        self._app.notify("stop", text, *actions)
+        self._app.notify("stop", text, *actions, details=details)
 
     def withdraw_refusals(self) -> None:
         """Close the messages about files that could not be opened."""
