@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import json
+import math
 import os
 import sys
 import threading
@@ -26,6 +27,7 @@ from clalign.ui import theme
 from clalign.ui.engines.pairwise.page import PairPage
 from clalign.ui.models.jobs import JobQueue
 from clalign.ui.models.reader import Reader
+from clalign.ui.services import app_context, job_controller
 from clalign.ui.settings import Settings
 from clalign.ui.shell.collector import Collector
 from clalign.ui.shell.main_window import MainWindow
@@ -83,15 +85,15 @@ def emptied_clipboard() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def lasting_messages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no message go by itself: a busy machine may come to look at it minutes later."""
+def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no message come or go, and no worker start, because of the time that passes: on a busy machine that is long.
+
+    Tests that are about it set times of their own.
+    """
     monkeypatch.setattr(message_bar, "LIFE_SECONDS", {})
-
-
-@pytest.fixture(autouse=True)
-def unforeseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start no worker that looks what a run would take, beside those that a test is about."""
-    monkeypatch.setattr(spec_sheet, "DRY_RUN_MS", 10**9)
+    monkeypatch.setattr(job_controller, "STALLED_SECONDS", math.inf)
+    for place, name in ((app_context, "BUSY_MS"), (spec_sheet, "DRY_RUN_MS")):
+        monkeypatch.setattr(place, name, 10**9)
 
 
 @pytest.fixture(scope="session")
@@ -337,7 +339,7 @@ def loaded(qtbot: Any, window: MainWindow, files: dict[str, str]) -> MainWindow:
 @pytest.fixture
 def searching(qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Callable[..., None]) -> JobQueue:
     """The queue of the window in the middle of a slow search."""
-    manners(pause=0.5)
+    manners(pause=0.2, batches=60)  # so that it is not over before a busy machine has looked
     press(loaded, "Run search")
     queue = loaded.controller.queue
     # The bar follows the time that is left, and may stand still while much is done.

@@ -149,7 +149,7 @@ def search(request: dict, job: Job) -> dict:
             forecast = {"forecast": {"rate": manner["forecast"]}} if "forecast" in manner else {}
             job.progress("search", (number + 1) * 1e7, total, "cells", gcups=12.0, query=0, **forecast)
             job.partial(query=0, n_hits=run.n_hits(0), n_scored=(number + 1) * BATCH_ROWS)
-            time.sleep(manner["pause"])
+            time.sleep(manners()["pause"])
         if request["job"] == "search":
             job.warn("A made-up warning: --skip_bad.")
         return finish(run, manner["batches"])

@@ -85,16 +85,19 @@ def test_a_run_that_is_moved_while_it_is_shown_is_reported(qtbot: Any, page: Res
     window = page.window()
     page.run.path.rename(page.run.path.with_suffix(".moved"))
     page.hits.filter_box.setText("kinase")
-    qtbot.waitUntil(lambda: any(m.severity == "stop" for m in window.messages.messages))
-    assert str(page.run.path) in window.messages.messages[0].text
+    path = str(page.run.path)
+    qtbot.waitUntil(lambda: any(m.severity == "stop" and path in m.text for m in window.messages.messages))
     page.step_hit(1)
     assert page.run.hit is not None, "what was read before is still shown"
 
 
-def test_a_run_file_that_is_deleted_is_not_called_finished(qtbot: Any, loaded: MainWindow, searching: JobQueue) -> None:
+def test_a_run_file_that_is_deleted_is_not_called_finished(
+    qtbot: Any, loaded: MainWindow, searching: JobQueue, manners: Callable[..., None]
+) -> None:
     item = searching.current
     for path in Path(item.run).parent.glob(Path(item.run).name + "*"):
         path.unlink()
+    manners(pause=0)
     qtbot.waitUntil(lambda: not item.is_active)
     assert item.state == "failed"
     assert loaded.messages.messages
@@ -103,11 +106,12 @@ def test_a_run_file_that_is_deleted_is_not_called_finished(qtbot: Any, loaded: M
 
 
 def test_a_message_goes_when_its_run_is_continued(
-    qtbot: Any, loaded: MainWindow, searching: JobQueue, press: Press
+    qtbot: Any, loaded: MainWindow, searching: JobQueue, manners: Callable[..., None], press: Press
 ) -> None:
     os.kill(searching.worker.pid, signal.SIGKILL)
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
+    qtbot.waitUntil(lambda: any(m.severity == "stop" for m in loaded.messages.messages))
     page = loaded.controller.page
+    manners(pause=0, batches=60)
     qtbot.waitUntil(page.unfinished_bar.isVisible)
     press(page.unfinished_bar, "Continue")
     assert not [m for m in loaded.messages.messages if m.severity == "stop"]
@@ -326,8 +330,6 @@ def test_a_fault_of_a_job_shows_the_text_to_report(
 ) -> None:
     manners(fault=True)
     press(loaded, "Run search")
-    qtbot.waitUntil(lambda: bool(loaded.messages.messages))
-    assert loaded.messages.messages
     assert "ZeroDivisionError" in fault_shown(qtbot, loaded)
 
 
@@ -336,7 +338,6 @@ def test_a_fault_while_a_file_is_read_shows_the_text_to_report(
 ) -> None:
     manners(fault=True)
     window.controller.sources.open_paths([files["made.fasta"]])
-    qtbot.waitUntil(lambda: any(m.details for m in window.messages.messages))
     assert "ZeroDivisionError" in fault_shown(qtbot, window)
 
 
@@ -351,7 +352,6 @@ def test_a_fault_of_the_window_shows_the_text_to_report(
         for _ in range(3):  # as one of what is painted
             sys.excepthook(ZeroDivisionError, error, error.__traceback__)
     bar = window.messages
-    qtbot.waitUntil(lambda: bool(bar.messages))
     assert "ZeroDivisionError" in fault_shown(qtbot, window)
     shown = bar.findChildren(QPlainTextEdit)
     qtbot.wait(50)
@@ -380,6 +380,5 @@ def test_a_message_does_not_make_the_window_higher(qtbot: Any, page: ResultsPage
 def test_a_file_whose_name_is_no_utf8_is_refused(window: MainWindow, files: dict[str, str]) -> None:
     path = Path(files["made.fasta"]).rename(Path(files["made.fasta"]).with_name(os.fsdecode(b"s\xf1.fasta")))
     window.controller.sources.open_paths([str(path)])
-    assert "s\\udcf1.fasta" in window.messages.messages[0].text
-    assert window.messages.messages
+    assert any("s\\udcf1.fasta" in message.text for message in window.messages.messages)
     assert not window.controller.workspace.sources

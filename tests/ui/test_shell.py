@@ -268,11 +268,12 @@ def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: C
 
 
 def test_the_question_at_closing_is_withdrawn_when_all_is_done(qtbot: Any, loaded: MainWindow, manners: Any) -> None:
-    manners(pause=0.05, batches=10)
+    manners(pause=0.5)  # so that a busy machine closes it before the search ends
     QTest.keyClick(loaded, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: loaded.controller.queue.current is not None)
     loaded.close()
     assert isinstance(loaded.sheets.sheet, LeaveSheet)
+    manners(pause=0)
     qtbot.waitUntil(lambda: loaded.controller.queue.current is None)
     qtbot.waitUntil(lambda: loaded.sheets.sheet is None)
     assert loaded.isVisible()
