@@ -211,7 +211,7 @@ def plant(monkeypatch: pytest.MonkeyPatch, ladder: Ladder, name: str, fault: int
     monkeypatch.setattr(kind, "stage", faulty)
 
 
-@pytest.mark.thorough(name=["private-rows", "global", "states"])
+@pytest.mark.thorough(name=["private-rows", "global"])
 @pytest.mark.parametrize(
     ("ladder", "name", "fault", "reason"),
     [

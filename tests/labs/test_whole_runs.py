@@ -144,6 +144,7 @@ def test_orders_of_words_are_checked(opencl_device: Device, monkeypatch: pytest.
     assert found.wrong == ("product memory, row in global memory", "product memory, row in local memory")
 
 
+@pytest.mark.thorough
 def test_a_pair_takes_its_tables_and_little_else(opencl_device: Device) -> None:
     item = Item(name="x", title="", kind="memory", rows=("cells", "states"))
     tables = pair_memory_found(request_of(item, opencl_device), QuietContext()).tables

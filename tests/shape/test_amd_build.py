@@ -125,6 +125,7 @@ def test_kernel_compiles(kernel: str, defines: dict[str, object], card: str, eff
         assert max(spills) == 0
 
 
+@pytest.mark.thorough(target=[NVIDIA])
 @pytest.mark.parametrize("target", [NVIDIA, INTEL], ids=["nvidia", "intel"])
 @pytest.mark.parametrize(
     "kernel", [kernel for kernel in named_forms() if kernel.endswith(("_lanes", "_item", "_simd4"))]

@@ -102,6 +102,7 @@ def test_every_shape(
     assert n_differing(SmithWatermanStage(shape, **defines), shaped_session, batch, query) == 0
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 def test_default_shape_and_many_sequences(session: Session, mode: Mode) -> None:
     """More than all lanes take at once, of all lengths in any order."""
@@ -124,6 +125,7 @@ def test_scores_around_the_ends_of_8_and_16_bits(shaped_session: Session, shape:
         assert found.scores.values.tolist() == list(ends)
 
 
+@pytest.mark.thorough(masks=[0])
 @pytest.mark.parametrize("shape", ["vector"])
 @pytest.mark.parametrize("masks", [0, 1])
 def test_best_scores_by_maxima_and_by_masks(shaped_session: Session, shape: str, masks: int) -> None:
@@ -288,6 +290,7 @@ def test_long_query(shaped_session: Session, shape: str, mode: Mode) -> None:
     assert n_differing(SmithWatermanStage(shape), shaped_session, SequenceBatch.from_texts(texts), query) == 0
 
 
+@pytest.mark.thorough(gaps=[(12, 1), (5, 0)])
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal"])
 @pytest.mark.parametrize("gaps", [(12, 1), (3, 3), (5, 0), (200, 100)])
 def test_scores_are_those_of_parasail(any_session: Session, mode: Mode, gaps: tuple[int, int]) -> None:

@@ -128,6 +128,7 @@ def test_devices_score_targets_in_pieces(
     assert found.scores.values.tolist() == stage.reference(batch, query).scores.values.tolist()
 
 
+@pytest.mark.thorough
 def test_shapes_that_cut_other_targets_of_a_batch(session: Session):
     """`lanes` has all targets cut, `item` the longest ones; each keeps its pieces for the next query."""
     rng = np.random.default_rng(8)

@@ -130,7 +130,7 @@ def test_ties(shaped_session: Session, shape: str, defines: dict[str, int], mode
         assert differing(stage, shaped_session, batch, Scoring(DNA, gaps, mode)) == 0
 
 
-@pytest.mark.thorough(mode=["local", "global"])
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_to_align(session: Session, mode: Mode) -> None:
     scoring = Scoring(DNA, GapCosts(2, 1), mode)
@@ -167,6 +167,7 @@ def test_scores_beyond_16_bits(shaped_session: Session, shape: str, defines: dic
     assert found[1].score == 127 * 200
 
 
+@pytest.mark.thorough(mode=["local"])
 @pytest.mark.parametrize("mode", ["local", "global", "semiglobal"])
 def test_very_different_lengths(session: Session, mode: Mode) -> None:
     rng = np.random.default_rng(3)
@@ -275,6 +276,7 @@ def test_no_score_is_below_the_least(mode: Mode) -> None:
         assert least == score.min() - 2 * 7 - 127
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 def test_planted_fault_is_noticed(shaped_session: Session, shape: str) -> None:
     batch = random_pairs(np.random.default_rng(7), 6, 50, "ACGT", shortest=20)

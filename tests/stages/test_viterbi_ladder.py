@@ -124,7 +124,7 @@ def test_each_32_sequences_are_as_long_as_the_longest_of_them() -> None:
         assert [padded[starts[i] + row] for i in range(length)] == symbols[offsets[row] :][:length].tolist()
 
 
-@pytest.mark.thorough(group=[33])
+@pytest.mark.thorough(group=[33], n=[33])
 @pytest.mark.parametrize("group", [1, 17, 33, 127])
 @pytest.mark.parametrize("n", [1, 33, 130])
 def test_odd_groups(session: Session, group: int, n: int) -> None:
