@@ -425,6 +425,7 @@ def test_what_tells_no_place_on_a_genome_is_warned_of(small_run: Path, capsys: p
     assert re.search(r"\b3 .*\b2 ", capsys.readouterr().err)
 
 
+@pytest.mark.thorough(quiet=[False])
 @pytest.mark.usefixtures("worker_here")
 @pytest.mark.parametrize("quiet", [True, False])
 def test_a_search_warns_of_it_unless_it_is_quiet(

@@ -88,6 +88,7 @@ def test_sequences_of_one_name_are_reported_once(
     assert slow == f"clalign: {SLOW_TEXT}"
 
 
+@pytest.mark.thorough(which=["profiles"])
 @pytest.mark.parametrize("which", ["profiles", "sequences"])
 def test_standard_input(which: str, tmp_path: Path) -> None:
     words = ["-", DNA] if which == "profiles" else [MOTIF, "-"]

@@ -52,7 +52,7 @@ def clalign(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "clalign", *words], capture_output=True, text=True, check=True)
 
 
-@pytest.fixture(scope="module", params=["hmmsearch", "sw"])
+@pytest.fixture(scope="module", params=["hmmsearch", pytest.param("sw", marks=pytest.mark.thorough)])
 def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Traced:
     folder = tmp_path_factory.mktemp("traced")
     run, trace = folder / "x.clalign", folder / "x.json"

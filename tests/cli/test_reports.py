@@ -41,6 +41,7 @@ def kept_run(tmp_path: Path, worker_here: None) -> Path:
     return run
 
 
+@pytest.mark.usefixtures("worker_here")
 def test_devices_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["devices"]) == 0
     assert "Reference (NumPy)" in capsys.readouterr().out

@@ -63,6 +63,7 @@ def called(program: Path | str, *words: str) -> subprocess.CompletedProcess[str]
     return subprocess.run([program, *words], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough(name=["hmmsearch"])
 @pytest.mark.parametrize("name", programs())
 def test_help_has_the_version_that_scripts_look_for(folder: Path, name: str) -> None:
     found = called(folder / name, "-h")
@@ -116,6 +117,7 @@ def test_texts_name_the_version(folder: Path) -> None:
     assert found.stderr == ""
 
 
+@pytest.mark.thorough(words=[("hmmsearch",), ("hmmalign", "none", "none")])
 @pytest.mark.parametrize("words", [("hmmsearch",), ("hmmsearch", "--no-such", "a", "b"), ("hmmalign", "none", "none")])
 def test_failures_have_the_code_of_hmmer(folder: Path, words: tuple[str, ...]) -> None:
     found = called(folder / words[0], *words[1:])

@@ -60,7 +60,7 @@ def lines_of(path: Path) -> list[str]:
     return [" ".join(line.split()) for line in kept if path.suffix not in (".tbl", ".dom") or line[0] != "#"]
 
 
-@pytest.mark.thorough(options=OPTIONS[1:3])
+@pytest.mark.thorough(options=OPTIONS[1:2])
 @pytest.mark.skipif(shutil.which("jackhmmer") is None, reason="jackhmmer 3 is not installed")
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equals_jackhmmer(files: dict[str, Path], tmp_path: Path, options: str) -> None:
@@ -373,6 +373,7 @@ def test_a_search_ends_after_the_round_that_is_begun(files: dict[str, Path], tmp
         assert max(card["round"] for card in run.cards()) == 2
 
 
+@pytest.mark.thorough
 def test_a_stopped_search_goes_on_with_the_device_of_the_caller(
     files: dict[str, Path], tmp_path: Path, fast_device: Device
 ) -> None:

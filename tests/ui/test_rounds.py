@@ -217,6 +217,7 @@ def test_a_stopped_search_is_continued_and_its_last_round_followed(
     assert page.queries.model.rows[page.queries.table.currentIndex().row()]["number"] == page.run.profile
 
 
+@pytest.mark.thorough
 def test_a_hit_is_searched_with_in_rounds(qtbot: Any, window: MainWindow, run_file: Path) -> None:
     page = open_page(qtbot, window, run_file)
     page.hits.table.choose_row(2)

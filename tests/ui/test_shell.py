@@ -267,6 +267,7 @@ def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: C
         assert 0 < run.n_hits() < 200 * 60
 
 
+@pytest.mark.thorough
 def test_the_question_at_closing_is_withdrawn_when_all_is_done(qtbot: Any, loaded: MainWindow, manners: Any) -> None:
     manners(pause=0.5)  # so that a busy machine closes it before the search ends
     QTest.keyClick(loaded, Qt.Key.Key_R, Qt.KeyboardModifier.ControlModifier)

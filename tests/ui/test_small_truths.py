@@ -122,6 +122,7 @@ def test_moved_thresholds_are_kept_with_a_run(qtbot: Any, window: MainWindow, pa
     assert again.run.moved == {}
 
 
+@pytest.mark.thorough
 def test_moved_thresholds_are_kept_with_a_run_that_is_continued(
     qtbot: Any, window: MainWindow, page: ResultsPage
 ) -> None:
@@ -136,6 +137,7 @@ def test_moved_thresholds_are_kept_with_a_run_that_is_continued(
     qtbot.waitUntil(lambda: bool(again.run.cards) and again.run.thresholds == moved)
 
 
+@pytest.mark.thorough
 def test_moved_thresholds_are_not_those_of_another_run(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
     path, own = str(page.run.path), dict(page.run.thresholds)
     QTest.keyClick(page.strip.plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
@@ -330,6 +332,7 @@ def test_the_arrow_keys_go_through_the_hits_of_an_opened_run(
     assert window.focusWidget() is page.hits.table
 
 
+@pytest.mark.thorough
 def test_jobs_and_messages_share_the_bar_at_the_foot(qtbot: Any, searching: Any, loaded: MainWindow) -> None:
     bar, messages = loaded.statusBar(), loaded.messages
     assert bar.isAncestorOf(loaded.jobs)

@@ -495,11 +495,13 @@ def test_results_of_profiles(qtbot: Any, walk: Walk, families: Path) -> None:
     assert not walk.found, walk.error_text()
 
 
+@pytest.mark.thorough
 def test_results_of_pairs(qtbot: Any, walk: Walk, pair_runs: dict[str, Path]) -> None:
     look_at_results(qtbot, walk, pair_runs["proteins"])
     assert not walk.found, walk.error_text()
 
 
+@pytest.mark.thorough
 def test_alignments(qtbot: Any, walk: Walk, tmp_path: Path) -> None:
     sequences = tmp_path / "family.fasta"
     texts = ("MKVLAAGIVLLAWKDPNQSTRYCHE", "MKVLAGIVLLAWKDPNSTRYCHE", "MKVAAGIVLAWKDPPNQSTRYCE")

@@ -24,6 +24,7 @@ def splits(tree: Tree) -> set[frozenset[int]]:
     return {frozenset(side if 0 not in side else set(range(n)) - side) for side in below} - {frozenset()}
 
 
+@pytest.mark.thorough(n=[2, 3, 4, 5, 12, 50])
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 12, 50, 300])
 def test_additive_distances_give_their_tree(n: int) -> None:
     for seed in range(3 if n < 100 else 1):
