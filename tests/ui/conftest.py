@@ -86,13 +86,13 @@ def emptied_clipboard() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no message come or go, and no worker start, because of the time that passes: on a busy machine that is long.
+    """Let no message or job come or go because of the time that passes: on a busy machine that is long.
 
     Tests that are about it set times of their own.
     """
     monkeypatch.setattr(message_bar, "LIFE_SECONDS", {})
     monkeypatch.setattr(job_controller, "STALLED_SECONDS", math.inf)
-    for place, name in ((app_context, "BUSY_MS"), (spec_sheet, "DRY_RUN_MS")):
+    for place, name in ((app_context, "BUSY_MS"), (job_controller, "SEEN_MS"), (spec_sheet, "DRY_RUN_MS")):
         monkeypatch.setattr(place, name, 10**9)
 
 

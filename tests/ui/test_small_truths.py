@@ -155,7 +155,7 @@ def test_moved_thresholds_are_not_those_of_another_run(qtbot: Any, window: MainW
 def test_the_run_of_a_job_that_was_removed_while_it_waited_is_closed(
     qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
 ) -> None:
-    manners(pause=0.5)
+    manners(pause=0.5, batches=60)
     spec = loaded.controller.search.sheet.spec
     press(loaded, "Run search")
     qtbot.waitUntil(lambda: loaded.controller.page is not None)

@@ -71,9 +71,9 @@ def test_groups_are_measured_and_rows_arrive_live(
         "job": "synchronization", "device": "0:0", "program": "sort", "groups": "7-12", "group_size": 32, "sets": 6,
         "runs": 5, "methods": ["launch", "lbs", "ilbs", "lfs", "ulfs"],
     }  # fmt: skip
-    qtbot.waitUntil(lambda: len(page.view.rows) == 2)
+    qtbot.waitUntil(lambda: len(page.view.rows) > 1)
     assert page.stop_button.isVisible()
-    assert "2 numbers of groups so far" in page.summary.text()
+    assert f"{len(page.view.rows)} numbers of groups so far" in page.summary.text()
     wait_for_end(qtbot, window)
     assert [row["n_groups"] for row in page.view.rows] == list(range(7, 13))
     kept = list((window.settings.data / "laboratory").glob("synchronization-*.json"))
