@@ -396,6 +396,7 @@ def test_devices_are_compared_by_the_search_of_the_user(
     chart = page.in_view.figure.chart
     assert [bar.name for bar in chart.bars] == ["Made-up GPU", "Made-up CPU"]
     assert page.measured.isHidden()
+    assert not page.forecast.text(), "kernels are compiled by now"
     page.show_search(replace(page.spec, evalue=1e-5))
     assert not page.measured.isHidden(), "Compare takes another search than that of the rows"
     assert page.measured.text().endswith(job["command"])

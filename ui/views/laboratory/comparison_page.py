@@ -118,6 +118,7 @@ class SearchesPage(DevicesPage):
 
     def run(self) -> None:
         self._command = self.job_request()[0].get("command", "")
+        self._forecasts.clear()  # afterwards kernels are compiled, and the devices better known
         super().run()
 
     def show_running(self) -> None:
@@ -126,9 +127,10 @@ class SearchesPage(DevicesPage):
         self.measured.setText(f"Below: {measured}")
         self.measured.setVisible(measured not in ("", self.job_request()[0].get("command")))
         job, problem = self.job_request()
-        self.forecast.setText("" if problem else self._forecasts.get(str(job), ""))
-        if not problem and str(job) not in self._forecasts and not self.view.is_live:
-            self._calm.start()
+        if not self.view.is_live:
+            self.forecast.setText("" if problem else self._forecasts.get(str(job), ""))
+            if not problem and str(job) not in self._forecasts:
+                self._calm.start()
 
     def request_forecast(self) -> None:
         """Request the time of the job, which depends on the programs in the cache."""
@@ -138,12 +140,14 @@ class SearchesPage(DevicesPage):
 
     def show_forecast(self, job: JobRequest, found: JobResult) -> None:
         """Show how long the searches of a job will take, one after the other; nothing if that was not `found`."""
-        engine = engine_for(job["of"])
-        times = {
-            one["name"]: one["seconds"] and one["build_seconds"] + START_SECONDS
-            + self.workspace.likely_seconds(engine.name if engine else "", one["id"], one["seconds"] - START_SECONDS)
-            for one in found.get("devices", ())
-        }  # fmt: skip
+        engine, times = engine_for(job["of"]), list[tuple[str, float | None]]()
+        assert engine is not None
+        for one in found.get("devices", ()):
+            time = None
+            if one["seconds"] is not None:
+                at_cells = self.workspace.likely_seconds(engine.name, one["id"], one["seconds"] - START_SECONDS)
+                time = one["build_seconds"] + START_SECONDS + at_cells
+            times.append((one["name"], time))
         self._forecasts[str(job)] = _forecast_words(times)
         self.show_running()
 
@@ -156,10 +160,10 @@ class SearchesPage(DevicesPage):
         return job, "" if len(job["devices"]) > 1 else "Tick at least two devices first."
 
 
-def _forecast_words(times: dict[str, float | None]) -> str:
+def _forecast_words(times: list[tuple[str, float | None]]) -> str:
     """Return the times of a search on each of some devices, and of all together unless one was never measured."""
-    known = [time for time in times.values() if time]
-    parts = [f"{name} {formatting.about(time) if time else 'unknown, never tested'}" for name, time in times.items()]
+    parts = [f"{name} {'unknown, never tested' if time is None else formatting.about(time)}" for name, time in times]
+    known = [time for _, time in times if time is not None]
     if 1 < len(known) == len(parts):
         parts.insert(0, f"Takes {formatting.about(sum(known))}")
     return " · ".join(parts)
