@@ -452,6 +452,17 @@ def test_all_tabs_fit_into_every_usual_width(qtbot: Any, window: MainWindow, fam
         assert sum(bar.tabRect(place).width() for place in range(bar.count())) <= together.tabs.width()
 
 
+def test_recent_files_are_in_view_in_the_turn_in_which_they_are_listed(
+    window: MainWindow, made_run: Callable[..., Path]
+) -> None:
+    window.resize(1280, 800)
+    window.settings.add_recent(str(made_run()), "run")
+    window.run_words = {str(entry.path): ("a name", "", "today") for entry in window.settings.recent}
+    window.show_recent()
+    for part in (window.start, window.data):
+        assert [made for made in part.findChildren(ElidedButton) if made.isVisible()], "no half a list is painted"
+
+
 def test_recent_runs_are_beside_the_data_and_partial_ones_go_on(
     qtbot: Any, window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,11 +108,13 @@ class DataDock(QWidget):
         for path, name, state in shown:
             opened = ElidedButton(name, partial(self.run_requested.emit, path))
             opened.setToolTip(f"{path}\n{state}".strip())
-            line = row((opened, 1), spacing=4)
+            parts: list[QWidget] = [opened]
             if PARTIAL in state:
                 resume = partial(self.resume_requested.emit, path)
-                line.addWidget(button("Continue", resume, "link", "It is partial: search the rest"))
-            self._recent.addLayout(line)
+                parts.append(button("Continue", resume, "link", "It is partial: search the rest"))
+            self._recent.addLayout(row((opened, 1), *parts[1:], spacing=4))
+            for part in parts:
+                part.show()  # the layout would show it in the next turn only
         self._recent_title.setVisible(bool(shown))
 
     def _hush(self) -> None:

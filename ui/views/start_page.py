@@ -216,7 +216,9 @@ class StartPage(QScrollArea):
         clear_layout(self._recent)
         for entry in entries:
             state = run_words.get(entry.path, ("", "", ""))[1]
-            self._recent.addWidget(self._recent_row(entry, names[entry.path], state))
+            made = self._recent_row(entry, names[entry.path], state)
+            self._recent.addWidget(made)
+            made.show()  # the layout would show it in the next turn only: the list would be empty until then
         if not entries:
             self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))
 
