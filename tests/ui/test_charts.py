@@ -102,6 +102,18 @@ def test_a_curve_far_above_the_bars_leaves_them_to_be_seen(view: HistogramView) 
     assert view.plot.view.viewRange()[1][1] < 2 * few.counts.max()
 
 
+def test_the_bar_of_the_chosen_hit_is_marked(view: HistogramView) -> None:
+    plot, data = view.plot, histogram()
+    plot.mark(0.1)
+    assert any(tag.x == 0.1 for tag, _, _ in plot.lane.placed)
+    edges, heights = plot._marked.getData()
+    assert edges.tolist() == [0.0, 0.25]
+    assert heights == pytest.approx(np.log10(data.counts[160:161]))
+    plot.mark(np.nan)
+    assert not plot._marked.isVisible()
+    assert len(plot.lane.placed) == 4
+
+
 def test_a_single_score_is_no_solid_block(view: HistogramView) -> None:
     view.show_histogram(Histogram(np.array([5.0, 5.25]), np.array([1]), 1, -np.inf, -np.inf), "")
     view.plot.show_all()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.runs.pages import hits_between
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
 from clalign.ui.engines.plan7.run_view import ProfileRunView
@@ -58,6 +59,18 @@ def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: 
     assert not view.thresholds_moved
     qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
     assert view.hits.n_shown == 200
+
+
+def test_the_place_of_the_chosen_hit_is_that_of_its_bar(qtbot: Any, view: RunView, reader: Reader) -> None:
+    assert math.isnan(view.hit_place()), "none is chosen"
+    for place in (0, 20, 199):
+        row = view.hits.row_at(place)
+        view.choose(row)
+        low, high = view.histogram.bounds_at(view.hit_place())
+        assert row.id in hits_between(view.path, 0, view.plotted, low, high)
+    view.set_profile(1)
+    view.choose(row)
+    assert math.isnan(view.hit_place()), "it is not in this histogram"
 
 
 def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:

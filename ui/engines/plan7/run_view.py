@@ -165,6 +165,13 @@ class ProfileRunView(RunView):
 
         return found
 
+    def _plotted_of(self, hit: Hit) -> float:
+        data = self.histogram
+        if not isinstance(data, ProfileHistogram) or data.kind == "viterbi":
+            return super()._plotted_of(hit)
+        score = getattr(hit.filters, data.kind, None)
+        return math.nan if score is None else float(score)
+
     def tag(self, name: str, short: bool) -> str:
         score, data = self.thresholds[name], self.histogram
         if not isinstance(data, ProfileHistogram) or not math.isfinite(score):

@@ -195,6 +195,10 @@ class HitHistogram(Histogram):
             return super(HitHistogram, self).tick_words(place)
         return f"{10**-place:.3g}" if -5 < place < 4 else f"1e{-place:.4g}".replace("-", MINUS)
 
+    def place(self, evalue: float, score: float) -> float:
+        """Return the place of a hit on the axis; not a number if it has no E-value."""
+        return float(_places(np.array([evalue]), np.array([score]))[0]) if self.kind == "evalue" else score
+
     def bar_bounds(self, low: float, high: float) -> str:
         """Return the values of a bar as text."""
         if self.kind != "evalue":

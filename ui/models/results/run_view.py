@@ -415,6 +415,19 @@ class RunView(QObject):
         path, query = self.path, self.profile
         return (lambda: read_hit_histogram(path)) if self.shows_all else (lambda: read_histogram(path, query))
 
+    def hit_place(self) -> float:
+        """Return where the chosen hit is on the axis of the histogram; not a number if it is not in it."""
+        hit, data = self.hit, self.histogram
+        if hit is None or data is None:
+            return math.nan
+        if isinstance(data, HitHistogram):
+            return data.place(hit.evalue, hit.score) if data.kind == "score" or not math.isnan(hit.evalue) else math.nan
+        return self._plotted_of(hit) if hit.profile == self.profile else math.nan
+
+    def _plotted_of(self, hit: Hit) -> float:
+        """Return the value of a hit by which it has its place in the histogram of its query."""
+        return {"score": hit.score, "raw": float(hit.raw), "uncorrected": round(hit.score + hit.bias, 3)}[self.plotted]
+
     def read_bar(self, low: float, high: float, take: Callable[[list[int] | Exception], None]) -> None:
         """Read the ids of the hits in a bar of the histogram, best first."""
         self._reader.ask((id(self), "bar"), self._bar_question(low, high), take)

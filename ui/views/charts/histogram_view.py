@@ -141,6 +141,8 @@ class ScorePlot(pg.GraphicsView):
         self.data = None
         self.log_counts = True
         self.is_zoomed = False
+        self.marked = math.nan
+        """Place of the chosen hit on the axis of scores; not a number for none."""
         self._pointer: QPointF | None = None
         self._tags: dict[str, str] = {}
         self._cutoffs: list[Tag] = []
@@ -182,7 +184,8 @@ class ScorePlot(pg.GraphicsView):
     def _make_items(self) -> None:
         self._bars = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
         self._curves = {"calibration": pg.PlotCurveItem(), "fit": pg.PlotCurveItem()}
-        for item in (self._bars, *self._curves.values()):
+        self._marked = pg.PlotCurveItem([0.0, 1.0], [0.0], stepMode="center", fillLevel=FLOOR)
+        for item in (self._bars, self._marked, *self._curves.values()):
             self.view.addItem(item)
             item.hide()
         if self._titled:
@@ -211,6 +214,8 @@ class ScorePlot(pg.GraphicsView):
             axis.setTextPen(QPen(QColor(colors.muted)))
         self._bars.setPen(pg.mkPen(colors.accent, width=1))
         self._bars.setBrush(QColor(colors.bar))
+        self._marked.setPen(pg.mkPen(colors.accent, width=1))
+        self._marked.setBrush(QColor(colors.accent))
         self._curves["calibration"].setPen(pg.mkPen(colors.caution, width=2))
         self._curves["fit"].setPen(pg.mkPen(colors.caution, width=2, style=Qt.PenStyle.DashLine))
         for name, line in self.lines.items():
@@ -262,7 +267,7 @@ class ScorePlot(pg.GraphicsView):
         data = self.data
         self._show_numbers(data is not None and len(data.counts) > 0)
         if data is None or not len(data.counts):
-            for item in (self._bars, *self._curves.values()):
+            for item in (self._bars, self._marked, *self._curves.values()):
                 item.hide()
             self.drawn.emit()
             return
@@ -275,7 +280,23 @@ class ScorePlot(pg.GraphicsView):
         if not self.is_zoomed:
             self._show_all(data)
         self._draw_curves(data)
+        self._draw_mark(data)
         self.drawn.emit()
+
+    def mark(self, place: float) -> None:
+        """Mark the bar at a place of the axis as that of the chosen hit; none if it is not a number."""
+        self.marked = place
+        if self.data is not None and len(self.data.counts):
+            self._draw_mark(self.data)
+        self._show_tags()
+
+    def _draw_mark(self, data: Histogram) -> None:
+        bounds = None if math.isnan(self.marked) else data.bounds_at(self.marked)
+        self._marked.setVisible(bounds is not None)
+        if bounds is not None:
+            place = int(np.searchsorted(data.edges, self.marked, side="right")) - 1
+            self._marked.setFillLevel(FLOOR if self.log_counts else 0)
+            self._marked.setData(list(bounds), self._heights(data.counts[place : place + 1].astype(np.float64)))
 
     def _draw_curves(self, data: Histogram) -> None:
         """Draw each curve that is visible above the axis."""
@@ -371,7 +392,8 @@ class ScorePlot(pg.GraphicsView):
         """Show the tags above the lines; in a small plot the cutoffs of the profile have only tooltips."""
         named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
         tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
-        self.lane.show_tags([*tags, *(self._cutoffs if self._titled else ())])
+        of_hit = [Tag(self.marked, "selected hit")] if self._marked.isVisible() else []
+        self.lane.show_tags([*tags, *(self._cutoffs + of_hit if self._titled else ())])
 
     def _moved(self, name: str, line: pg.InfiniteLine) -> None:
         self.threshold_moved.emit(name, float(line.value()))

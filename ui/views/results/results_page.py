@@ -330,6 +330,7 @@ class ResultsPage(QWidget):
         run.counts_changed.connect(self.show_counts)
         run.query_hits_changed.connect(self._show_found)
         run.thresholds_changed.connect(self.show_thresholds)
+        run.hit_changed.connect(self._mark_hit)
         run.histogram_changed.connect(self.show_histogram)
         run.hits.shown_changed.connect(self.show_counts)
         of_run, of_query = (self._overview, self._domains), (self._aligned, self._pictures)
@@ -540,7 +541,13 @@ class ResultsPage(QWidget):
         self._update_histogram_visibility()
         for view in self._plots():
             view.show_histogram(run.histogram, run.sentence(), ". ".join(left or ()))
+        self._mark_hit()
         self.show_counts()
+
+    def _mark_hit(self) -> None:
+        """Mark the bar of the chosen hit."""
+        for view in self._plots():
+            view.plot.mark(self.run.hit_place())
 
     def show_hit(self, hit: HitRow) -> None:
         """Show a hit, which the table may not list, among those of its query."""
