@@ -88,8 +88,7 @@ class RandomSequences(Struct, frozen=True):
         codes = letters[np.searchsorted(shares / shares[-1], rolls, side="right")]
         batches, first = list[SequenceBatch](), 0
         for n, length in shapes:
-            offsets = np.arange(n + 1, dtype=np.int32) * np.int32(length)
-            batches.append(SequenceBatch(codes[first : first + n * length], offsets, np.arange(n)))
+            batches.append(SequenceBatch.of_lengths(codes[first : first + n * length], np.full(n, length)))
             first += n * length
         return cls(*batches)
 

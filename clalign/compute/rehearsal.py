@@ -186,5 +186,4 @@ def probe_batch(n: int, length: int = PROBE_RESIDUES, longest: int = PROBE_RESID
     """Return sequences of letter code 0 for rehearsals, the first one of another length than the others."""
     lengths = np.full(n, length, np.int64)
     lengths[0] = longest
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return SequenceBatch(np.zeros(int(offsets[-1]), np.uint8), offsets, np.arange(n, dtype=np.int64))
+    return SequenceBatch.of_lengths(np.zeros(int(lengths.sum()), np.uint8), lengths)

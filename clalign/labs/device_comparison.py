@@ -23,7 +23,7 @@ from clalign.labs.engine_rates import KERNELS, kernel_row, memory_rate
 from clalign.labs.measuring import Row
 from clalign.stages.peak import FLOAT_PEAK, PEAK, PeakStage, peak_loads
 from clalign.stages.plan7.viterbi import VITERBI
-from clalign.values.alphabets import AMINO, Alphabet
+from clalign.values.alphabets import AMINO
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.documents import JobRequest
 from clalign.values.profiles import IntegerProfile
@@ -141,15 +141,7 @@ def random_database(rng: np.random.Generator, n_residues: int) -> SequenceDataba
     codes = np.empty(n_residues, np.uint8)
     for first in range(0, n_residues, step):
         codes[first : first + step] = random_codes(rng, min(step, n_residues - first))
-    return _without_names(AMINO, codes, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
-
-
-def _without_names(
-    alphabet: Alphabet, codes: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64]
-) -> SequenceDatabase:
-    """Return sequences, longest first, as a database of which only the letters are read."""
-    nothing, n = np.zeros(0, np.uint8), len(offsets) - 1
-    return SequenceDatabase(alphabet, codes, offsets, np.arange(n, dtype=np.int64), nothing, np.zeros(n + 1, np.int64))
+    return SequenceDatabase.without_names(AMINO, codes, lengths)
 
 
 def _sample(database: SequenceDatabase, nodes: int) -> npt.NDArray[np.int64]:
@@ -380,7 +372,7 @@ class _Runner(Struct, frozen=True):
 def thinned(database: SequenceDatabase, stride: int) -> SequenceDatabase:
     """Return every `stride`-th row as a database of its own."""
     batch = database.select(np.arange(0, len(database), stride, dtype=np.int64))
-    return _without_names(database.alphabet, batch.codes, batch.offsets.astype(np.int64))
+    return SequenceDatabase.without_names(database.alphabet, batch.codes, batch.lengths)
 
 
 def run_bench(request: JobRequest, context: JobContext) -> Row:

@@ -36,7 +36,7 @@ def overlap_found(request: Request, context: JobContext) -> Found:
     n, nodes = SIZES["small" if request.is_small else device.kind]
     model, rng = data.ladder_model(None, nodes, request.seed), np.random.default_rng(request.seed)
     lengths = data.published_lengths(rng, n)
-    batch = data.batch_of(random_codes(rng, int(lengths.sum())), lengths)
+    batch = SequenceBatch.of_lengths(random_codes(rng, int(lengths.sum())), lengths)
     tables, wrong = dict[str, Table](), []
     for place, (way, choices) in enumerate(WAYS.items()):
         context.progress("lab", place, len(WAYS), "ways", now=way)

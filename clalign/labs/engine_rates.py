@@ -92,8 +92,7 @@ class EngineKernel(Struct, frozen=True):
 
 
 def _sequences(rng: np.random.Generator, n: int, length: int) -> SequenceBatch:
-    offsets = (np.arange(n + 1) * length).astype(np.int32)
-    return SequenceBatch(random_codes(rng, n * length), offsets, np.arange(n, dtype=np.int64))
+    return SequenceBatch.of_lengths(random_codes(rng, n * length), np.full(n, length))
 
 
 def _of_profile(make: Callable[[np.random.Generator, int], object], node_bytes: int) -> Callable[..., Job]:

@@ -91,7 +91,7 @@ def ladder_data(
     n_residues = n_cells / model.length
     if path is None:
         lengths = published_lengths(rng, n or _fitting(n_residues, (SHORTEST + LONGEST) / 2, step))
-        batch = batch_of(random_codes(rng, int(lengths.sum())), lengths)
+        batch = SequenceBatch.of_lengths(random_codes(rng, int(lengths.sum())), lengths)
         return LadderData(model, batch, f"synthetic, {SHORTEST} to {LONGEST} residues, seed {seed}")
     database, _ = load_database(path, context=context)
     if database.n_residues == 0:
@@ -116,18 +116,12 @@ def published_lengths(rng: Rng, n: int) -> npt.NDArray[np.int64]:
     return found[:n]
 
 
-def batch_of(codes: npt.NDArray[np.uint8], lengths: npt.NDArray[np.int64]) -> SequenceBatch:
-    """Return sequences of these lengths that follow each other in `codes`."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return SequenceBatch(codes, offsets, np.arange(len(lengths), dtype=np.int64))
-
-
 def shortened(batch: SequenceBatch, length: int) -> SequenceBatch:
     """Return a batch with the first `length` residues of every sequence."""
     lengths = np.minimum(np.diff(batch.offsets), length).astype(np.int64)
     rows = np.repeat(np.arange(len(batch)), lengths)
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return batch_of(batch.codes[batch.offsets[rows] + places], lengths)
+    return SequenceBatch.of_lengths(batch.codes[batch.offsets[rows] + places], lengths)
 
 
 def divergence_sets(rng: Rng, n_residues: float) -> dict[str, tuple[str, SequenceBatch]]:
@@ -140,12 +134,12 @@ def divergence_sets(rng: Rng, n_residues: float) -> dict[str, tuple[str, Sequenc
     same = np.full(n, 32, np.int64)
     n_groups = max(4, min(313, int(n_residues / (32 * 254.5))))
     rising = np.repeat(np.round(np.linspace(10, 499, n_groups)).astype(np.int64), 32)
-    grouped = batch_of(random_codes(rng, int(rising.sum())), rising)
+    grouped = SequenceBatch.of_lengths(random_codes(rng, int(rising.sum())), rising)
     order = rng.permutation(len(grouped))
-    shuffled = np.concatenate([grouped.codes[grouped.offsets[row] : grouped.offsets[row + 1]] for row in order])
+    shuffled = np.concatenate([grouped.residues(row) for row in order])
     return {
-        "equal": ("equal sequences", batch_of(np.tile(random_codes(rng, 32), n), same)),
-        "different": ("different sequences of equal length", batch_of(random_codes(rng, 32 * n), same)),
+        "equal": ("equal sequences", SequenceBatch.of_lengths(np.tile(random_codes(rng, 32), n), same)),
+        "different": ("different sequences of equal length", SequenceBatch.of_lengths(random_codes(rng, 32 * n), same)),
         "grouped": ("lengths grouped by 32", grouped),
-        "shuffled": ("the same, shuffled", batch_of(shuffled, rising[order])),
+        "shuffled": ("the same, shuffled", SequenceBatch.of_lengths(shuffled, rising[order])),
     }

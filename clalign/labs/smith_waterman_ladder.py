@@ -62,9 +62,8 @@ class PairLadderSpec(LadderSpec, frozen=True):
 def random_pairs(n: int, length: int, seed: int) -> PairBatch:
     """Return pairs of random nucleotides."""
     letters, rng = encode("ACGT"), np.random.default_rng(seed)
-    offsets = (np.arange(n + 1) * length).astype(np.int32)
     queries, targets = (
-        SequenceBatch(letters[rng.integers(0, len(letters), n * length)], offsets, np.arange(n, dtype=np.int64))
+        SequenceBatch.of_lengths(letters[rng.integers(0, len(letters), n * length)], np.full(n, length))
         for _ in range(2)
     )
     return PairBatch.in_step(queries, targets)

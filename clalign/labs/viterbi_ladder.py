@@ -41,6 +41,7 @@ from clalign.stages.plan7.viterbi_ladder import BASIC, ENTRY, SOURCE, LadderChoi
 from clalign.values.charts import Bar, BarChart, Chart
 from clalign.values.devices import Device
 from clalign.values.profiles import IntegerProfile
+from clalign.values.sequences import SequenceBatch
 from clalign.values.synthetic import random_codes
 from clalign.values.text_columns import TextColumn
 
@@ -149,7 +150,7 @@ def basic_rate(bench: Bench, model: IntegerProfile) -> float:
     """Return about how many cells a second the basic rung computes, from a small job."""
     n = BASIC.group * bench.device.n_compute_units
     lengths = np.full(n, PROBE_RESIDUES, np.int64)
-    batch = data.batch_of(random_codes(np.random.default_rng(0), int(lengths.sum())), lengths)
+    batch = SequenceBatch.of_lengths(random_codes(np.random.default_rng(0), int(lengths.sum())), lengths)
     stage = ViterbiLadderStage(BASIC.within(bench.device))
     bench.session.run(stage, batch, model)
     return n * PROBE_RESIDUES * model.length / max(bench.times(stage, batch, model, 1).kernel, 1e-6)
@@ -160,8 +161,7 @@ def expected_scores(bench: Bench, job: data.LadderData) -> Values:
     expected = bench.session.run(VITERBI, job.batch, job.model).values
     rows = np.random.default_rng(0).permutation(len(job.batch))[:REFERENCE_SAMPLE]
     for row in rows:
-        codes = job.batch.codes[job.batch.offsets[row] : job.batch.offsets[row + 1]]
-        if viterbi_score(codes, job.model, bench.context.check) != expected[row]:
+        if viterbi_score(job.batch.residues(row), job.model, bench.context.check) != expected[row]:
             raise OtherScores(
                 f"{bench.device.name} computes other scores than the reference, so nothing is measured on it.",
                 f"Look at it with: clalign selftest --device {bench.device.id}",

@@ -108,14 +108,7 @@ def random_database(alphabet: Alphabet, spec: CalibrateSpec) -> SequenceDatabase
     for first in range(0, n_residues, 2**24):
         part = residues[first : first + 2**24]
         part[:] = codes[np.searchsorted(limits, rng.random(len(part), np.float32), side="right")]
-    return SequenceDatabase(
-        alphabet=alphabet,
-        codes=residues,
-        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        order=np.arange(spec.n, dtype=np.int64),
-        text=np.zeros(0, np.uint8),
-        text_offsets=np.zeros(spec.n + 1, np.int64),
-    )
+    return SequenceDatabase.without_names(alphabet, residues, lengths)
 
 
 def spec_of(request: JobRequest) -> CalibrateSpec:

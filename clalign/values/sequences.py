@@ -214,10 +214,17 @@ class SequenceDatabase:
 
     def select(self, rows: npt.NDArray[np.int64]) -> SequenceBatch:
         """Return chosen rows, copied together, as a batch."""
-        lengths = self.offsets[rows + 1] - self.offsets[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
         codes = np.concatenate([np.empty(0, np.uint8), *self.residues_of(rows)])
-        return SequenceBatch(codes, offsets, rows.astype(np.int64))
+        return SequenceBatch.of_lengths(codes, self.offsets[rows + 1] - self.offsets[rows], rows.astype(np.int64))
+
+    @classmethod
+    def without_names(
+        cls, alphabet: Alphabet, codes: npt.NDArray[np.uint8], lengths: npt.NDArray[np.integer]
+    ) -> SequenceDatabase:
+        """Return sequences of some lengths, longest first, that follow each other in `codes`; nothing names them."""
+        offsets, n = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]), len(lengths)
+        nothing = np.zeros(0, np.uint8)
+        return cls(alphabet, codes, offsets, np.arange(n, dtype=np.int64), nothing, np.zeros(n + 1, np.int64))
 
 
 class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
@@ -258,8 +265,15 @@ class SequenceBatch(Struct, frozen=True, eq=False, weakref=True):
     def from_texts(cls, texts: Iterable[str | bytes | npt.NDArray[np.uint8]]) -> SequenceBatch:
         """Return a batch of sequences given as text or letter codes."""
         codes = [encode(text) if isinstance(text, str | bytes) else np.asarray(text, np.uint8) for text in texts]
-        offsets = np.concatenate([[0], np.cumsum([len(c) for c in codes], dtype=np.int64)]).astype(np.int32)
-        return cls(np.concatenate([np.empty(0, np.uint8), *codes]), offsets, np.arange(len(codes), dtype=np.int64))
+        return cls.of_lengths(np.concatenate([np.empty(0, np.uint8), *codes]), [len(c) for c in codes])
+
+    @classmethod
+    def of_lengths(
+        cls, codes: npt.NDArray[np.uint8], lengths: npt.ArrayLike, targets: npt.NDArray[np.int64] | None = None
+    ) -> SequenceBatch:
+        """Return sequences of some lengths that follow each other in `codes`, by default numbered from 0."""
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int32)
+        return cls(codes, offsets, np.arange(len(offsets) - 1, dtype=np.int64) if targets is None else targets)
 
 
 def short_name(name: str) -> str:

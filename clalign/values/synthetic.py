@@ -95,8 +95,7 @@ def random_batch(
     residues = np.array([code_of(letter) for letter in AMINO.canonical], np.uint8)
     if same_length:
         codes = residues[rng.integers(0, len(residues), n * longest)]
-        offsets = np.arange(n + 1, dtype=np.int32) * np.int32(longest)
-        return SequenceBatch(codes, offsets, np.arange(n, dtype=np.int64))
+        return SequenceBatch.of_lengths(codes, np.full(n, longest))
     odd = np.array([code_of(letter) for letter in "XBZUOJ*-"], np.uint8)
     consensus = np.array([code_of(letter) for letter in profile.hmm.consensus], np.uint8)
     sequences: list[npt.NDArray[np.uint8]] = []
@@ -139,5 +138,4 @@ def random_codes(rng: np.random.Generator, n_residues: int) -> npt.NDArray[np.ui
 def swissprot_batch(rng: np.random.Generator, n: int) -> SequenceBatch:
     """Return `n` random sequences with Swiss-Prot's lengths and frequencies, longest first."""
     lengths = np.sort(swissprot_lengths(rng, n))[::-1]
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    return SequenceBatch(random_codes(rng, int(offsets[-1])), offsets, np.arange(n, dtype=np.int64))
+    return SequenceBatch.of_lengths(random_codes(rng, int(lengths.sum())), lengths)

@@ -308,7 +308,7 @@ def _without(batch: SequenceBatch, rows: npt.NDArray[np.int64]) -> SequenceBatch
         return batch
     lengths = np.where(leaves, 0, batch.lengths)
     codes = batch.codes[~np.repeat(leaves, batch.lengths)]
-    return SequenceBatch(codes, np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32), batch.targets)
+    return SequenceBatch.of_lengths(codes, lengths, batch.targets)
 
 
 def targets_of(

@@ -107,9 +107,8 @@ def cut(batch: SequenceBatch, rows: Rows, most: int, reach: int) -> Pieces:
     row_of = rows[of_target]
     starts = batch.offsets[row_of] + begins
     codes = [batch.codes[start:end] for start, end in zip(starts.tolist(), (starts + sizes).tolist(), strict=True)]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     firsts = np.flatnonzero(begins == 0)
-    return Pieces(SequenceBatch(np.concatenate(codes), offsets, row_of.astype(np.int64)), firsts, most)
+    return Pieces(SequenceBatch.of_lengths(np.concatenate(codes), sizes, row_of.astype(np.int64)), firsts, most)
 
 
 def pieces_of(
