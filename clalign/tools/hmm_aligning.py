@@ -10,6 +10,7 @@ import numpy.typing as npt
 from clalign.building.alignments import read_alignments_of
 from clalign.building.rows import DigitalRows
 from clalign.building.specs import BuildSpec
+from clalign.common.portions import portions_of
 from clalign.compute.opening import opening_of
 from clalign.compute.sessions import Session
 from clalign.databases.letters import refused_record, refused_rows
@@ -139,15 +140,11 @@ def _placed(
 ) -> Iterator[PlacedRow]:
     """Yield the sequences of a database, in the order of the file, aligned to a profile."""
     letters, order = shown_letters(profile.hmm.alphabet), np.argsort(database.order)
-    lengths = np.diff(database.offsets)[order]
-    cells = np.cumsum(lengths) * profile.length
-    n_done = 0
-    while n_done < len(order):
-        before = int(cells[n_done - 1]) if n_done else 0
-        context.progress("align", before, int(cells[-1]), "cells")
+    cells = np.diff(database.offsets)[order] * profile.length
+    for part in portions_of(cells, CELLS_AT_ONCE):
+        context.progress("align", int(cells[: part.start].sum()), int(cells.sum()), "cells")
         context.check()
-        end = max(n_done + 1, int(np.searchsorted(cells, before + CELLS_AT_ONCE, side="right")))
-        rows = order[n_done:end]
+        rows = order[part]
         batch = database.select(rows)
         chosen = np.flatnonzero(batch.lengths > 0).astype(np.int32)
         parts = Parts(batch, chosen, np.zeros_like(chosen), batch.lengths[chosen])
@@ -165,8 +162,7 @@ def _placed(
                 raise InputError(path, reason, "Leave this sequence out.")
             nodes, is_match = _nodes(answer, len(codes), profile.length)
             yield PlacedRow(name, accession, description, letters[codes], nodes, is_match, answer.certainty)
-        n_done = end
-    context.progress("align", int(cells[-1]), int(cells[-1]), "cells")
+    context.progress("align", int(cells.sum()), int(cells.sum()), "cells")
 
 
 def _nodes(answer: Rescored, n: int, length: int) -> tuple[Places, npt.NDArray[np.bool_]]:

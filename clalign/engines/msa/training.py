@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.portions import portions_of
 from clalign.compute.sessions import Check, Session, no_check
 from clalign.engines.msa.spec import MAX_ROUNDS
 from clalign.engines.msa.splitting import expected_counts, selected
@@ -341,16 +342,10 @@ def maximized_emissions(
 
 
 def batch_rows(batch: PairBatch, device: Device, rows: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
-    """Yield some rows of a batch, in their order, cut to what goes to a device together."""
+    """Return some rows of a batch, in their order, cut to what goes to a device together."""
     cells = CPU_CELLS if device.kind in ("cpu", "reference") else GPU_CELLS
     lengths = batch.queries.lengths.astype(np.int64)[batch.query_rows[rows]]
-    ends = np.cumsum(lengths * batch.targets.lengths[batch.target_rows[rows]])
-    first = 0
-    while first < len(rows):
-        done = ends[first - 1] if first else 0
-        end = max(first + 1, int(np.searchsorted(ends, done + cells, side="right")))
-        yield rows[first:end]
-        first = end
+    return (rows[part] for part in portions_of(lengths * batch.targets.lengths[batch.target_rows[rows]], cells))
 
 
 def _filled(batch: PairBatch) -> npt.NDArray[np.bool_]:

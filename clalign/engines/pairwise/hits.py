@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.portions import portions_of
 from clalign.compute.sessions import Session, Steps
 from clalign.errors import DeviceError
 from clalign.stages.pairwise.long_pair import LONG_PAIR, LongPairChoice
@@ -29,17 +30,9 @@ _SWAPPED = str.maketrans("ID", "DI")
 NO_EVALUE = float("nan")
 
 
-def portions(cells: npt.NDArray[np.int64], device_kind: str) -> Iterator[tuple[int, int]]:
-    """Yield ranges of pairs, of which each takes a device about the time of a batch; `cells` has those of each pair."""
-    limit = TRACE_CELLS.get(device_kind, 1e8)
-    total, start = 0.0, 0
-    for place, size in enumerate(cells.tolist()):
-        if place > start and (total + size > limit or place - start >= MAX_PAIRS):
-            yield start, place
-            total, start = 0.0, place
-        total += size
-    if start < len(cells):
-        yield start, len(cells)
+def portions(cells: npt.ArrayLike, device_kind: str) -> Iterator[slice]:
+    """Yield pairs of which each portion takes a device about the time of a batch; `cells` has those of each pair."""
+    return portions_of(cells, most_cells(device_kind), MAX_PAIRS)
 
 
 def most_cells(device_kind: str) -> float:
@@ -168,18 +161,18 @@ class Wanted(Struct, frozen=True):
 def domains_in_steps(session: Session, database: SequenceDatabase, wanted: Sequence[Wanted]) -> Steps[list[Domain]]:
     """Trace alignments of queries that are scored alike with rows of a database; ends with them in their order."""
     cells = [database.length(one.row) * max(1, one.query.length) for one in wanted]
-    parts = list(portions(np.array(cells, np.int64), session.device.kind))
+    parts = list(portions(cells, session.device.kind))
     domains: list[Domain] = []
-    started = _start_tracing(session, database, wanted[slice(*parts[0])]) if parts else None
-    for number, (start, end) in enumerate(parts):
+    started = _start_tracing(session, database, wanted[parts[0]]) if parts else None
+    for number, part in enumerate(parts):
         session.check()
         assert started is not None
         wait, is_ready = started
         yield is_ready
         alignments, following = wait(), parts[number + 1 : number + 2]
         # The device traces the next while the host looks at these.
-        started = _start_tracing(session, database, wanted[slice(*following[0])]) if following else None
-        for one, alignment in zip(wanted[start:end], alignments, strict=True):
+        started = _start_tracing(session, database, wanted[following[0]]) if following else None
+        for one, alignment in zip(wanted[part], alignments, strict=True):
             target = database.residues(one.row)
             checked(alignment, one.raw, one.query, target, (one.query.sequence.name, database.header(one.row)[0]))
             domains.append(domain_of(alignment, one.query, target, one.strand, one.statistics))

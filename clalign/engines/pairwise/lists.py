@@ -82,7 +82,7 @@ class PairCutter(Struct):
         last = min(last, first + self.most)
         long_ones = np.flatnonzero(self.are_long[first:last])
         last = first + int(long_ones[0]) if len(long_ones) else last
-        return first + next(portions(self.cells[first:last], self.device_kind))[1]
+        return first + int(next(portions(self.cells[first:last], self.device_kind)).stop)
 
     def batch(self, first: int, last: int) -> PairRows:
         """Return some pairs."""

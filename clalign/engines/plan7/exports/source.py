@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from clalign.common.portions import portions_of
 from clalign.engines.export_source import Cards, Choice, EngineOfRun, ExportSource
 from clalign.engines.plan7.exports.hmmer3_tables import Widths
 from clalign.engines.plan7.hmmer3.funnel import NO_WORK, WorkOfProfile, works_of
@@ -264,7 +265,9 @@ def _sequences(source: ProfileRunSource, every: bool) -> Iterator[Query]:
         rows = np.argsort(database.order)
         if (part := source.run.facts.shard) is not None:
             rows = rows[(rows >= part.first) & (rows < part.last)]
-    for some in _portions([(int(row), found.get(int(row), [])) for row in rows]):
+    sequences = [(int(row), found.get(int(row), [])) for row in rows]
+    for place in portions_of([len(keys) for _, keys in sequences], HITS_AT_ONCE):
+        some = sequences[place]
         if len(some) > 1:
             source.read_ahead({row: keys for row, keys in some if keys})
         for row, keys in some:
@@ -273,17 +276,6 @@ def _sequences(source: ProfileRunSource, every: bool) -> Iterator[Query]:
             else:
                 hit = next(source.stored(keys, row))
                 yield Query(row, hit.name, hit.accession, hit.description, hit.length, keys)
-
-
-def _portions(sequences: Sequence[tuple[int, list[HitKey]]]) -> Iterator[Sequence[tuple[int, list[HitKey]]]]:
-    """Yield sequences with their hits, no more of these together than are read at once, unless one has more."""
-    ends = np.cumsum([len(keys) for _, keys in sequences])
-    first = 0
-    while first < len(sequences):
-        before = ends[first - 1] if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, before + HITS_AT_ONCE, side="right")))
-        yield sequences[first:last]
-        first = last
 
 
 def hits(source: ProfileRunSource, query: Query) -> Iterator[tuple[int, Hit]]:

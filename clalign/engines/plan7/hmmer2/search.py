@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clalign.common.portions import portions_of
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer2.domains import ScoredDomain, corrected_domains, counting_domains, uncorrected_domains
 from clalign.engines.plan7.hmmer3.thresholds import Hmmer2DomainLimits
@@ -331,17 +332,9 @@ class Hmmer2Search(Struct, frozen=True):
     def portions(
         self, session: Session, scores: Scores, chosen: npt.NDArray[np.int64]
     ) -> Iterator[npt.NDArray[np.int64]]:
-        """Yield positions of candidates in portions that take a device about the time of a batch."""
-        limit = TRACE_CELLS[session.device.kind] / self.profile.length
-        start, residues = 0, 0
-        for end, position in enumerate(chosen):
-            length = self.database.length(int(scores.targets[position]))
-            if end > start and residues + length > limit:
-                yield chosen[start:end]
-                start, residues = end, 0
-            residues += length
-        if start < len(chosen):
-            yield chosen[start:]
+        """Return positions of candidates in portions that take a device about the time of a batch."""
+        lengths = [self.database.length(row) for row in scores.targets[chosen].tolist()]
+        return (chosen[part] for part in portions_of(lengths, TRACE_CELLS[session.device.kind] / self.profile.length))
 
     def reported(
         self, rows: npt.NDArray[np.int64], raws: npt.NDArray[np.int32], paths: list[list[DomainPath] | None]

@@ -9,7 +9,6 @@ HMMER 3.3.2 user's guide, "Tabular output formats": what is called score, bias a
 
 from __future__ import annotations
 
-import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from clalign.common.portions import portions_of
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.envelope import ENVELOPE
@@ -108,24 +108,14 @@ def domains_in_steps(
     for region, _ in found:
         of_rows[region.row].append(region)
     targets: list[TargetDomains] = []
-    for first, last in _row_portions(batch.offsets):
-        targets += _targets(batch, first, decoded[first:last], of_rows[first:last])
+    for some in portions_of(batch.lengths, RESIDUES_AT_ONCE):
+        targets += _targets(batch, some.start, decoded[some], of_rows[some])
     return targets
 
 
 def _parts(batch: SequenceBatch, regions: list[_Region]) -> Parts:
     table = np.array([(region.row, *region.stretch) for region in regions], np.int32).reshape(-1, 3)
     return Parts(batch, *(np.ascontiguousarray(column) for column in table.T))
-
-
-def _row_portions(offsets: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Yield rows whose biases are computed together: no more than `RESIDUES_AT_ONCE`, unless it is a longer one."""
-    first, n = 0, len(offsets) - 1
-    while first < n:
-        most = int(offsets[first]) + RESIDUES_AT_ONCE
-        last = max(first + 1, int(np.searchsorted(offsets, most, side="right")) - 1)
-        yield first, last
-        first = last
 
 
 def _targets(
@@ -217,19 +207,8 @@ def hmmer3_alignment_texts(
     targets : sequence of uint8[length]
         Letter codes of the whole target of each.
     """
-    for some in _portions(paths):
+    for some in portions_of([len(path.states) for path in paths], COLUMNS_AT_ONCE):
         yield from _made_together(paths[some], posteriors[some], profile, targets[some])
-
-
-def _portions(paths: Sequence[DomainPath]) -> Iterator[slice]:
-    """Yield which paths are made together: no more than `COLUMNS_AT_ONCE`, unless it is a single longer one."""
-    ends = list(itertools.accumulate(len(path.states) for path in paths))
-    start = 0
-    while start < len(paths):
-        before = ends[start - 1] if start else 0
-        end = max(start + 1, bisect.bisect_right(ends, before + COLUMNS_AT_ONCE))
-        yield slice(start, end)
-        start = end
 
 
 def _made_together(
