@@ -96,6 +96,31 @@ def summed_bins(blobs: Iterable[bytes], path: Path) -> tuple[npt.NDArray[np.int6
     return bins, np.bincount(places, table[:, 1], len(bins)).astype(np.int64)
 
 
+def joined_bins(
+    left: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float, most: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return bounds (float64[n + 1]) and counts (int64[n]) of a limited number of bars, empty ones included.
+
+    Parameters
+    ----------
+    left : float64[k]
+        Left bounds of filled bins of this width, rising.
+    counts : int64[k]
+    width : float
+        Bars are this wide, or twice as wide as often as is needed.
+    most : int
+        Bars at most.
+    """
+    if not len(left):
+        return np.zeros(1), np.zeros(0, np.int64)
+    while (left[-1] - left[0]) / width >= most - 2:
+        width *= 2
+    places = np.floor(left / width + 1e-9).astype(np.int64)
+    n_bars = int(places[-1] - places[0]) + 1
+    sums = np.bincount(places - places[0], counts, n_bars).astype(np.int64)
+    return (places[0] + np.arange(n_bars + 1)) * width, sums
+
+
 def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:
     return np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2").tobytes()
 

@@ -34,6 +34,7 @@ from clalign.runs.alignments import (
 )
 from clalign.runs.batches import (
     BIN,
+    NO_SCORE,
     BatchResult,
     Unfinished,
     rows_of,
@@ -397,6 +398,11 @@ class RunFile:
         card = self._hits.card(query)
         width = (card.get("histogram_bin") or BIN) * float(card.get("histogram_unit") or 0.001)
         return (bins * width).astype(np.float64), counts
+
+    def drawn_bins(self, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+        """Return the bins of the histogram without those of targets that have no residues."""
+        left, counts = self.histogram(query)
+        return left[left > NO_SCORE], counts[left > NO_SCORE]
 
     def n_hits(self, query: int | None = None) -> int:
         """Return the number of reported hits, of one query or of all."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.runs.batches import joined_bins
 from clalign.runs.pages import hits_between
 from clalign.runs.run_file import create_run, open_run
 from clalign.ui.engines.plan7.histogram import read_profile_histogram
@@ -14,7 +15,6 @@ from clalign.ui.engines.plan7.run_view import ProfileRunView
 from clalign.ui.models.charts.histogram import (
     MAX_BARS,
     grouped_cutoffs,
-    joined,
 )
 from clalign.ui.models.reader import Reader
 from clalign.ui.models.results.run_view import RunView
@@ -147,7 +147,7 @@ def test_no_hits_name_the_best_sequence(view: RunView) -> None:
 def test_bars_are_joined_but_no_score_is_lost() -> None:
     left = np.array([-100.0, -3.25, -3.0, 0.0, 700.0])
     counts = np.array([1, 2, 3, 4, 5], np.int64)
-    edges, sums = joined(left, counts)
+    edges, sums = joined_bins(left, counts, 0.25, MAX_BARS)
     assert len(sums) <= MAX_BARS
     assert len(edges) == len(sums) + 1
     assert sums.sum() == 15

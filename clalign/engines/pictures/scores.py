@@ -11,7 +11,7 @@ from clalign.engines.pictures.axes import EDGE, LINE, axes, heading, legend, out
 from clalign.engines.pictures.numbers import HitNumbers
 from clalign.engines.pictures.picture import HitPicture, Rows
 from clalign.engines.pictures.quantiles import of_all_targets
-from clalign.runs.batches import BIN, NO_SCORE
+from clalign.runs.batches import BIN, joined_bins
 from clalign.values.axes import Scale
 from clalign.values.drawings import Box, Drawing, Line, Picks, Shape, Words
 
@@ -38,10 +38,9 @@ class ScoreHistogram(HitPicture):
 
     def __init__(self, numbers: HitNumbers) -> None:
         card, run, query = numbers.card, numbers.run, numbers.query or 0
-        left, counts = run.histogram(query)
-        left, counts = left[left > NO_SCORE], counts[left > NO_SCORE]
         unit = float(card.get("histogram_unit") or 0.001)
-        self.edges, self.counts = joined_bins(left, counts, float(card.get("histogram_bin") or BIN) * unit)
+        width = float(card.get("histogram_bin") or BIN) * unit
+        self.edges, self.counts = joined_bins(*run.drawn_bins(query), width, MAX_BARS)
         of_filter = card.get("histogram_kind") == OF_A_FILTER
         self.all = of_all_targets(numbers)
         self.expected = self._expected()
@@ -110,15 +109,3 @@ class ScoreHistogram(HitPicture):
         n_hits = int((self.bars == place).sum())
         hits = f", {n_hits:,} of them hits" if len(self.ids) else ""
         return f"{self.edges[place]:g} to {self.edges[place + 1]:g}: {int(self.counts[place]):,} {self.targets}{hits}"
-
-
-def joined_bins(left: Floats, counts: npt.NDArray[np.int64], width: float) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Return bounds (float64[n + 1]) and counts (int64[n]) of not too many bars of equal width, empty ones included."""
-    if not len(left):
-        return np.zeros(1), np.zeros(0, np.int64)
-    while (left[-1] - left[0]) / width >= MAX_BARS - 2:
-        width *= 2
-    places = np.floor(left / width + 1e-9).astype(np.int64)
-    n_bars = int(places[-1] - places[0]) + 1
-    sums = np.bincount(places - places[0], counts, n_bars).astype(np.int64)
-    return (places[0] + np.arange(n_bars + 1)) * width, sums

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from clalign.engines.plan7.hmmer3.funnel import calibration_of
-from clalign.runs.batches import NO_SCORE
 from clalign.runs.run_file import RunFile
 from clalign.values.evalues import gumbel_survival, hmmer2_pvalue
 from clalign.values.profiles import Calibration
@@ -15,9 +14,8 @@ from clalign.values.scores_of_all import ScoresOfAll
 def scores_of_all(run: RunFile, number: int) -> ScoresOfAll | None:
     """Return HMMER2's scores of all sequences, or HMMER3's in its first filter; None without a calibration."""
     card = run.card(number)
-    edges, counts = run.histogram(number)
-    total = float(counts.sum())
-    edges, counts = edges[edges > NO_SCORE], counts[edges > NO_SCORE]
+    total = float(run.histogram(number)[1].sum())
+    edges, counts = run.drawn_bins(number)
     if card["origin"] == "hmmer3":
         fit = calibration_of(card, "msv")
         chances = [gumbel_survival(score, fit.location, fit.slope) for score in edges.tolist()]

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.common.plain_data import Json
+from clalign.runs.batches import joined_bins
 from clalign.runs.run_file import open_run
 from clalign.values.karlin_altschul import Statistics
 
 from ... import formatting
-from ...models.charts.histogram import Curve, Histogram, drawn_bins, finite, joined
+from ...models.charts.histogram import Curve, Histogram, finite
 
 MAX_BARS = 2000
 """Scores beyond which bars are joined."""
@@ -146,9 +147,9 @@ def read_pair_histogram(path: Path, query: int) -> PairHistogram:
     """Read the histogram of a query."""
     with open_run(path) as run:
         card = run.card(query)
-        left, bins = drawn_bins(run, query)
+        left, bins = run.drawn_bins(query)
         n_targets = float(run.facts.n_targets or 0)
-    edges, counts = joined(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
+    edges, counts = joined_bins(left, bins, float(card.get("histogram_bin") or 1), MAX_BARS)
     curve = card.get("curve")
     return PairHistogram(
         edges=edges,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clalign.engines.plan7.hmmer3.funnel import calibration_of as filter_calibration
 from clalign.engines.plan7.hmmer3.funnel import survivors_of
-from clalign.runs.batches import BIN
+from clalign.runs.batches import BIN, joined_bins
 from clalign.runs.run_file import RunFile, open_run
 from clalign.values.documents import Card
 from clalign.values.evalues import (
@@ -26,7 +26,7 @@ from clalign.values.evalues import (
 from clalign.values.profiles import Calibration
 
 from ... import formatting
-from ...models.charts.histogram import CUTOFF_WORDS, Curve, Histogram, drawn_bins, finite, joined
+from ...models.charts.histogram import CUTOFF_WORDS, MAX_BARS, Curve, Histogram, finite
 
 ScoreKind = Literal["viterbi", "msv", "forward"]
 """HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that reached that filter."""
@@ -166,7 +166,7 @@ def read_profile_histogram(path: Path, profile: int, kind: ScoreKind = "forward"
         card = run.cards()[profile]
         if card["origin"] == "hmmer3":
             return _hmmer3_histogram(run, profile, card, kind)
-        left, bins = drawn_bins(run, profile)
+        left, bins = run.drawn_bins(profile)
         n_searched = float(run.facts.n_targets or bins.sum())
     fit = fit_gumbel(left + BIN / 2000, bins) if len(left) else None
     made = _histogram(card, left, bins, n_searched, calibration_of(card), cutoffs_of(card))
@@ -182,7 +182,7 @@ def _histogram(
     marks: dict[str, float],
 ) -> ProfileHistogram:
     """Return the histogram of the scores in bins."""
-    (edges, counts), n = joined(left, bins), int(bins.sum())
+    (edges, counts), n = joined_bins(left, bins, BIN / 1000, MAX_BARS), int(bins.sum())
     report, significant = finite(card.get("report_score")), finite(card.get("include_score"))
     return ProfileHistogram(edges, counts, n, report, significant, marks, "viterbi", n_searched, calibration)
 

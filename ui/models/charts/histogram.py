@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clalign.runs.batches import BIN, NO_SCORE
+from clalign.runs.batches import BIN, joined_bins
 from clalign.runs.pages import compared_hits
-from clalign.runs.run_file import RunFile, open_run
+from clalign.runs.run_file import open_run
 from clalign.values.axes import MINUS, tick_text
 
 from ... import formatting
@@ -234,8 +234,8 @@ def _places(evalues: npt.NDArray[np.float64], scores: npt.NDArray[np.float64]) -
 def read_histogram(path: Path, query: int) -> Histogram:
     """Read the histogram of a query of any engine."""
     with open_run(path) as run:
-        card, (left, bins) = run.card(query), drawn_bins(run, query)
-    edges, counts = joined(left, bins)
+        card, (left, bins) = run.card(query), run.drawn_bins(query)
+    edges, counts = joined_bins(left, bins, BIN / 1000, MAX_BARS)
     report, significant = finite(card.get("report_score")), finite(card.get("include_score"))
     return Histogram(edges, counts, int(bins.sum()), report, significant)
 
@@ -246,7 +246,7 @@ def read_hit_histogram(path: Path) -> HitHistogram:
     places = _places(evalues, scores)
     known = places[~np.isnan(places)]
     bins, found = np.unique(np.floor(known / MIN_BAR_WIDTH), return_counts=True)
-    edges, counts = joined(bins * MIN_BAR_WIDTH, found, MIN_BAR_WIDTH)
+    edges, counts = joined_bins(bins * MIN_BAR_WIDTH, found, MIN_BAR_WIDTH, MAX_BARS)
     return HitHistogram(
         edges, counts, len(known), -np.inf, -np.inf,
         kind="score" if places is scores and len(scores) else "evalue", n_without=len(places) - len(known),
@@ -283,38 +283,6 @@ def grouped_cutoffs(cutoffs: dict[str, float], near: float) -> list[tuple[float,
         else:
             groups.append((score, [text]))
     return [(score, " · ".join(texts)) for score, texts in groups]
-
-
-def joined(
-    edges: npt.NDArray[np.float64], counts: npt.NDArray[np.int64], width: float = BIN / 1000, most: int = MAX_BARS
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return bounds and counts of a limited number of bars of equal width, empty ones included.
-
-    Parameters
-    ----------
-    edges : float64[n]
-        Left bounds of the filled bins.
-    counts : int64[n]
-    width : float
-        Of a bin; 1/4 bit.
-    most : int
-        Bars at most.
-    """
-    if not len(edges):
-        return np.zeros(0), np.zeros(0, np.int64)
-    while (edges[-1] - edges[0]) / width >= most - 2:
-        width *= 2
-    places = np.floor(edges / width).astype(np.int64)
-    first, n_bars = places[0], int(places[-1] - places[0]) + 1
-    sums = np.bincount(places - first, counts, n_bars).astype(np.int64)
-    return (first + np.arange(n_bars + 1)) * width, sums
-
-
-def drawn_bins(run: RunFile, query: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Return left bounds and counts of the bins of a query, without targets that have no residues."""
-    left, bins = run.histogram(query)
-    scored = left > NO_SCORE
-    return left[scored], bins[scored]
 
 
 def finite(score: float | None) -> float:
