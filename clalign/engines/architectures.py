@@ -272,18 +272,15 @@ def write_gff3_genome(source: ExportSource, stream: TextIO) -> int:
     found, clans = _placed_on(source)
     write_lines(stream, [GFF3_HEAD, *_comments(source)])
     count, left_out = 0, LeftOut()
-    for one in found:
-        place = left_out.place(one, source.is_protein)
-        for domain in one.domains if place is not None else ():
-            assert place is not None
-            count += 1
-            attributes = _attributes(source, one, domain, clans, count)
-            attributes["sequence"] = gff3_value(one.name)
-            for (start, end, strand), target in _exons(source, place, domain):
-                attributes["Target"] = _target(domain, target) if target else ""
-                sign = "+" if strand * domain.strand > 0 else "-"
-                line = gff3_line(place.name, _kind(source), (start, end), _evalue(domain), sign, attributes)
-                write_lines(stream, [line])
+    for one, domain, place in left_out.placed(found, source.is_protein):
+        count += 1
+        attributes = _attributes(source, one, domain, clans, count)
+        attributes["sequence"] = gff3_value(one.name)
+        for (start, end, strand), target in _exons(source, place, domain):
+            attributes["Target"] = _target(domain, target) if target else ""
+            sign = "+" if strand * domain.strand > 0 else "-"
+            line = gff3_line(place.name, _kind(source), (start, end), _evalue(domain), sign, attributes)
+            write_lines(stream, [line])
     write_lines(stream, left_out.lines(source))
     write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
@@ -322,19 +319,14 @@ def write_bed(source: ExportSource, stream: TextIO) -> int:
 
 def write_bed_genome(source: ExportSource, stream: TextIO) -> int:
     """Write the same as BED with twelve columns in coordinates of a genome, where sequences have them."""
-    found, _ = _placed_on(source)
+    found = _placed_on(source)[0]
     write_lines(stream, _comments(source))
     count, left_out = 0, LeftOut()
-    for one in found:
-        place = left_out.place(one, source.is_protein)
-        for domain in one.domains if place is not None else ():
-            assert place is not None
-            if (blocks := left_out.blocks(place, domain)) is None:
-                continue
+    for _, domain, place in left_out.placed(found, source.is_protein):
+        if (blocks := left_out.blocks(place, domain)) is not None:
             spans, strand = blocks
             sign = "+" if strand * domain.strand > 0 else "-"
-            write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, sign, blocks=True)])
-            count += 1
+            count += write_lines(stream, [bed_line(place.name, spans, domain.family, domain.score, sign, blocks=True)])
     write_lines(stream, left_out.lines(source))
     write_lines(stream, [PARTIAL] if source.provenance.partial else [])
     return count
@@ -346,13 +338,17 @@ class LeftOut:
     def __init__(self) -> None:
         self.n_sequences = self.n_domains = self.n_without_blocks = 0
 
-    def place(self, one: Architecture, is_protein: bool) -> GenomePlace | None:
-        """Return where a sequence lies; None for one that is counted."""
-        found = genome_place(one.name, one.description, one.length, is_protein)
-        if found is None:
-            self.n_sequences += 1
-            self.n_domains += len(one.domains)
-        return found
+    def placed(
+        self, found: Iterable[Architecture], is_protein: bool
+    ) -> Iterator[tuple[Architecture, PlacedDomain, GenomePlace]]:
+        """Yield the domains, each with its sequence and where that lies; those of others are counted."""
+        for one in found:
+            place = genome_place(one.name, one.description, one.length, is_protein)
+            if place is None:
+                self.n_sequences += 1
+                self.n_domains += len(one.domains)
+            else:
+                yield from ((one, domain, place) for domain in one.domains)
 
     def blocks(self, place: GenomePlace, domain: PlacedDomain) -> tuple[list[Span], int] | None:
         """Return the blocks of a domain and their strand; None for one that is counted."""
