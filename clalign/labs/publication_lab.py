@@ -11,8 +11,6 @@ import statistics
 import time
 from collections.abc import Iterable
 
-from msgspec import Struct
-
 from clalign.errors import DeviceError, DeviceNotFound, ExitCode, OptionError
 from clalign.jobs import JobContext
 from clalign.labs.drawings import PICTURES
@@ -346,65 +344,41 @@ class PublicationLab(Laboratory, frozen=True, kw_only=True):
         return "\n".join([title, *(text_lines(shown, row["values"]) if row["values"] else ()), *rest, ""])
 
 
-class Timelines(Struct, frozen=True):
-    """How spans of time are drawn: a bar for each from its begin to its end.
+def _timeline(key: str, title: str, about: str, column: str, ends: tuple[str, str], axis: str, unit: str) -> Experiment:
+    """Return what shows spans of time as bars, from one quantity to another: people read their names as well."""
+    begin, end = ends
 
-    Attributes
-    ----------
-    key, title, about, column : str
-        Of the experiment and of its first column.
-    begin, end : str
-        The quantities, the names of which a person reads as well.
-    axis, unit : str
-    """
-
-    key: str
-    title: str
-    about: str
-    column: str
-    begin: str
-    end: str
-    axis: str
-    unit: str
-
-    def rows(self, document: Document) -> list[Row]:
-        """Return when each span of each item begins and ends."""
+    def rows_of(document: Document) -> list[Row]:
         found: dict[str, Row] = {}
         for value in _values(document):
-            if value["quantity"] in (self.begin, self.end) and value["here"] is not None:
+            if value["quantity"] in ends and value["here"] is not None:
                 name = f"{value['item']}: {value['row']}"
                 found.setdefault(name, {"name": name})[value["quantity"]] = value["here"]
         return list(found.values())
 
-    def chart(self, document: Document, rows: list[Row]) -> Chart:
-        """Return the bars."""
-        del document
+    def chart(_: Document, rows: list[Row]) -> Chart:
         bars = (
-            Bar(row["name"], row[self.end], text=_figure(row[self.end]), begin=row[self.begin],
-                tip=f"{row['name']}: {self.begin} {_figure(row[self.begin])}, {self.end} {_figure(row[self.end])}")
+            Bar(row["name"], row[end], text=_figure(row[end]), begin=row[begin],
+                tip=f"{row['name']}: {begin} {_figure(row[begin])}, {end} {_figure(row[end])}")
             for row in rows
         )  # fmt: skip
-        return BarChart(self.title, self.axis, tuple(bars))
+        return BarChart(title, axis, tuple(bars))
 
-    def experiment(self) -> Experiment:
-        """Return the experiment that shows them."""
-        ends = (
-            TextColumn(f"{name.capitalize()} ({self.unit})", "Since the first", number(name, ".4g"), True, 110)
-            for name in (self.begin, self.end)
-        )
-        columns = (
-            TextColumn(self.column, "Of the figure", text_of("name"), width=200), *ends,
-            TextColumn("", "", lambda row: "", width=20, stretch=True),
-        )  # fmt: skip
-        return Experiment(self.key, self.key.capitalize(), self.about, columns, self.chart, self.rows)
+    columns = (
+        TextColumn(column, "Of the figure", text_of("name"), width=200),
+        *(TextColumn(f"{one.capitalize()} ({unit})", "Since the first", number(one, ".4g"), True, 110) for one in ends),
+        TextColumn("", "", lambda row: "", width=20, stretch=True),
+    )
+    return Experiment(key, key.capitalize(), about, columns, chart, rows_of)
 
 
-TIMELINES = (
-    Timelines("timelines", "Groups at a meeting", "when groups come to a meeting and leave it", "Group", "comes",
-              "leaves", "microseconds since the first came", "µs"),
-    Timelines("commands", "Commands of the device", "when it copies and computes, by its clock", "Command", "begins",
-              "ends", "milliseconds since the first began", "ms"),
-)  # fmt: skip
+TIMELINES = {
+    "comes": _timeline("timelines", "Groups at a meeting", "when groups come to a meeting and leave it", "Group",
+                       ("comes", "leaves"), "microseconds since the first came", "µs"),
+    "begins": _timeline("commands", "Commands of the device", "when it copies and computes, by its clock", "Command",
+                        ("begins", "ends"), "milliseconds since the first began", "ms"),
+}  # fmt: skip
+"""By the quantity from which an item has one."""
 
 
 def _curves(source: Publication, name: str) -> Experiment:
@@ -458,7 +432,7 @@ def _laboratory(source: Publication) -> PublicationLab:
         experiments=(
             ItemsExperiment("rows", "Items", "every table and figure", ITEMS, _ratios),
             Experiment("values", "Figures", "here and there", VALUES, _gains, _values),
-            *(one.experiment() for one in TIMELINES if any(one.begin in item.quantities for item in source.items)),
+            *(one for begin, one in TIMELINES.items() if any(begin in item.quantities for item in source.items)),
             *(_curves(source, name) for name in source.curves),
             *map(_drawing, dict.fromkeys(item.drawing for item in source.items if item.drawing)),
         ),
