@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -102,7 +104,7 @@ def load_database(
         known = _facts_of(entry)
         facts = known or _encode(source, name, entry, context, guessed, sums.crc32)
         guess, report = make_report(facts, chosen, path, sums.sha256, source.compression)
-        rebuild = _Rebuilding(source, name, entry, context, guessed, sums.crc32)
+        rebuild = _rebuilding(source, name, entry, context, guessed, sums.crc32)
         opening = partial(packed.open_packed, entry, guess, path, sums.sha256, facts.n_empty, rebuild)
         try:
             database = opening()
@@ -148,31 +150,28 @@ class _SilentContext(QuietContext):
         self._context.check()
 
 
-class _Rebuilding:
-    """A function that rebuilds a damaged entry from its file, with the arguments of `_encode`."""
+def _rebuilding(
+    source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int
+) -> Callable[[], None]:
+    """Return a function that rebuilds a damaged entry from its file, with the arguments of `_encode`."""
+    attempts = itertools.count(1)
 
-    def __init__(
-        self, source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int
-    ) -> None:
-        self._source, self._entry = source, entry
-        self._rebuild = partial(_encode, source, name, entry, _SilentContext(context), guessed, checksum)
-        self._n = 0
-
-    def __call__(self) -> None:
-        self._n += 1
-        if self._n > MAX_REBUILDS or not cache.discard(self._entry):
+    def rebuild() -> None:
+        if next(attempts) > MAX_REBUILDS or not cache.discard(entry):
             raise OutputError(
-                f"The files in {self._entry} are damaged whenever they are read.",
+                f"The files in {entry} are damaged whenever they are read.",
                 f"Check this disk, or set {FOLDER_VARIABLE} to a folder on another one.",
             )
         try:
-            self._rebuild()
+            _encode(source, name, entry, _SilentContext(context), guessed, checksum)
         except InputError as error:
             raise InputError(
-                self._source.label,
+                source.label,
                 "its prepared copy is damaged, and the file has changed or is missing.",
                 "Restore the file, or search again.",
             ) from error
+
+    return rebuild
 
 
 def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed: bool, checksum: int) -> Facts:
