@@ -6,8 +6,10 @@ Alignments of whole sequences are written by `clalign.formats.row_writers`, thos
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -189,9 +191,14 @@ def profile_stockholm_lines(
 
 
 def _named(rows: Iterable[AlignedRow]) -> Iterator[tuple[str, AlignedRow]]:
-    seen: dict[str, int] = {}
-    for row in rows:
-        place = f"{row.start}-{row.end}"
-        key = f"{row.name}/{place}"
-        seen[key] = seen.get(key, 0) + 1
-        yield line_name(key if seen[key] == 1 else f"{row.name}_{seen[key]}/{place}"), row
+    rows, again = itertools.tee(rows)
+    return zip(map(line_name, unique_names(f"{row.name}/{row.start}-{row.end}" for row in again)), rows, strict=True)
+
+
+def unique_names(names: Iterable[str]) -> Iterator[str]:
+    """Yield unique names: those that occur repeatedly get a number before their ends."""
+    seen = Counter[str]()
+    for name in names:
+        seen[name] += 1
+        head, _, ends = name.rpartition("/")
+        yield name if seen[name] == 1 else f"{head}_{seen[name]}/{ends}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clalign.formats.profile_stockholm import AlignedRow
+from clalign.formats.profile_stockholm import AlignedRow, unique_names
 from clalign.formats.tables import plain
 from clalign.values.documents import Card
 from clalign.values.row_alignments import UPPER, Bytes, RowAlignment, RowNotes, RowTexts, is_residue
@@ -68,7 +68,7 @@ def traced_rows(
         accessions.append(row.accession)
         scores.append(row.score)
         check()
-    names = _unique_names(names)
+    names = list(unique_names(names))
     notes = _notes(card, names, accessions, line, matches)
     if has_posterior:
         notes.residues[POSTERIOR] = RowTexts(np.arange(n_rows), posteriors)
@@ -101,17 +101,6 @@ def _fill(row: AlignedRow, cells: Bytes, posteriors: Bytes | None, begins: Integ
         marks = np.frombuffer(row.posterior.encode("latin-1", "replace"), np.uint8)
         held = is_match | is_insert
         posteriors[columns[held]] = marks[held]
-
-
-def _unique_names(names: Sequence[str]) -> list[str]:
-    """Return unique names: those that occur repeatedly get a number before their ends."""
-    seen: dict[str, int] = {}
-    unique = []
-    for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        head, _, ends = name.rpartition("/")
-        unique.append(name if seen[name] == 1 else f"{head}_{seen[name]}/{ends}")
-    return unique
 
 
 def _notes(card: Card, names: Sequence[str], accessions: Sequence[str], line: Bytes, matches: Integers) -> RowNotes:
