@@ -217,7 +217,6 @@ class AlignmentController(Controller):
         self.pages[path].show_text("Stopped", "The file was not read completely. Open it again to see the alignment.")
 
     def close_page(self) -> None:
-        """Close the alignment in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()

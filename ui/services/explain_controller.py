@@ -34,7 +34,6 @@ class ExplainController(Controller):
             self._explain(page, page.run.hit.profile, page.run.hit.row, page.run.hit.name)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect results."""
         page.explain_requested.connect(self.explain_hit)
         page.row_explain_requested.connect(lambda row: self._explain_row(page, row) if row else self.explain_named())
 

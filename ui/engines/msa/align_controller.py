@@ -53,7 +53,6 @@ class AlignController(FormController):
         self.changes = ChangingController(app, rows, self.sources)
 
     def new_sheet(self, options: SpecFields) -> AlignSheet:
-        """Create the sheet."""
         from .sheet import AlignSheet
 
         return AlignSheet(self._app.workspace, options)
@@ -71,7 +70,6 @@ class AlignController(FormController):
         return [Offer(text, "align.align", tip="Statistical alignment of all of them (FSA)", place="foot")]
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect the results of an alignment."""
         from .page import AlignedPage
 
         assert isinstance(page, AlignedPage)
@@ -180,10 +178,8 @@ class AlignController(FormController):
             self.jobs.export(str(run.path), form, path, None)
 
     def open_inputs(self, spec: Spec) -> None:
-        """Open and choose the files of an alignment."""
         if isinstance(spec, AlignmentSpec):
             self.sources.open_quietly(list(spec.sequences))
 
     def search_wider(self, run: RunView) -> None:
-        """Open the sheet with the files of a run."""
         self.edit_run(run)

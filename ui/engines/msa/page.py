@@ -60,11 +60,9 @@ class AlignedPage(ResultsPage):
 
     @property
     def rows_panel(self) -> RowsPanel | None:
-        """The alignment in view."""
         return self._panel
 
     def close_parts(self) -> None:
-        """Close the alignment."""
         if self._panel is not None:
             self._panel.close_view()
 
@@ -82,7 +80,6 @@ class AlignedPage(ResultsPage):
         return run is not None and len(run.posteriors) == len(run.given) * (len(run.given) - 1) // 2
 
     def show_tab(self, name: str) -> None:
-        """Bring a part into view."""
         self.tabs.setCurrentIndex(list(self.TABS).index(name))
         panel = self._panel
         (panel if name == "aligned" and panel is not None else self.part_widgets[name]).setFocus()
@@ -124,7 +121,6 @@ class AlignedPage(ResultsPage):
         self.export_requested.emit()
 
     def show_counts(self) -> None:
-        """Show the size of the alignment."""
         run = self.run
         is_readable = bool(run.cards) and not run.refusal
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")

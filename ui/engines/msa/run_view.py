@@ -75,7 +75,6 @@ class AlignedRunView(RunView):
         self.hit_changed.emit()  # what stands beside the page is known now
 
     def close(self) -> None:
-        """Release the run."""
         self._work.close()
         self._judging.close()
         if self.rows is not None:
@@ -173,11 +172,9 @@ class AlignedRunView(RunView):
         return f"{super().title}{more}"
 
     def no_histogram_words(self) -> tuple[str, str] | None:
-        """Return heading and text in place of a histogram."""
         return "No histogram", "An alignment has no scores of hits."
 
     def empty_words(self) -> tuple[str, str]:
-        """Return heading and text while there is no alignment."""
         if self.is_complete:
             return "Reading the alignment", "Its posterior probabilities are being read."
         if self.is_live:

@@ -54,12 +54,10 @@ class PairHistogram(Histogram):
 
     @property
     def axis(self) -> str:
-        """The title of the score axis."""
         return "score (units of the matrix)"
 
     @property
     def step(self) -> float:
-        """The step by which a key moves a threshold."""
         return 1.0
 
     @property
@@ -134,7 +132,6 @@ class PairHistogram(Histogram):
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the scores of a bar as text."""
         last = round(high) - 1
         return f"with a score of {low:g}" if last <= low else f"with scores from {low:g} to {last}"
 

@@ -57,16 +57,13 @@ class PairLayout(Layout):
     """Alignments of two sequences."""
 
     def lines(self, hit: Hit, card: Card, n_columns: int, with_posterior: bool, titled: bool) -> PairLines:
-        """Return the lines of all alignments."""
         return PairLines(hit, card, n_columns, titled)
 
     def row_of_column(self, lines: Sequence[Line], alignment: int, column: int) -> int | None:
-        """Return the row of a column."""
         assert isinstance(lines, PairLines)
         return lines.row_of_column(alignment, column)
 
     def fasta(self, hit: Hit, card: Card) -> str:
-        """Return the aligned part of the target of each alignment."""
         return pair_fasta(card, hit)
 
 

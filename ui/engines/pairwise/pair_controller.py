@@ -45,7 +45,6 @@ class PairController(FormController):
     # --- starting ---
 
     def new_sheet(self, options: SpecFields) -> PairSheet:
-        """Create the sheet, with proposed queries."""
         from .sheet import PairSheet
 
         sheet = PairSheet(self._app.workspace, options)
@@ -84,7 +83,6 @@ class PairController(FormController):
     # --- results ---
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect the card of a page."""
         from .page import PairPage
 
         assert isinstance(page, PairPage)

@@ -39,7 +39,6 @@ class PairRunView(RunView):
 
     @property
     def all_words(self) -> str:
-        """The name of the hits of all queries together."""
         return "All queries" if len(self.cards) > 1 else ""
 
     @property
@@ -222,7 +221,6 @@ class PairRunView(RunView):
         return f"{size}; {formatting.count(counted)} count, without {formatting.count(less)} at the end of each"
 
     def scoring_rows(self) -> list[tuple[str, str]]:
-        """Return how sequences were scored: names and values, for the report."""
         scoring, spec = self.facts.get("scoring"), self.spec
         if not scoring or spec is None:
             return []

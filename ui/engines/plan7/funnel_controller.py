@@ -23,7 +23,6 @@ class FunnelController(Controller):
     """Reads survivors for the funnel."""
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)

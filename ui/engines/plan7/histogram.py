@@ -66,29 +66,24 @@ class ProfileHistogram(Histogram):
 
     @property
     def has_thresholds(self) -> bool:
-        """Whether the thresholds of hits refer to these scores."""
         return self.kind != "msv"
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Titles of the scores that can be shown instead, by kind."""
         return KIND_WORDS if self.kind in KIND_WORDS else {}
 
     @property
     def axis(self) -> str:
-        """The title of the score axis."""
         return AXES[self.kind]
 
     @property
     def nothing_words(self) -> str:
-        """The text in place of a plot without bars."""
         if self.kind == "forward" and self.n_random:
             return "No sequence has reached Forward."
         return super(ProfileHistogram, self).nothing_words
 
     @property
     def unit(self) -> str:
-        """The unit of scores."""
         return "bits"
 
     @property
@@ -97,7 +92,6 @@ class ProfileHistogram(Histogram):
         return self.n_random or self.n_scores
 
     def curve(self, name: str) -> Curve | None:
-        """Return a curve of `legend`, or None if it does not exist."""
         curve = self.calibration if name == "calibration" else self.fit
         if curve is None:
             return None
@@ -126,7 +120,6 @@ class ProfileHistogram(Histogram):
         return self.pvalue(score) * self.n_searched
 
     def legend(self) -> list[tuple[str, str]]:
-        """Return an entry for each curve: ``calibration`` or ``fit``, and its text."""
         lines = []
         if self.kind == "forward" and self.calibration is not None:
             numbers = formatting.curve("tau", self.calibration.location, self.calibration.slope)
@@ -141,7 +134,6 @@ class ProfileHistogram(Histogram):
         return lines
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the scores of a bar as text."""
         return formatting.signed(f"from {low:g} to {high:g} bits")
 
 

@@ -28,7 +28,6 @@ class ProfileLayout(Layout):
         return lay_out(hit, str(card["name"]), n_columns, posterior)
 
     def fasta(self, hit: Hit, card: Card) -> str:
-        """Return the aligned part of each reported domain."""
         return as_fasta(hit)
 
 

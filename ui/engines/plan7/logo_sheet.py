@@ -22,7 +22,6 @@ class LogoSheet(PictureSheet):
         super().__init__("Export logo", f"{figure.title.split(' – ')[0]}-logo", folder)
 
     def add_choices(self) -> None:
-        """Ask for nodes."""
         self.first, self.last, self.per_row = QSpinBox(), QSpinBox(), QSpinBox()
         self.with_rows = QCheckBox("Occupancy and insertions below the letters")
         self.with_rows.setChecked(True)
@@ -53,6 +52,5 @@ class LogoSheet(PictureSheet):
         self.last.setValue(nodes.stop)
 
     def choices(self) -> PictureChoices:
-        """Return the choices."""
         nodes = range(self.first.value() - 1, self.last.value())
         return PictureChoices(nodes, self.per_row.value(), self.with_rows.isChecked(), self._scheme)

@@ -88,7 +88,6 @@ class ProfileController(Controller):
         self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
     def close_page(self) -> None:
-        """Close the profile in view."""
         path = next((path for path, page in self.pages.items() if page is self.page), None)
         if path is not None:
             self._app.show_start()
@@ -108,7 +107,6 @@ class ProfileController(Controller):
         self._app.forget_files(owner)
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect the results of profiles."""
         from .page import SearchPage
 
         assert isinstance(page, SearchPage)

@@ -143,7 +143,6 @@ class ProfileRunView(RunView):
         return ALL_QUERIES if self.is_scan else super()._first_profile()
 
     def set_score_kind(self, kind: str) -> None:
-        """Show other scores of a HMMER3 profile in the histogram."""
         self.score_kind = "msv" if kind == "msv" else "forward"
         self._read_histogram()
 
@@ -276,7 +275,6 @@ class ProfileRunView(RunView):
         )
 
     def hit_line(self, hit: Hit) -> str:
-        """Return score and E-value of a hit."""
         return (
             f"Score {formatting.score(hit.score)} bits · E {formatting.evalue(hit.evalue)} · "
             f"bias {formatting.score(hit.bias)} · {formatting.plural(hit.n_domains, 'domain')} · "
@@ -284,5 +282,4 @@ class ProfileRunView(RunView):
         )
 
     def estimates_line(self, hit: Hit) -> str:
-        """Return HMMER3's estimates of the domains of a hit and its filter scores."""
         return estimates_line(hit)

@@ -58,7 +58,6 @@ class SearchController(FormController):
         return True
 
     def connect_page(self, page: ResultsPage) -> None:
-        """Connect the results of profiles."""
         for part in (self.profiles, self.filters):
             part.connect_page(page)
         if isinstance(page.run, ProfileRunView):
@@ -87,11 +86,9 @@ class SearchController(FormController):
                 self._app.notify("good", "The search ends with this round.")
 
     def close_page(self) -> None:
-        """Close the page of a profile file."""
         self.profiles.close_page()
 
     def forget(self, owner: str) -> None:
-        """Stop reading the profile of a file or of a run."""
         self.profiles.forget(owner)
 
     def offers(self, source: Source) -> list[Offer]:
@@ -116,7 +113,6 @@ class SearchController(FormController):
         self.open_sheet(direction=direction)
 
     def search_with(self, path: str, **options: object) -> None:
-        """Open the sheet with a file of sequences as queries."""
         super().search_with(path, direction="sequence", **options)
 
     def search_in_rounds(self, path: str) -> None:

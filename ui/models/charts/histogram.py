@@ -171,26 +171,21 @@ class HitHistogram(Histogram):
 
     @property
     def noun(self) -> str:
-        """The noun for what the bars count."""
         return "hit"
 
     @property
     def axis(self) -> str:
-        """The title of the axis."""
         return "E-value" if self.kind == "evalue" else "score"
 
     @property
     def nothing_words(self) -> str:
-        """The text in place of a plot without bars."""
         return "There are no hits."
 
     @property
     def unit(self) -> str:
-        """The unit of the width of a bar."""
         return "powers of ten" if self.kind == "evalue" else "units of score"
 
     def tick_words(self, place: float) -> str:
-        """Return the label at a place of the axis."""
         if self.kind != "evalue":
             return super(HitHistogram, self).tick_words(place)
         return f"{10**-place:.3g}" if -5 < place < 4 else f"1e{-place:.4g}".replace("-", MINUS)
@@ -200,7 +195,6 @@ class HitHistogram(Histogram):
         return float(_places(np.array([evalue]), np.array([score]))[0]) if self.kind == "evalue" else score
 
     def bar_bounds(self, low: float, high: float) -> str:
-        """Return the values of a bar as text."""
         if self.kind != "evalue":
             return formatting.signed(f"with scores from {low:g} to {high:g}")
         if high > MIN_EVALUE:

@@ -45,7 +45,6 @@ class RowsPictureSheet(PictureSheet):
         return found
 
     def add_choices(self) -> None:
-        """Add part, layout and size."""
         self.part, self.sizes, self.per_block, self.wide = QComboBox(), QComboBox(), QSpinBox(), QSpinBox()
         self._parts = self._selections()
         for name, chosen in self._parts.items():
@@ -88,7 +87,6 @@ class RowsPictureSheet(PictureSheet):
         return self._parts[self.part.currentData()]
 
     def objection(self) -> str:
-        """Return why the picture would be too large; empty if it is not."""
         n_cells = len(self._chosen.rows) * len(self._chosen.columns)
         if n_cells > MAX_CELLS:
             return "Too many rows and columns for a picture. Select a part, or take the visible part."

@@ -105,7 +105,6 @@ class ArchitectureView(LazyView):
         self._change_request(rule="clans", clans=path)
 
     def show_text(self, heading: str, text: str) -> None:
-        """Show a text in place of architectures."""
         super().show_text(heading, text)
         self.words.setText("")
 

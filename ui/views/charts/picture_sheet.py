@@ -138,7 +138,6 @@ class SizedPictureSheet(PictureSheet):
         return self._objection(self.path.text().strip())
 
     def add_choices(self) -> None:
-        """Add the width."""
         self.width_box = QDoubleSpinBox()
         self.width_box.setRange(MIN_WIDTH, MAX_WIDTH)
         self.width_box.setDecimals(0)
@@ -148,5 +147,4 @@ class SizedPictureSheet(PictureSheet):
         self.body.addLayout(row(label("Width", "muted"), self.width_box, None))
 
     def choices(self) -> float:
-        """Return the width."""
         return self.width_box.value()

@@ -312,7 +312,6 @@ class FactsLabel(ElidedLabel):
     """A line of facts separated by dots or commas, of which only whole ones are shown."""
 
     def shown(self) -> str:
-        """Return the facts that fit."""
         metrics, facts = QFontMetrics(self.font()), re.split(r"(?= · |, )", self._text)
         for n_shown in range(len(facts), 0, -1):
             text = "".join(facts[:n_shown]) + ("" if n_shown == len(facts) else " …")

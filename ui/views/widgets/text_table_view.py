@@ -36,7 +36,6 @@ class TextTableView(Table):
             self.row_chosen.emit(index.data(ROW_ROLE))
 
     def copy(self) -> None:
-        """Copy the table as tab-separated text."""
         model = self.model()
         assert isinstance(model, TextTable)
         QGuiApplication.clipboard().setText(model.tsv())

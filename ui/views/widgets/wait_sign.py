@@ -88,7 +88,6 @@ class WaitLine(ElidedLabel):
         return super().minimumSizeHint().expandedTo(self.waiting.sizeHint())
 
     def shown(self) -> str:
-        """Return the part of the text that fits beside the sign."""
         if self.waiting.isHidden():
             return super().shown()
         return QFontMetrics(self.font()).elidedText(self._text, self._mode, self.waiting.x() - GAP)
