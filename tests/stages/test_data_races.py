@@ -28,7 +28,7 @@ ON_SIMULATOR = Path(__file__).with_name("on_simulator.py")
 def groups() -> Iterator[Any]:
     """Yield the cases of each process: those that are built alike. A plain run leaves out what takes more seconds."""
     optimized = [case for case in CASES if case not in UNOPTIMIZED]
-    families = "relay", "viterbi"
+    families = "relay", "bitonic_sort", "viterbi", "smith_waterman"
     quick = [case for case in optimized if case.startswith(families) and not case.endswith("_again")]
     slow = [case for case in optimized if case not in quick]
     together = [case for case in TOGETHER if case not in OPTIMIZED]

@@ -111,7 +111,7 @@ def test_score_is_forwards(any_session: Session) -> None:
     assert scores == pytest.approx([forward_score(batch.residues(row), profile) for row in range(6)], abs=1e-4)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(shape=["vector"])
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)

@@ -160,7 +160,7 @@ def test_little_memory(session: Session, monkeypatch: pytest.MonkeyPatch) -> Non
         assert differing(ENVELOPE, session, parts, profile) == 0
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(shape=["vector"])
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)

@@ -251,7 +251,7 @@ def test_long_sequences(session: Session, n_sets: int) -> None:
     assert max(Case.of(batch, models).worst(session)) < 2 * TOLERANCE
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(shape=["vector"])
 @pytest.mark.parametrize(("shape", "defines"), SHAPES)
 def test_planted_fault_is_noticed(team_session: Session, shape: str, defines: dict[str, int]) -> None:
     rng = np.random.default_rng(9)

@@ -207,7 +207,7 @@ def test_more_segments_than_fit(session: Session, monkeypatch: pytest.MonkeyPatc
         assert launched == [3, 0]
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(shape=["vector"])
 @pytest.mark.parametrize("shape", ["vector", "lanes"])
 def test_planted_fault_is_noticed(team_session: Session, shape: str) -> None:
     rng = np.random.default_rng(5)

@@ -61,7 +61,7 @@ def database(rng: np.random.Generator, query: np.ndarray[Any, Any], longest: int
     return SequenceBatch.from_texts(texts)
 
 
-@pytest.mark.thorough
+@pytest.mark.thorough(length=[25])
 @pytest.mark.parametrize(
     ("length", "mode", "gaps", "expected"),
     [

@@ -163,7 +163,7 @@ def complete(
     stage: Stage[Parts, Model, list[Answer]], session: KernelSession, batch: Parts, model: Model,
     answers: list[Answer], left: Whole,
 ) -> list[Answer]:  # fmt: skip
-    """Return the answers, by the plain reference for the parts that exceed the memory of the device."""
+    """Return the answers, by the plain reference for the parts that the device has left (`left`)."""
     if len(left):
         plain = stage.reference(batch.select(left), model, session.check)
         for place, answer in zip(left.tolist(), plain, strict=True):

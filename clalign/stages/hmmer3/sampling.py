@@ -151,7 +151,7 @@ def resolved(
     bounds = np.concatenate([[0], np.cumsum(parts.lengths)])
     answers = []
     for n, (a, b) in enumerate(itertools.pairwise(bounds.tolist())):
-        found = envelopes[n, : counts[n, 1], :2] + parts.first[n]
+        found = envelopes[n, : max(counts[n, 1], 0), :2] + parts.first[n]
         answers.append(Resolved(tuple((first, last) for first, last in found.tolist()), null2[a:b]))
     return answers
 
