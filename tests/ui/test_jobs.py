@@ -80,6 +80,27 @@ def test_stop_keeps_what_was_found_and_resume_ends_the_same(
     check_continued(qtbot, queue, item, tmp_path)
 
 
+def test_a_job_of_the_host_does_not_wait_for_the_device(
+    qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]
+) -> None:
+    first = queue.submit("First", search_job(tmp_path, "first"))
+    qtbot.waitUntil(lambda: first.state == "done")
+    manners(pause=0.4)
+    search = queue.submit("Search", search_job(tmp_path))
+    qtbot.waitUntil(lambda: search.course.fraction > 0)
+    checked = [
+        queue.submit("Verify", {"job": "verify", "run": first.run, "hits": None, "device": "reference"})
+        for _ in range(2)
+    ]
+    assert [item.state for item in checked] == ["running", "waiting"]
+    assert queue.current is search
+    qtbot.waitUntil(lambda: checked[1].state == "done")
+    assert search.state == "running"
+    queue.stop(search)
+    qtbot.waitUntil(lambda: search.state == "stopped")
+    assert queue.current is None
+
+
 @pytest.mark.thorough
 def test_pause_waits_and_continues(qtbot: Any, queue: JobQueue, tmp_path: Path, manners: Callable[..., None]) -> None:
     manners(pause=0.1, batches=60)

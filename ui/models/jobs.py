@@ -32,6 +32,9 @@ DEVICE_LINES = 4
 
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
+BESIDE = ("export", "locate", "tree", "verify")
+"""Kinds of jobs that compute on no device, so that one runs beside any other job."""
+
 DEVICE_CODES = (ExitCode.ENGINE, ExitCode.MEMORY, ExitCode.NO_DEVICE)
 """Errors after which another device may succeed."""
 
@@ -90,6 +93,11 @@ class JobItem:
         """Whether it belongs to the laboratory."""
         kind = self.kind.partition("_")[0] if self.kind.startswith("publication_") else self.kind
         return kind in ("bench", "compare_searches", "synchronization", "publication") or kind.endswith("ladder")
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it runs beside a job that computes on devices."""
+        return self.kind in BESIDE
 
     @property
     def is_measured(self) -> bool:
@@ -224,7 +232,8 @@ _LINES: dict[JobState, Callable[[JobItem], str]] = {
 class JobQueue(QObject):
     """Runs jobs one after the other in a worker process, which lives as long as its jobs succeed.
 
-    A worker is not used again after a job that was stopped, failed or was lost.
+    Jobs of the host have a queue of their own beside the others. A worker is not used again after a job that was
+    stopped, failed or was lost.
 
     Parameters
     ----------
@@ -248,8 +257,8 @@ class JobQueue(QObject):
         super().__init__(parent)
         self.command = command
         self.items: list[JobItem] = []
-        self.worker: WorkerProcess | None = None
-        self._current: JobItem | None = None
+        self._at_work: dict[bool, tuple[JobItem, WorkerProcess]] = {}
+        """What runs, by whether it runs beside the others."""
         self._standby = Standby(command, self)
         self._progress = QTimer(self, singleShot=True, interval=PROGRESS_MS)
         self._progress.timeout.connect(self._emit_progress)
@@ -257,13 +266,26 @@ class JobQueue(QObject):
         self._clock.timeout.connect(self._tick)
 
     @property
+    def running(self) -> list[tuple[JobItem, WorkerProcess]]:
+        """The running jobs with their workers, one beside the others last."""
+        return [self._at_work[is_beside] for is_beside in sorted(self._at_work)]
+
+    @property
     def current(self) -> JobItem | None:
-        """The running job."""
-        return self._current
+        """The running job, the one that computes on devices if there are two."""
+        return self.running[0][0] if self._at_work else None
+
+    @property
+    def worker(self) -> WorkerProcess | None:
+        """The worker of the running job."""
+        return self.running[0][1] if self._at_work else None
+
+    def _worker_of(self, item: JobItem) -> WorkerProcess | None:
+        return next((worker for job, worker in self.running if job is item), None)
 
     def prepare(self, engine: str, device: str = "") -> None:
         """Let a worker load an engine and open the device before a run."""
-        if self.worker is None:  # else that one will do it
+        if False not in self._at_work:  # else that worker will do it
             self._standby.prepare(engine, device)
 
     def submit(self, title: str, spec: JobRequest, files: tuple[str, ...] = ()) -> JobItem:
@@ -282,52 +304,52 @@ class JobQueue(QObject):
         """Stop a job after its batch, or remove a waiting one."""
         if item.state == "waiting":
             self.dismiss(item)
-        elif self.worker is not None and item is self._current:
+        elif (worker := self._worker_of(item)) is not None:
             item.state = "stopping"
-            self.worker.cancel()
+            worker.cancel()
             self.job_changed.emit(item)
 
     def toggle_pause(self, item: JobItem) -> None:
-        """Pause or continue the running job."""
-        if self.worker is None or item is not self._current:
+        """Pause or continue a running job."""
+        worker = self._worker_of(item)
+        if worker is None:
             return
         if item.state == "running":
             item.state = "paused"
-            self.worker.pause()
+            worker.pause()
         elif item.state == "paused":
             item.state = "running"
             item.course.hold()
-            self.worker.proceed()
+            worker.proceed()
         self.job_changed.emit(item)
 
     def dismiss(self, item: JobItem) -> None:
         """Remove an ended or waiting job."""
-        if item in self.items and item is not self._current:
+        if item in self.items and self._worker_of(item) is None:
             self.items.remove(item)
             self.job_removed.emit(item)
 
     def leave(self) -> None:
-        """End the running worker when the window closes; the run can be continued."""
+        """End the running workers when the window closes; the run can be continued."""
         self._standby.leave()
-        if self.worker is not None:
-            self.worker.leave()
-            self.worker = None
-        self._current = None
+        for _, worker in self.running:
+            worker.leave()
+        self._at_work.clear()
 
     def _start_next(self) -> None:
-        if self._current is not None:
-            return
-        item = next((entry for entry in self.items if entry.state == "waiting"), None)
-        if item is None:
-            return
+        for item in [*self.items]:
+            if item.state == "waiting" and item.is_beside not in self._at_work:
+                self._start(item)
+
+    def _start(self, item: JobItem) -> None:
         worker = self._worker_for(item)
-        worker.event_received.connect(self._take_event)
-        worker.job_finished.connect(self._finish)
-        worker.job_stopped.connect(lambda value: self._end("stopped", result=value))
-        worker.job_failed.connect(self._fail)
-        worker.worker_lost.connect(lambda notes: self._end("lost", hint=notes))
+        worker.event_received.connect(lambda event: self._take_event(item, event))
+        worker.job_finished.connect(lambda value: self._end(item, "done", result=value))
+        worker.job_stopped.connect(lambda value: self._end(item, "stopped", result=value))
+        worker.job_failed.connect(lambda value: self._fail(item, value))
+        worker.worker_lost.connect(lambda notes: self._end(item, "lost", hint=notes))
         item.state = "running"
-        self._current, self.worker = item, worker
+        self._at_work[item.is_beside] = item, worker
         worker.start()
         self._clock.start()
         self.job_changed.emit(item)
@@ -344,10 +366,7 @@ class JobQueue(QObject):
             worker.demand_answer()
         return worker
 
-    def _take_event(self, event: Event) -> None:
-        item = self._current
-        if item is None:
-            return
+    def _take_event(self, item: JobItem, event: Event) -> None:
         if event.kind == "progress":
             item.take_progress(event.value, time.monotonic())
             if not self._progress.isActive():
@@ -362,32 +381,32 @@ class JobQueue(QObject):
             self.warning_received.emit(item, text)
 
     def _emit_progress(self) -> None:
-        if self._current is not None:
-            self.job_changed.emit(self._current)
+        for item, _ in self.running:
+            self.job_changed.emit(item)
 
     def _tick(self) -> None:
-        if self._current is not None and self._current.state == "running":
-            self._current.course.wait(time.monotonic())
-            self.job_ticked.emit(self._current)
+        for item, _ in self.running:
+            if item.state == "running":
+                item.course.wait(time.monotonic())
+                self.job_ticked.emit(item)
 
-    def _finish(self, value: JobResult) -> None:
-        self._end("done", result=value)
-
-    def _fail(self, value: JobResult) -> None:
-        engine = engine_for(self._current.kind) if self._current is not None else None
+    def _fail(self, item: JobItem, value: JobResult) -> None:
+        engine = engine_for(item.kind)
         said = {name: formatting.in_window(value.get(name) or "", engine) for name in ("message", "hint")}
-        self._end("failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0))
+        self._end(
+            item, "failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0)
+        )
 
-    def _end(self, state: JobState, **facts: object) -> None:
-        item, worker = self._current, self.worker
-        if item is None or worker is None:
+    def _end(self, item: JobItem, state: JobState, **facts: object) -> None:
+        if self._worker_of(item) is None:  # the window is being closed
             return
+        _, worker = self._at_work.pop(item.is_beside)
         # A worker that was ended because it did not stop by itself is not lost.
         item.state = "stopped" if (item.state, state) == ("stopping", "lost") else state
         for name, value in facts.items():
             setattr(item, name, value)
-        self._current, self.worker = None, None
-        self._clock.stop()
+        if not self._at_work:
+            self._clock.stop()
         if (process := worker.released()) is not None:
             self._standby.keep(process)
         worker.deleteLater()

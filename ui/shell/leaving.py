@@ -103,10 +103,8 @@ class Leaving(QObject):
         if self._sheet is not None:
             self._sheet.show_stopping()
         self._closes_when_idle = True
-        for item in [entry for entry in self._active if entry.state == "waiting"]:
+        for item in self._active:
             self._queue.stop(item)
-        if self._queue.current is not None:
-            self._queue.stop(self._queue.current)
         self._look()
 
     def hide(self) -> None:
