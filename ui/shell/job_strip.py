@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QWidget
 
 from ..models.jobs import JobItem, JobQueue
 from ..views.widgets.parts import ElidedLabel, FactsLabel, IconLabel, clear_layout, label, row, set_role, stacked
@@ -84,8 +84,7 @@ class JobRow(QWidget):
         self._bar.setFixedWidth(180)
         self._bar.setAccessibleName(item.title)
         self.words = FactsLabel("", "muted")
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(6)
+        self._buttons = row(spacing=6)
         self._offers: list[tuple[str, str]] = []
         self._devices = DeviceLines()
         # What is beside the title has its share whatever is in it: the bars of all rows start below each other.
@@ -148,9 +147,7 @@ class JobStrip(QWidget):
     def __init__(self, queue: JobQueue) -> None:
         super().__init__()
         self._rows: dict[int, JobRow] = {}
-        self._box = QVBoxLayout()
-        self._box.setContentsMargins(0, 0, 0, 0)
-        self._box.setSpacing(0)
+        self._box = stacked(spacing=0)
         self.setLayout(self._box)
         self.hide()
         queue.job_added.connect(self._add)

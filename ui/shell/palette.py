@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QIcon, QKeyEvent, QStandardItem, QStandardItemModel
-from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
 from shiboken6 import isValid
 
 from .. import formatting, theme
 from ..models.widgets.text_table import Index
 from ..views.widgets.aside_delegate import AsideDelegate
-from ..views.widgets.parts import label
+from ..views.widgets.parts import label, stacked
 
 ENTRY_ROLE = Qt.ItemDataRole.UserRole + 1
 ROW_HEIGHT = 28
@@ -85,10 +85,7 @@ class CommandPalette(QFrame):
         self._items = QStandardItemModel(self)
         self.view.setModel(self._items)
         self.note = label("", "muted", wrap=True)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(8, 8, 8, 8)
-        for widget in (self.field, self.view, self.note):
-            box.addWidget(widget)
+        self.setLayout(stacked(self.field, self.view, self.note, spacing=-1, margins=(8, 8, 8, 8)))
         self.field.installEventFilter(self)
         self.field.textChanged.connect(self._narrow)
         self.view.activated.connect(self._run)

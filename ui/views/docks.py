@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -77,17 +76,12 @@ class DataDock(QWidget):
         self.tree.setAccessibleName("Opened files")
         self._path = ""
         self._quiet = False
-        box = QVBoxLayout(self)
-        box.setContentsMargins(4, 0, 4, 8)
-        box.addWidget(self.tree, 1)
-        add = row(button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)"), None)
-        add.setContentsMargins(8, 0, 8, 0)
+        opening = button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)")
         self._workspace, self._shown_recent = workspace, [("", "", "")] * 0
         self._recent_title = label("Recent runs", "heading")
         self._recent = stacked(spacing=0, margins=(8, 0, 8, 4))
-        box.addLayout(row(self._recent_title, margins=(8, 4, 8, 0)))
-        box.addLayout(self._recent)
-        box.addLayout(add)
+        title, add = row(self._recent_title, margins=(8, 4, 8, 0)), row(opening, None, margins=(8, 0, 8, 0))
+        self.setLayout(stacked((self.tree, 1), title, self._recent, add, spacing=-1, margins=(4, 0, 4, 8)))
         self.tree_model.modelAboutToBeReset.connect(self._hush)
         workspace.sources_changed.connect(self._restore)
         workspace.choice_changed.connect(self._restore)
@@ -259,14 +253,8 @@ class DevicePicker(QWidget):
         self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
         self.compare = button("Compare devices…", self.compare_requested.emit, tip="Your search on several devices")
         tools = row(self.test, self.details, self.refresh, None, spacing=6)
-        compare = row(self.compare, None)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(4, 0, 4, 8)
-        box.setSpacing(6)
-        box.addWidget(self.view, 1)
-        for part in (row(self.words), tools, compare):
-            part.setContentsMargins(8, 0, 8, 0)
-            box.addLayout(part)
+        below = stacked(self.words, tools, row(self.compare, None), spacing=6, margins=(8, 0, 8, 0))
+        self.setLayout(stacked((self.view, 1), below, spacing=6, margins=(4, 0, 4, 8)))
         self.view.clicked.connect(self._choose)
         self.view.activated.connect(self._choose)
         workspace.devices_changed.connect(self.show_devices)

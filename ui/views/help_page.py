@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices, QResizeEvent, QTextDocument
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QWidget
 
 from ..models.help_pages import HelpPages, Section
-from .widgets.parts import back_button, label, row, split, stacked, title_label
+from .widgets.parts import back_button, held, label, row, split, stacked, title_label
 
 DOCUMENT_ROLE = Qt.ItemDataRole.UserRole + 1
 
@@ -59,8 +59,7 @@ class HelpPage(QWidget):
         self.text.anchorClicked.connect(self._follow)
         self._none = label("Nothing was found. Try fewer or other words.", "muted", wrap=True)
         self._none.setContentsMargins(12, 4, 12, 4)
-        left = QWidget()
-        left.setLayout(stacked(self._none, (self.list, 1), spacing=0))
+        left = held(stacked(self._none, (self.list, 1), spacing=0))
         left.setMinimumWidth(150)
         both = split(left, self.text, shares=(0, 1), sizes=(LIST_WIDTH, 700), orientation=Qt.Orientation.Horizontal)
         back = back_button(self.back_requested.emit)

@@ -27,7 +27,18 @@ from .. import formatting, theme
 from ..models.workspace import Workspace
 from ..settings import RecentFile
 from .widgets.flow import Flow
-from .widgets.parts import ElidedButton, FactsLabel, IconButton, button, clear_layout, height_for, label, row, stacked
+from .widgets.parts import (
+    ElidedButton,
+    FactsLabel,
+    IconButton,
+    button,
+    clear_layout,
+    height_for,
+    held,
+    label,
+    row,
+    stacked,
+)
 
 COLUMN_WIDTH = 420
 
@@ -72,14 +83,9 @@ class ExampleCard(QPushButton):
         self._text = label(example.text, "muted", wrap=True)
         for part in (title, kind, self._text):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(14, 8, 14, 8)
-        box.setSpacing(3)
-        head = row(title)
-        head.setStretch(0, 1)
+        head = row((title, 1))
         head.addWidget(kind, 0, Qt.AlignmentFlag.AlignTop)
-        box.addLayout(head)
-        box.addWidget(self._text)
+        self.setLayout(stacked(head, self._text, spacing=3, margins=(14, 8, 14, 8)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
@@ -116,31 +122,21 @@ class StartPage(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._recent = QVBoxLayout()
-        self._recent.setSpacing(2)
+        self._recent = stacked(spacing=2)
         inside = QWidget()
         self.setWidget(inside)
-        middle = QVBoxLayout()
-        middle.setSpacing(16)
-        middle.setContentsMargins(9, 0, 9, 0)
-        middle.addLayout(self._head())
         self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         columns.setSpacing(48)
         columns.addLayout(self._own_data(), 1)
         columns.addLayout(self._examples(), 1)
-        middle.addLayout(columns)
-        middle.addLayout(self._laboratory())
-        middle.addLayout(self._foot(show_start))
+        parts = self._head(), columns, self._laboratory(), self._foot(show_start)
+        middle = stacked(*parts, spacing=16, margins=(9, 0, 9, 0))
         self._center(inside, middle)
 
     def _center(self, inside: QWidget, middle: QVBoxLayout) -> None:
-        block = QWidget()
-        block.setLayout(middle)
+        block = held(middle)
         block.setMaximumWidth(2 * COLUMN_WIDTH + 120)
-        across = QHBoxLayout()
-        across.addStretch(1)
-        across.addWidget(block, 100)
-        across.addStretch(1)
+        across = row(None, (block, 100), None, spacing=-1)
         inside.setLayout(stacked(None, across, (None, 2), margins=(24, 14, 24, 10), spacing=-1))
 
     def _head(self) -> QHBoxLayout:
@@ -158,11 +154,8 @@ class StartPage(QScrollArea):
         super().resizeEvent(event)
 
     def _own_data(self) -> QVBoxLayout:
-        box = QVBoxLayout()
-        box.setSpacing(10)
-        box.addWidget(label("Start with your data", "heading"))
         self.open_button = button("Open files…", self.open_requested.emit, "primary", "Of any kind (Ctrl+O)")
-        box.addLayout(row(self.open_button, label("or drop them here", "muted"), None))
+        opening = row(self.open_button, label("or drop them here", "muted"), None)
         buttons = [
             button(text, partial(self.command_requested.emit, command, ()), tip=tip)
             for text, command, tip in self._welcome.buttons
@@ -172,8 +165,8 @@ class StartPage(QScrollArea):
         grid.setColumnStretch(2, 1)
         for place, each in enumerate([button("Paste sequences…", self.paste_requested.emit), *buttons]):
             grid.addWidget(each, place // 2, place % 2)
-        box.addLayout(grid)
-        box.addWidget(label(self._welcome.input_words, "muted", wrap=True))
+        heading, words = label("Start with your data", "heading"), label(self._welcome.input_words, "muted", wrap=True)
+        box = stacked(heading, opening, grid, words, spacing=10)
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
         box.addLayout(self._recent)
@@ -190,9 +183,7 @@ class StartPage(QScrollArea):
         return Flow(label("What can my device do?", "heading"), compare, ladder, published)
 
     def _examples(self) -> QVBoxLayout:
-        box = QVBoxLayout()
-        box.setSpacing(8)
-        box.addWidget(label("Try an example", "heading"))
+        box = stacked(label("Try an example", "heading"))
         for card in self.cards:
             card.clicked.connect(lambda _=False, card=card: self.example_requested.emit(card.name, card.example))
             box.addWidget(card)
@@ -223,7 +214,6 @@ class StartPage(QScrollArea):
             self._recent.addWidget(label("Files and runs that you open are listed here.", "muted"))
 
     def _recent_row(self, entry: RecentFile, words: str, state: str) -> QWidget:
-        made = QWidget()
         problem = entry.problem
         name = ElidedButton(words, lambda: self.recent_requested.emit(entry.path))
         name.setEnabled(not problem)
@@ -234,8 +224,4 @@ class StartPage(QScrollArea):
         pin = IconButton(
             "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)
         )
-        box = row(name, note, pin, spacing=4)
-        box.setStretch(0, 1)
-        box.setStretch(1, 1)
-        made.setLayout(box)
-        return made
+        return held(row((name, 1), (note, 1), pin, spacing=4))

@@ -6,7 +6,7 @@ from collections import Counter
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from .. import theme
 from ..models.file_names import distinct_names
@@ -16,7 +16,7 @@ from .docks import DataDock, DeviceChip, DevicePicker
 from .start_page import StartPage, Welcome
 from .tour_bar import TourBar
 from .widgets.message_bar import MessageBar
-from .widgets.parts import IconButton, label, split
+from .widgets.parts import IconButton, held, label, one_of, split, stacked
 from .widgets.sheet import SheetHost
 
 LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -66,16 +66,9 @@ class Workbench(QMainWindow):
 
     def _make_center(self, start: StartPage) -> None:
         self.messages, self.tour = MessageBar(), TourBar()
-        self.center = QStackedWidget()
-        self.start = start
-        self.center.addWidget(self.start)
-        stage, middle = QWidget(), QWidget()
-        for holder, widgets in ((stage, (self.center,)), (middle, (self.tour, stage))):
-            box = QVBoxLayout(holder)
-            box.setContentsMargins(0, 0, 0, 0)
-            box.setSpacing(0)
-            for widget in widgets:
-                box.addWidget(widget, 0 if widget is self.tour else 1)
+        self.start, self.center = start, one_of(start)
+        stage = held(stacked(self.center))
+        middle = held(stacked(self.tour, (stage, 1), spacing=0))
         self._drop_words = label("Drop profiles, sequences or runs here", "drop")
         self._drop_words.setParent(stage)
         self._drop_words.setAlignment(Qt.AlignmentFlag.AlignCenter)

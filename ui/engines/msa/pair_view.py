@@ -11,7 +11,7 @@ from clalign.common.escapes import escaped
 
 from ... import formatting, theme
 from ...views.widgets.choices import NarrowBox
-from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, label, row, stacked
+from ...views.widgets.parts import ElidedLabel, EmptyPanel, IconButton, held, label, row, stacked
 from ...views.widgets.place_tips import PlaceTips
 from .pair_painter import EDGE, PairShown, area_of, paint_pair
 from .run_data import path_of
@@ -91,8 +91,7 @@ class PairView(QStackedWidget):
             IconButton("chevron-right", "Next pair", lambda: self._step(1)), margins=(8, 6, 8, 2),
         )  # fmt: skip
         foot = row((self.words, 1), margins=(8, 2, 8, 4))
-        shown = QWidget()
-        shown.setLayout(stacked(tools, (self.canvas, 1), foot, spacing=0))
+        shown = held(stacked(tools, (self.canvas, 1), foot, spacing=0))
         self.empty = EmptyPanel("vector-polyline", "", "")
         self.addWidget(self.empty)
         self.addWidget(shown)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QSlider, QWidget
 
 from ... import formatting, theme
 from ...models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
-from ...views.widgets.parts import ElidedLabel, IconButton, button, label, row
+from ...views.widgets.parts import ElidedLabel, IconButton, button, label, row, stacked
 from .dot_painter import (
     DEFAULT_LEVEL,
     DotImage,
@@ -254,14 +254,9 @@ class DotPlotView(QWidget):
         self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.canvas.hovered.connect(self._show_place)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(8, 2, 8, 6)
-        box.setSpacing(4)
-        problem = row(self.problem, self.locate_button)
-        problem.setStretch(0, 1)
-        box.addLayout(problem)
-        box.addLayout(self._tools_and_canvas(), 1)
-        box.addWidget(self.place)
+        problem = row((self.problem, 1), self.locate_button)
+        parts = problem, (self._tools_and_canvas(), 1), self.place
+        self.setLayout(stacked(*parts, spacing=4, margins=(8, 2, 8, 6)))
 
     def _set_min_level(self, least: int) -> None:
         """Hide paler dots, and show the level."""

@@ -23,6 +23,7 @@ from ...views.widgets.parts import (
     IconLabel,
     Surface,
     height_for,
+    held,
     label,
     row,
     scrolled,
@@ -207,7 +208,6 @@ class FunnelView(Surface):
         self._splitter.hide()
 
     def _stages(self) -> QWidget:
-        made = QWidget()
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(0)
@@ -217,26 +217,21 @@ class FunnelView(Surface):
         legend.show_entries(LEGEND)
         ask, tip = lambda: self.explain_requested.emit(None), "Run one sequence of your choice through every filter"
         explain = IconButton("filter-check-outline", tip, ask, "Explain one sequence…")
-        made.setLayout(
-            stacked(self.sentence, legend, self._grid, row(explain, None), None, margins=(16, 6, 16, 6), spacing=-1)
-        )
-        return made
+        parts = self.sentence, legend, self._grid, row(explain, None), None
+        return held(stacked(*parts, margins=(16, 6, 16, 6), spacing=-1))
 
     def _listed(self) -> QWidget:
-        made = QWidget()
         self.title = ElidedLabel("Click a number to see its sequences", "muted")
         self.explain_button = IconButton("filter-check-outline", "Run it through all filters", self._explain, "Explain")
         copy = IconButton("content-copy", "Copy the table as text with tabs (Ctrl+C)", lambda: self.view.copy(), "Copy")
         save = IconButton("export-variant", "To a file", lambda: self.save_requested.emit(self.table.tsv()), "Save…")
         self._tools = [self.explain_button, copy, save]
-        top = row(self.title, *self._tools)
-        top.setContentsMargins(16, 6, 12, 4)
+        top = row(self.title, *self._tools, margins=(16, 6, 12, 4))
         self.view = TextTableView(self.table, "Sequences of a stage")
         self.view.doubleClicked.connect(lambda _: self._explain())
         self.view.row_chosen.connect(lambda _: self.explain_button.setEnabled(True))
-        made.setLayout(stacked(top, (self.view, 1), spacing=0))
         self._disable_tools()
-        return made
+        return held(stacked(top, (self.view, 1), spacing=0))
 
     def _disable_tools(self) -> None:
         for tool in self._tools:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QWidget
 
 from clalign.values.documents import Card
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
@@ -21,7 +21,9 @@ from ...views.widgets.parts import (
     Surface,
     button,
     fill_box,
+    held,
     label,
+    one_of,
     row,
     split,
     stacked,
@@ -105,24 +107,20 @@ class ProfileView(Surface):
         self.locate_button = button(LOCATE_TITLE, self.locate_requested.emit)
         self.locate_button.hide()
         self.empty = EmptyPanel("chart-timeline-variant", "Reading the profile", "", self.locate_button)
-        self.whose, self._head = ElidedLabel("", "muted"), QWidget()
-        self._head.setLayout(row(self.whose, margins=(12, 6, 12, 0)))
+        self.whose = ElidedLabel("", "muted")
+        self._head = held(row(self.whose, margins=(12, 6, 12, 0)))
         self._head.hide()
-        above = QWidget()
         self.hits_logo, self.hits_words = LogoView("Logo of the hits"), ElidedLabel("", "muted")
         self.hits_logo.setMinimumHeight(MIN_HITS_LOGO)
         self.hits_logo.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # it follows the other
-        self._of_hits = QWidget()
         words = row(self.hits_words, margins=(12, 2, 12, 0))
-        self._of_hits.setLayout(stacked(words, (self.hits_logo, 1), spacing=0))
+        self._of_hits = held(stacked(words, (self.hits_logo, 1), spacing=0))
         self._of_hits.hide()
         self._hits: tuple[ProfileLogo, str] | None = None
         logos = split(self.logo, self._of_hits, shares=(3, 2), sizes=(240, 150))
-        above.setLayout(stacked(self._tools(), self.overview, (logos, 1), spacing=0))
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
+        above = held(stacked(self._tools(), self.overview, (logos, 1), spacing=0))
         above.setMaximumHeight(MAX_LOGO_HEIGHT)
-        self._stack.addWidget(split(above, self.inspector, shares=(3, 2), sizes=SHARES))
+        self._stack = one_of(self.empty, split(above, self.inspector, shares=(3, 2), sizes=SHARES))
         self.setLayout(stacked(self._head, (self._stack, 1), spacing=-1))
         self.logo.node_chosen.connect(self._show_node)
         self.logo.view_moved.connect(lambda: self.hits_logo.follow(self.logo))
@@ -136,10 +134,12 @@ class ProfileView(Surface):
         fill_box(self.modes, ((mode, SHORT_MODES[mode], meaning) for mode, meaning in HEIGHT_MODES.items()))
         fill_box(self.schemes, RESIDUE_SCHEMES.items())
         self.modes.setToolTip("What the height of a letter means")
+        self.modes.setMinimumContentsLength(10)
+        self.schemes.setMinimumContentsLength(13)
         self.modes.activated.connect(lambda: self._draw())
         self.schemes.activated.connect(lambda: self.scheme_chosen.emit(self.schemes.currentData()))
         least, written = "Which residues does this profile favor least?", "Write the logo as SVG, PDF or PNG"
-        tools = row(
+        return row(
             self.modes,
             self.schemes,
             IconButton("magnify-minus-outline", "Narrower nodes (Ctrl+wheel)", lambda: self.logo.zoom(-1)),
@@ -147,12 +147,8 @@ class ProfileView(Surface):
             None,
             IconButton("thumb-down-outline", least, self._request_disfavored, "Least favored…"),
             IconButton("export-variant", written, self.export_requested.emit, "Export…"),
+            margins=(12, 8, 12, 4),
         )
-        for box, n_letters in ((self.modes, 10), (self.schemes, 13)):
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(n_letters)
-        tools.setContentsMargins(12, 8, 12, 4)
-        return tools
 
     @property
     def mode(self) -> HeightMode:

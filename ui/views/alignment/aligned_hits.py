@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QCheckBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QVBoxLayout
 
 from clalign.values.row_alignments import is_residue
 
 from ...models.alignment.rows_view import RowsView
 from ...models.results.run_view import RunView
 from ..charts.one_at_a_time import OneAtATime
-from ..widgets.parts import LazyView, row, stacked
+from ..widgets.parts import LazyView, held, one_of, row, stacked
 from ..widgets.wait_sign import WaitLine
 from .rows_page import RowsPanel
 
@@ -33,10 +33,8 @@ class AlignedHits(LazyView):
         self.words = WaitLine("Aligning the hits", "muted")
         self.waiting = self.words.waiting
         self.empty: OneAtATime = OneAtATime("format-align-justify")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._top = QWidget()
-        self._top.setLayout(row((self.words, 1), self.significant, margins=(4, 0, 8, 0)))
+        self._stack = one_of(self.empty)
+        self._top = held(row((self.words, 1), self.significant, margins=(4, 0, 8, 0)))
         self.setLayout(stacked(self._top, (self._stack, 1), spacing=0))
         self.show_text("All hits aligned", "They are being read.")
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QStackedWidget, QToolBar, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QToolBar, QToolButton, QWidget
 
 from clalign.common.escapes import escaped
 from clalign.formats.row_writers import Part, fasta_lines
@@ -27,6 +27,8 @@ from ..widgets.parts import (
     Surface,
     button,
     fill_box,
+    held,
+    one_of,
     row,
     shrinking,
     stacked,
@@ -92,11 +94,9 @@ class RowsPanel(QWidget):
         self.status = FactsLabel("", "muted")
         self.status.setAccessibleName("Cell under the cursor")
         foot = row((self.status, 1), margins=(8, 2, 8, 4))
-        rows = QWidget()
-        rows.setLayout(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
+        rows = held(stacked(self.overview, (self.canvas, 1), self.legend, spacing=0))
         self.panes = RowsPanes(rows, self.canvas)
-        self.finder = QWidget()
-        self.finder.setLayout(self._finding())
+        self.finder = held(self._finding())
         self.finder.hide()
         self._tracks_chosen = self._was_wrapped = False
         self.head = self._tools()
@@ -422,8 +422,7 @@ class RowsPage(Surface):
         self._line = FactsLabel("", "muted")
         self.stop_button = button("Stop", self.stop_requested.emit)
         self.empty = EmptyPanel("format-align-justify", "Reading the alignment", "", self.stop_button)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
+        self._stack = one_of(self.empty)
         top = row((title_label(title), 1), self.numbers, spacing=-1)
         head = stacked(top, self._line, spacing=2, margins=(12, 8, 8, 2))
         self.setLayout(stacked(head, (self._stack, 1), spacing=0))

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from ... import formatting
 from ...models.charts.architectures import GROUP_COLUMNS, RULE_WORDS, ArchitectureRequest, Architectures, Bars
 from ...models.widgets.text_table import TextTable
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import EmptyPanel, IconButton, LazyView, fill_box, row, shrinking, split, stacked
+from ..widgets.parts import EmptyPanel, IconButton, LazyView, fill_box, held, one_of, row, shrinking, split, stacked
 from ..widgets.text_table_view import TextTableView
 from ..widgets.wait_sign import WaitLine
 from .architecture_canvas import ArchitectureCanvas
@@ -47,13 +47,9 @@ class ArchitectureView(LazyView):
         self.empty = EmptyPanel("layers-outline", "", "")
         self.words = WaitLine("Reading the hits", "muted")
         self.waiting = self.words.waiting
-        shown = QWidget()
         body = split(self.table, self.canvas, shares=(2, 5), sizes=(260, 700), orientation=Qt.Orientation.Horizontal)
-        shown.setLayout(stacked((body, 1), spacing=0))
         foot = row((self.words, 1), margins=(12, 2, 12, 4))
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(shown)
+        self._stack = one_of(self.empty, body)
         self.setLayout(stacked(self._tools(), (self._stack, 1), foot, spacing=0))
         self.canvas.domain_chosen.connect(self.domain_chosen)
         self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
@@ -76,10 +72,8 @@ class ArchitectureView(LazyView):
         table.setAccessibleName("Save as a table or as GFF3")
         picture = IconButton("export-variant", "Save the view as SVG, PDF or PNG", self.picture_requested.emit)
         picture.setAccessibleName("Save as a picture")
-        made = QWidget()
         parts = (self.rules, 2), self.clans, self.significant, (self.filter_box, 2), table, picture
-        made.setLayout(row(*parts, margins=(12, 6, 12, 6)))
-        return made
+        return held(row(*parts, margins=(12, 6, 12, 6)))
 
     def set_nouns(self, noun: str) -> None:
         """Name blocks alignments to queries rather than domains of families if these are no profiles."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QWidget
 
 from clalign.engines.overview import Overview
 
 from ... import formatting
 from ...models.charts.heat_map import HeatMap
-from ..widgets.parts import ElidedLabel, EmptyPanel, IconButton, LazyView, row, stacked
+from ..widgets.parts import ElidedLabel, EmptyPanel, IconButton, LazyView, held, one_of, row, stacked
 from ..widgets.wait_sign import WaitSign
 from .heat_map_view import HeatMapView
 
@@ -26,16 +26,13 @@ class OverviewView(LazyView):
         self.content: Overview | None = None
         self.map = HeatMapView()
         self.empty = EmptyPanel("view-dashboard-outline", "Reading the results", "The hits of all queries appear here.")
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self._shown())
+        self._stack = one_of(self.empty, self._shown())
         self.waiting = WaitSign("Reading the queries")
         self.setLayout(stacked((self._stack, 1), row(None, self.waiting, margins=(12, 0, 12, 0)), spacing=0))
         self.map.cell_chosen.connect(self.hit_chosen)
 
     def _shown(self) -> QWidget:
         self.words = ElidedLabel("", "muted")
-        made = QWidget()
         self.map_tools = [
             IconButton("magnify-minus-outline", "Smaller cells (wheel, key -)", lambda: self.map.zoom(0.8)),
             IconButton("magnify-plus-outline", "Larger cells (wheel, key +)", lambda: self.map.zoom(1.25)),
@@ -44,8 +41,7 @@ class OverviewView(LazyView):
             IconButton("export-variant", "Save the map as a picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
         top = row((self.words, 1), *self.map_tools, spacing=0, margins=(12, 2, 12, 2))
-        made.setLayout(stacked(top, (self.map, 1), spacing=0))
-        return made
+        return held(stacked(top, (self.map, 1), spacing=0))
 
     @property
     def query_names(self) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from clalign.common.plain_data import Json
 from clalign.engines.pictures import KINDS, HitPicture, PictureRequest
@@ -22,7 +22,9 @@ from ..widgets.parts import (
     allow_entry,
     button,
     fill_box,
+    held,
     label,
+    one_of,
     row,
     shrinking,
     stacked,
@@ -73,9 +75,7 @@ class PicturesView(LazyView):
         self.table.row_chosen.connect(self._pick_species)
         self.empty: OneAtATime = OneAtATime("chart-scatter-plot")
         shown = TurningSplitter(self.drawing, self.table, first_height=360)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(shown)
+        self._stack = one_of(self.empty, shown)
         self.setLayout(stacked(self._tools(), (self._stack, 1), self._foot(), spacing=0))
         self.setFocusProxy(self.kinds)
         self._show_tools()
@@ -98,10 +98,8 @@ class PicturesView(LazyView):
             IconButton("content-copy", "Copy the picture", self.copy_requested.emit),
             IconButton("export-variant", "Save the picture: SVG, PDF or PNG", self.picture_requested.emit),
         ]
-        made = QWidget()
         top = row(self.kinds, None, self.columns, self.taxonomy, *self.tools)
-        made.setLayout(stacked(top, self.meaning, spacing=2, margins=(12, 6, 12, 2)))
-        return made
+        return held(stacked(top, self.meaning, spacing=2, margins=(12, 6, 12, 2)))
 
     def _foot(self) -> QWidget:
         self.sentence = label("", "muted", wrap=True)
@@ -109,10 +107,8 @@ class PicturesView(LazyView):
         self.waiting = self.picked.waiting
         self.show_them = button("Show in the table", self.table_requested.emit, "link")
         self.show_them.hide()
-        made = QWidget()
         line = row((self.picked, 1), self.show_them)
-        made.setLayout(stacked(self.sentence, line, spacing=2, margins=(12, 4, 12, 6)))
-        return made
+        return held(stacked(self.sentence, line, spacing=2, margins=(12, 4, 12, 6)))
 
     def _show_tools(self) -> None:
         is_species = self.request.kind == "species"

@@ -27,6 +27,7 @@ from ..widgets.parts import (
     button,
     clear_layout,
     fill_box,
+    held,
     label,
     notice_row,
     row,
@@ -77,19 +78,13 @@ class LabPage(QWidget):
         self.summary = FactsParagraph(BETWEEN_WORDS)
         self.setup = Flow(spacing=18)
         self.setup.setContentsMargins(12, 4, 12, 8)
-        self.notices = QVBoxLayout()
-        self.notices.setContentsMargins(12, 0, 12, 6)
-        self.notices.setSpacing(2)
+        self.notices = stacked(spacing=2, margins=(12, 0, 12, 6))
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
         self.experiments = [self._experiment(one, icon, empty_text) for one in view.of.experiments]
-        self.box = QVBoxLayout(self)
-        self.box.setContentsMargins(0, 0, 0, 0)
-        self.box.setSpacing(0)
-        for layout in (self._head(import_tip), self.setup, self.notices):
-            self.box.addLayout(layout)
-        self.box.addWidget(self.tabs, 1)
+        self.box = stacked(self._head(import_tip), self.setup, self.notices, (self.tabs, 1), spacing=0)
+        self.setLayout(self.box)
         self.setFocusProxy(self.run_button)
         self._add_setup()
         self.add_together(self.stop_button, self.run_button)
@@ -171,9 +166,7 @@ class LabPage(QWidget):
 
     def add_together(self, *widgets: QWidget) -> None:
         """Add widgets that belong together to the setup."""
-        made = QWidget()
-        made.setLayout(row(*widgets, spacing=4))
-        self.setup.addWidget(made)
+        self.setup.addWidget(held(row(*widgets, spacing=4)))
 
     def show_running(self) -> None:
         """Enable the buttons that apply."""

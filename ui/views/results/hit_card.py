@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QComboBox, QStackedWidget, QWidget
+from PySide6.QtWidgets import QBoxLayout, QComboBox, QWidget
 
 from ...models.alignment.alignment_layout import Layout
 from ...models.results.links import links_of_hit
@@ -27,6 +27,8 @@ from ..widgets.parts import (
     Surface,
     fill_box,
     height_for,
+    held,
+    one_of,
     row,
     stacked,
 )
@@ -44,9 +46,7 @@ VERIFIED = {"equal": "Checked on the reference: equal", "differs": "Checked on t
 
 def _together(*tools: QWidget) -> QWidget:
     """Return tools that stay side by side."""
-    made = QWidget()
-    made.setLayout(row(*tools, spacing=4))
-    return made
+    return held(row(*tools, spacing=4))
 
 
 class HitCard(Surface):
@@ -75,9 +75,7 @@ class HitCard(Surface):
         self._node = ""
         self._of_hit: list[IconButton] = []
         self.empty = EmptyPanel("format-align-center", *NOT_SELECTED)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
-        self._stack.addWidget(self._shown())
+        self._stack = one_of(self.empty, self._shown())
         bar = Flow(*(_together(*tools) for tools in self._tools()), spacing=12, between=2)
         bar.setContentsMargins(12, 6, 12, 2)
         self.setLayout(stacked(bar, (self._stack, 1), spacing=0))

@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import QContextMenuEvent, QDrag, QGuiApplication
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStackedWidget, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QWidget
 
 from clalign.runs.pages import HitQuery, PickedHits
 
@@ -27,7 +27,7 @@ from ...models.results.hit_pages import HitRow
 from ...models.results.hits_model import HitsModel, TableKind
 from ..charts.domain_strip import LONG_NAME, DomainDelegate, NameDelegate, NoteDelegate, RowDelegate
 from ..widgets.filter_field import FilterField
-from ..widgets.parts import EmptyPanel, IconButton, button, label, row, set_role, stacked
+from ..widgets.parts import EmptyPanel, IconButton, button, label, one_of, row, set_role, stacked
 from ..widgets.table import Table
 from ..widgets.wait_sign import WaitSign
 from .dragged_hits import DraggedHits
@@ -363,9 +363,7 @@ class HitsPanel(QWidget):
         self.counts = label("", "muted")
         clear = button("Clear filter and thresholds", self.clear_requested.emit, tip="Ctrl+Shift+F")
         self.none = EmptyPanel("filter-off-outline", "No hit is shown", "", clear)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.table)
-        self._stack.addWidget(self.none)
+        self._stack = one_of(self.table, self.none)
         self.filter_box.settled.connect(self._filter)
         model.shown_changed.connect(self._follow)
         model.modelAboutToBeReset.connect(self._remember)

@@ -30,7 +30,9 @@ from ..widgets.parts import (
     LazyView,
     LazyWidget,
     button,
+    held,
     line,
+    one_of,
     row,
     split,
     stacked,
@@ -115,9 +117,7 @@ class ResultsPage(QWidget):
         self._domains = _later("charts.architecture_view", "ArchitectureView", self.domains_made)
         self._aligned = _later("alignment.aligned_hits", "AlignedHits", self.aligned_made)
         self._pictures = _later("charts.pictures_view", "PicturesView", self.pictures_made)
-        self._stack = QStackedWidget()
-        self._stack.addWidget(self.waiting)
-        self._stack.addWidget(self._results())
+        self._stack = one_of(self.waiting, self._results())
         self.setProperty("room", 1440)  # pixels of the window from which on docks leave the page enough
         self.setLayout(stacked(self._head(), (self._stack, 1), spacing=0))
         self._connect()
@@ -137,9 +137,7 @@ class ResultsPage(QWidget):
         self.tabs.currentChanged.connect(shown.setCurrentIndex)
         self.queries = QueryList(self.run)
         body = split(self.queries, shown, shares=(1, 5), sizes=(LIST_WIDTH, 900), orientation=Qt.Orientation.Horizontal)
-        results = QWidget()
-        results.setLayout(stacked(self.tabs, line(), (body, 1), spacing=0))
-        return results
+        return held(stacked(self.tabs, line(), (body, 1), spacing=0))
 
     def _inner_tabs(self, name: str) -> QTabWidget:
         tabs = self.inner[name] = QTabWidget()
@@ -278,9 +276,7 @@ class ResultsPage(QWidget):
         self._explain_best = button("Explain the best one", lambda: ask("explanations.explain_best"), tip=tip)
         self.wider = button("Search with a higher limit…", lambda: ask("search_wider"), "primary")
         self.empty = EmptyPanel("magnify-close", "No hits", "", self.wider, self._explain_best)
-        self._hits_stack = QStackedWidget()
-        self._hits_stack.addWidget(self._hits_lazy)
-        self._hits_stack.addWidget(self.empty)
+        self._hits_stack = one_of(self._hits_lazy, self.empty)
         self.setFocusProxy(self._hits_lazy)
         self.scope = FactsLabel("", "muted")
         left = QWidget()

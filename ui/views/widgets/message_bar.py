@@ -17,7 +17,7 @@ import clalign
 from clalign.common.escapes import escaped
 
 from ... import formatting, theme
-from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, label, row, stacked
+from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, held, label, row, stacked
 
 LIFE_SECONDS = {"good": 6, "note": 8, "caution": 60}
 """Life of messages in an active window; a message that something stopped stays until it is closed."""
@@ -97,13 +97,10 @@ class MessageBar(QWidget):
         self._end: QWidget | None = None
         self._busy: QWidget | None = None
         self._more = self._line = QWidget(self)
-        inside, self._box = QWidget(), QVBoxLayout()
-        self._box.setContentsMargins(0, 0, 0, 0)
-        self._box.setSpacing(0)
-        inside.setLayout(self._box)
+        self._box = stacked(spacing=0)
         self._scrolled = scrolled = QScrollArea(widgetResizable=True)  # in a low window there is no room for all
         scrolled.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scrolled.setWidget(inside)
+        scrolled.setWidget(held(self._box))
         self.setLayout(stacked(scrolled))
         self._clock = QTimer(self, interval=1000)
         self._clock.timeout.connect(self._pass_second)

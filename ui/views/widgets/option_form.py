@@ -17,7 +17,7 @@ from clalign.values.specs import Spec, options_of
 
 from ... import formatting
 from .choices import NarrowBox
-from .parts import IconButton, button, fill_box, label, row, set_role, stacked
+from .parts import IconButton, button, fill_box, held, label, row, set_role, stacked
 
 TICK_LETTERS = 52
 """Letters of a line beside a check box."""
@@ -134,8 +134,7 @@ class OptionForm(QWidget):
             self._places[field.name] = made, place
             shown: QWidget = self.editors[field.name]
             if field.name in beside:
-                shown = QWidget()
-                shown.setLayout(row((self.editors[field.name], 2), (self.editors[beside[field.name]], 1)))
+                shown = held(row((self.editors[field.name], 2), (self.editors[beside[field.name]], 1)))
             made.add(place, field.metadata["label"], shown).setToolTip(self._tip(field))
             if heading := field.metadata.get("file"):
                 opens = IconButton("folder-open-outline", heading, partial(self._ask_file, field.name, heading))

@@ -107,6 +107,21 @@ def _filled(box: Box, parts: Iterable[Part | tuple[Part, int]], spacing: int, ma
     return box
 
 
+def held(layout: QLayout) -> QWidget:
+    """Return a widget with a layout."""
+    made = QWidget()
+    made.setLayout(layout)
+    return made
+
+
+def one_of(*widgets: QWidget) -> QStackedWidget:
+    """Return widgets of which one is seen, at first the first one."""
+    made = QStackedWidget()
+    for widget in widgets:
+        made.addWidget(widget)
+    return made
+
+
 def scrolled(inside: QWidget, area: QScrollArea | None = None) -> QScrollArea:
     """Return a vertically scrolling area, new or given, with a widget."""
     made = area or QScrollArea()
@@ -302,10 +317,8 @@ class ScrolledCard(QScrollArea):
 
     def __init__(self, margins: Margins = (12, 8, 12, 12), spacing: int = 8) -> None:
         super().__init__()
-        inside = QWidget()
         self.box = stacked(margins=margins, spacing=spacing)
-        inside.setLayout(self.box)
-        scrolled(inside, self)
+        scrolled(held(self.box), self)
 
 
 class FactsLabel(ElidedLabel):
@@ -407,8 +420,8 @@ class LazyWidget(QWidget):
         super().__init__()
         self._make, self._on_made = make, made
         self._made: QWidget | None = None
-        self._box = QVBoxLayout(self)
-        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box = stacked()
+        self.setLayout(self._box)
 
     @property
     def content(self) -> QWidget | None:
@@ -473,17 +486,14 @@ class EmptyPanel(QWidget):
 
 def notice_row(severity: str, text: str, *buttons: QPushButton) -> QWidget:
     """Return a line with the icon of a severity, a text and buttons."""
-    made = QWidget()
-    box = QHBoxLayout(made)
-    box.setContentsMargins(0, 2, 0, 2)
-    box.setSpacing(8)
+    box = row(margins=(0, 2, 0, 2))
     box.addWidget(IconLabel(*theme.MARKS.get(severity, theme.MARKS["note"])), 0, Qt.AlignmentFlag.AlignTop)
     words = label(text, wrap=True, selectable=True)
     words.setMinimumWidth(1)
     box.addWidget(words, 1)
     for shown in buttons:
         box.addWidget(shown, 0, Qt.AlignmentFlag.AlignTop)
-    return made
+    return held(box)
 
 
 class Surface(QWidget):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QPushButton, QWidget
 from shiboken6 import isValid
 
 from ... import theme
-from .parts import IconButton, height_for, label, line, row, scrolled, stacked
+from .parts import IconButton, height_for, held, label, line, row, scrolled, stacked
 
 ROW_PIXELS = 8
 """Widgets whose tops are closer are in one row for the Tab key."""
@@ -39,8 +39,7 @@ class Sheet(QWidget):
         top = row(label(heading, "heading"), None, IconButton("close", "Close (Esc)", self.close_sheet))
         top.setContentsMargins(20, 12, 12, 4)
         self._top = top
-        inside = QWidget()
-        inside.setLayout(self.body)
+        inside = held(self.body)
         self._inside = inside
         self._scroll = scrolled(inside)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
@@ -107,8 +106,8 @@ class SheetHost(QWidget):
         super().__init__(parent)
         self._frame = QFrame(self)
         self._frame.setProperty("role", "surface")
-        self._box = QVBoxLayout(self._frame)
-        self._box.setContentsMargins(0, 0, 0, 0)
+        self._box = stacked()
+        self._frame.setLayout(self._box)
         self.sheet: Sheet | None = None
         self._focused_before: QWidget | None = None
         parent.installEventFilter(self)
