@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -52,13 +53,11 @@ class PairHistogram(Histogram):
     scores: npt.NDArray[np.float64] | None = None
     targets: npt.NDArray[np.int64] | None = None
 
+    step: ClassVar[float] = 1.0
+
     @property
     def axis(self) -> str:
         return "score (units of the matrix)"
-
-    @property
-    def step(self) -> float:
-        return 1.0
 
     @property
     def last_shown(self) -> float:

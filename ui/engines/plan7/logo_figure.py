@@ -103,14 +103,13 @@ def logo_figure(hmm: Hmm, mode: HeightMode, logo: ProfileLogo | None = None) -> 
     """Return the figure of a profile for one meaning of the letter heights."""
     logo = logo or profile_logo(hmm)
     heights = logo.heights(mode)
-    top = float(np.where(heights > 0, heights, 0).sum(axis=1).max(initial=0.0))
-    bottom = float(np.where(heights < 0, heights, 0).sum(axis=1).min(initial=0.0))
+    top, bottom = _ends(heights)
     return LogoFigure(
         title=f"{hmm.name} – {HEIGHT_MODES[mode].lower()}",
         letters=logo.letters,
         heights=heights,
-        top=max(AXIS_STEP, AXIS_STEP * math.ceil(top / AXIS_STEP - 1e-9)),
-        bottom=AXIS_STEP * math.floor(bottom / AXIS_STEP + 1e-9),
+        top=max(AXIS_STEP, top),
+        bottom=bottom,
         axis="score (bits)" if mode == "score" else "information (bits)",
         consensus=hmm.consensus,
         structure=hmm.structure,
@@ -122,14 +121,18 @@ def logo_figure(hmm: Hmm, mode: HeightMode, logo: ProfileLogo | None = None) -> 
 def beside(figure: LogoFigure, logo: ProfileLogo, mode: HeightMode, title: str) -> tuple[LogoFigure, LogoFigure]:
     """Return the figure of a profile and that of its hits, of which there is the logo, on one scale."""
     heights = logo.heights(mode)
-    top = float(np.where(heights > 0, heights, 0).sum(axis=1).max(initial=0.0))
-    bottom = float(np.where(heights < 0, heights, 0).sum(axis=1).min(initial=0.0))
-    top = max(figure.top, AXIS_STEP * math.ceil(top / AXIS_STEP - 1e-9))
-    bottom = min(figure.bottom, AXIS_STEP * math.floor(bottom / AXIS_STEP + 1e-9))
+    top, bottom = _ends(heights)
     best = logo.probabilities.argmax(axis=1)
     consensus = "".join(logo.letters[i].lower() if x else "-" for i, x in zip(best, logo.occupancy, strict=True))
-    above = replace(figure, top=top, bottom=bottom)
+    above = replace(figure, top=max(figure.top, top), bottom=min(figure.bottom, bottom))
     return above, replace(above, title=title, heights=heights, consensus=consensus, structure="", rows=())
+
+
+def _ends(heights: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Return upper and lower end of an axis for letters of some heights: multiples of its step."""
+    top = float(np.where(heights > 0, heights, 0).sum(axis=1).max(initial=0.0))
+    bottom = float(np.where(heights < 0, heights, 0).sum(axis=1).min(initial=0.0))
+    return AXIS_STEP * math.ceil(top / AXIS_STEP - 1e-9), AXIS_STEP * math.floor(bottom / AXIS_STEP + 1e-9)
 
 
 def _rows(logo: ProfileLogo) -> tuple[FigureRow, ...]:

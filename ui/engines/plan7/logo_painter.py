@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QTransform
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 
 from clalign.values.axes import linear_ticks
 
 from ... import theme
 from ...residue_colors import background_of
-from ...views.charts.letter_paths import letter_path
+from ...views.charts.letter_paths import paint_letter
 from .logo_figure import FigureRow, LogoFigure
 
 MARGIN = 104.0
@@ -32,9 +32,6 @@ MIN_LETTER_CELL = 7.0
 
 TEXT_WIDTH = 21.0
 """Pixels of width from which on cells show their numbers."""
-
-NARROW = {"I": 0.45, "J": 0.75}
-"""Width of letters that would look like bars if they filled their cell."""
 
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 CENTER = Qt.AlignmentFlag.AlignCenter
@@ -171,11 +168,7 @@ def _paint_letter(painter: QPainter, box: QRectF, letter: str, figure: LogoFigur
         if box.height() >= (0.25 if box.width() >= MIN_LETTER_CELL else 0.8):
             painter.fillRect(QRectF(box.left() + 0.5, box.top(), max(width, 0.8), box.height()), color)
         return
-    wide = width * NARROW.get(letter, 1.0)
-    path = letter_path(letter, painter.font().family())
-    place = QTransform.fromTranslate(box.center().x() - wide / 2, box.top())
-    place.scale(wide, box.height() - min(0.5, 0.05 * box.height()))
-    painter.fillPath(place.map(path), color)
+    paint_letter(painter, box, letter, color, width)
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -174,11 +174,6 @@ class LogoView(QAbstractScrollArea):
             return
         start = self.node or self.shown_nodes().start + (step < 0)
         self.choose(min(last, max(1, start + step)))
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange:
-            self.viewport().update()
-        super().changeEvent(event)
 
     def tip_at(self, place: QPointF) -> str:
         """Return the tooltip for a place."""

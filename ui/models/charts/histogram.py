@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,12 @@ class Histogram:
     cutoffs: dict[str, float] = field(default_factory=dict)
     kind: str = ""
 
+    noun: ClassVar[str] = "sequence"
+    """What the bars count."""
+
+    step: ClassVar[float] = 0.5
+    """By which a key moves a threshold."""
+
     @property
     def has_thresholds(self) -> bool:
         """Whether the thresholds of hits refer to these scores."""
@@ -72,11 +79,6 @@ class Histogram:
         return "score"
 
     @property
-    def noun(self) -> str:
-        """The noun for what the bars count."""
-        return "sequence"
-
-    @property
     def nothing_words(self) -> str:
         """The text in place of a plot without bars."""
         return f"No {self.noun} has a score."
@@ -89,11 +91,6 @@ class Histogram:
     def n_examined(self) -> float:
         """Number of targets so far."""
         return self.n_scores
-
-    @property
-    def step(self) -> float:
-        """The step by which a key moves a threshold."""
-        return 0.5
 
     @property
     def last_shown(self) -> float:
@@ -164,14 +161,12 @@ class HitHistogram(Histogram):
 
     n_without: int = 0
 
+    noun: ClassVar[str] = "hit"
+
     @property
     def has_thresholds(self) -> bool:
         """False: each query has its own."""
         return False
-
-    @property
-    def noun(self) -> str:
-        return "hit"
 
     @property
     def axis(self) -> str:

@@ -30,7 +30,7 @@ from clalign.values.species import SpeciesRule
 from ... import formatting, theme
 from ..glossary import explanation
 from ..reader import Reader
-from ..widgets.text_table import NO_PARENT, ROW_ROLE, Index
+from ..widgets.text_table import NO_PARENT, ROW_ROLE, Index, side_of
 from .hit_filter import HIT_WORDS, FilterWords, HitFilter, parse_filter
 from .hit_pages import ALL_QUERIES, PAGE, HitPages, HitRow
 
@@ -568,8 +568,7 @@ class HitsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
             return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
+            return side_of(column.is_right)
         if role == ROW_ROLE:
             return row
         return self.rule(index.row()) if role == RULE_ROLE else None
@@ -598,6 +597,5 @@ class HitsModel(QAbstractTableModel):
             tip = f"{title}{column.tip}." + SORT_TIP * bool(column.sort)
             return f"{tip}\n\n{formatting.tip(more)}" if more else tip
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side_flag = Qt.AlignmentFlag.AlignRight if column.is_right else Qt.AlignmentFlag.AlignLeft
-            return int(side_flag | Qt.AlignmentFlag.AlignVCenter)
+            return side_of(column.is_right)
         return None

@@ -13,11 +13,18 @@ from clalign.values.text_columns import Row, TextColumn, tsv
 
 from ... import formatting, theme
 
-__all__ = ["NO_PARENT", "ROW_ROLE", "Index", "Row", "TextColumn", "TextTable"]
+__all__ = ["NO_PARENT", "ROW_ROLE", "Index", "Row", "TextColumn", "TextTable", "side_of"]
 
 Index = QModelIndex | QPersistentModelIndex
 NO_PARENT = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
+
+
+def side_of(is_right: bool) -> int:
+    """Return the alignment of a cell, as a model answers."""
+    return int(
+        (Qt.AlignmentFlag.AlignRight if is_right else Qt.AlignmentFlag.AlignLeft) | Qt.AlignmentFlag.AlignVCenter
+    )
 
 
 class TextTable(QAbstractTableModel):
@@ -116,8 +123,7 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.ForegroundRole and self._is_dim(row):
             return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
-            return int(side | Qt.AlignmentFlag.AlignVCenter)
+            return side_of(column.right)
         if role == Qt.ItemDataRole.CheckStateRole and self._tick and index.column() == 0:
             return Qt.CheckState.Checked if row[self._tick] else Qt.CheckState.Unchecked
         return row if role == ROW_ROLE else None
@@ -140,6 +146,5 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.InitialSortOrderRole:
             return int(column.large_first)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            flag = Qt.AlignmentFlag.AlignRight if column.right else Qt.AlignmentFlag.AlignLeft
-            return int(flag | Qt.AlignmentFlag.AlignVCenter)
+            return side_of(column.right)
         return None

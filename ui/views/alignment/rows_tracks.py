@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QTransform
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 
 from clalign.values.column_statistics import logo_letters, max_information
 from clalign.values.row_alignments import Bytes
@@ -16,7 +16,7 @@ from ... import theme
 from ...models.alignment.row_colors import CODES, FIRST_COLOR, FIRST_LETTER, PLAIN, QUIET, Composition
 from ...models.alignment.row_colors import GAP as GAP_CODE
 from ...models.alignment.rows_view import Cells, RowsView
-from ..charts.letter_paths import letter_path
+from ..charts.letter_paths import paint_letter
 from .rows_painter import EDGE, LEFT, MIN_LETTER, RowsStyle, Span, image_of, paint_cells
 
 LINE = 18.0
@@ -62,8 +62,6 @@ HALF = 0.5
 
 FEW_ROWS = 4
 """Rows up to which uniform columns may be chance; a text replaces the logo."""
-
-NARROW = {"I": 0.45, "J": 0.75}
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,6 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    family = painter.font().family()
     for place, bits in enumerate(information.tolist()):
         found = counts[place, letters]
         total = int(found.sum())
@@ -219,7 +216,8 @@ def _paint_logo(painter: QPainter, box: QRectF, view: RowsView, columns: Span, s
                 continue
             letter = letters[number]
             ink = _ink(chosen.palette, table, place, letter, colors)
-            _paint_letter(painter, QRectF(left, y - high, columns.unit, high), chr(65 + letter), ink, family)
+            wide = columns.unit - min(1.5, 0.1 * columns.unit)
+            paint_letter(painter, QRectF(left, y - high, columns.unit, high), chr(65 + letter), ink, wide)
             y -= high
     painter.restore()
 
@@ -230,13 +228,6 @@ def _ink(palette: tuple[str, ...], table: Bytes | None, place: int, letter: int,
     if found < FIRST_COLOR:
         return theme.blend(colors.text, colors.surface, 0.55)
     return theme.strong(palette[found - FIRST_COLOR], colors)
-
-
-def _paint_letter(painter: QPainter, box: QRectF, letter: str, color: QColor, family: str) -> None:
-    width = (box.width() - min(1.5, 0.1 * box.width())) * NARROW.get(letter, 1.0)
-    place = QTransform.fromTranslate(box.center().x() - width / 2, box.top())
-    place.scale(width, box.height() - min(0.5, 0.05 * box.height()))
-    painter.fillPath(place.map(letter_path(letter, family)), color)
 
 
 def track_at(tracks: list[Track], y: float) -> Track | None:
