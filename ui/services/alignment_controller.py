@@ -25,7 +25,7 @@ from .. import formatting
 from ..formatting import error_text
 from ..models.alignment.row_measures import Rows, order_by_species
 from ..models.workspace import Offer, Source, stamp_of
-from .app_context import AppContext, Controller
+from .app_context import AppContext, PagesController
 from .picture_files import copy_picture
 from .source_controller import SourceController
 
@@ -37,7 +37,7 @@ READ_AT_ONCE = 64 << 20
 """Bytes of a file from which on it is shown before a worker has inspected all of it."""
 
 
-class AlignmentController(Controller):
+class AlignmentController(PagesController["RowsPage"]):
     """Opens alignments in their own pages."""
 
     shown = Signal(str)
@@ -48,17 +48,17 @@ class AlignmentController(Controller):
 
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
-        self.pages: dict[str, RowsPage] = {}
         self._stamps: dict[str, tuple[int, int]] = {}
         sources.alignment_opened.connect(self.open)
         sources.file_requested.connect(self._show_large_early)
         app.inspector.file_read.connect(self._read_again)
 
-    @property
-    def page(self) -> RowsPage | None:
-        """The alignment in view."""
-        shown = self._app.window.center.currentWidget()
-        return next((page for page in self.pages.values() if page is shown), None)
+    @classmethod
+    def of(cls, app: AppContext) -> AlignmentController:
+        """Return the controller of a window, which stands below those of engines."""
+        found = app.findChild(cls)
+        assert found is not None
+        return found
 
     @property
     def panel(self) -> RowsPanel | None:
@@ -86,7 +86,7 @@ class AlignmentController(Controller):
         panel, run = self.panel, self._app.page.rows_run if self.page is None and self._app.page is not None else ""
         if panel is None:
             return
-        own = next((path for path, page in self.pages.items() if page is self.page), "")
+        own = self.path_in_view
         if own and self.pages[own].numbers.count() > 1:
             own = ""  # it is one of several
         if own or run:
@@ -216,21 +216,16 @@ class AlignmentController(Controller):
         self._stamps.pop(path, None)
         self.pages[path].show_text("Stopped", "The file was not read completely. Open it again to see the alignment.")
 
-    def close_page(self) -> None:
-        path = next((path for path, page in self.pages.items() if page is self.page), None)
-        if path is not None:
-            self._app.show_start()
-            self.forget(path)
+    def drop(self, path: str) -> None:
+        if path in self.pages:
+            self._app.forget_files(path)
+            self._stamps.pop(path, None)
+            self.pages[path].close_view()
+        super().drop(path)
 
     def forget(self, owner: str) -> None:
         """Close the page of a file."""
-        page = self.pages.pop(owner, None)
-        if page is not None:
-            self._app.forget_files(owner)
-            self._stamps.pop(owner, None)
-            page.close_view()
-            self._app.window.center.removeWidget(page)
-            page.deleteLater()
+        self.drop(owner)
 
     def leave(self) -> None:
         """Stop all computations when the window closes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QUndoStack
@@ -23,6 +23,8 @@ from .inspector import Inspector
 
 if TYPE_CHECKING:
     from ..views.results.results_page import ResultsPage
+
+Page = TypeVar("Page", bound=QWidget)
 
 BUSY_MS = 400
 """Delay before it is told that a file is being written."""
@@ -259,3 +261,34 @@ class Controller(QObject):
 
     def forget(self, owner: str) -> None:
         """Stop reading a file or a closed run."""
+
+
+class PagesController(Controller, Generic[Page]):
+    """A controller of files that have a page each."""
+
+    def __init__(self, app: AppContext) -> None:
+        super().__init__(app)
+        self.pages: dict[str, Page] = {}
+
+    @property
+    def path_in_view(self) -> str:
+        """The file whose page is in view; empty if none is."""
+        shown = self._app.window.center.currentWidget()
+        return next((path for path, page in self.pages.items() if page is shown), "")
+
+    @property
+    def page(self) -> Page | None:
+        """The page in view, if it is that of a file."""
+        return self.pages.get(self.path_in_view)
+
+    def close_page(self) -> None:
+        if path := self.path_in_view:
+            self._app.show_start()
+            self.drop(path)
+
+    def drop(self, path: str) -> None:
+        """Remove the page of a file."""
+        page = self.pages.pop(path, None)
+        if page is not None:
+            self._app.window.center.removeWidget(page)
+            page.deleteLater()

@@ -159,8 +159,7 @@ def no_tab(app: AppContext, name: str, reason: str) -> str:
 
 def no_rows(app: AppContext) -> str:
     """Return why there is no alignment of many rows to act on."""
-    controller = app.findChild(AlignmentController)
-    return "" if controller is not None and controller.panel is not None else Elsewhere("Open an alignment first.")
+    return "" if AlignmentController.of(app).panel is not None else Elsewhere("Open an alignment first.")
 
 
 def no_alignment(app: AppContext) -> str:

@@ -46,11 +46,9 @@ class AlignController(FormController):
 
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)
-        rows = app.findChild(AlignmentController)
-        assert rows is not None  # it stands below
-        self._rows = rows
+        self._rows = AlignmentController.of(app)
         app.queue.partial_received.connect(self._watch)
-        self.changes = ChangingController(app, rows, self.sources)
+        self.changes = ChangingController(app, self._rows, self.sources)
 
     def new_sheet(self, options: SpecFields) -> AlignSheet:
         from .sheet import AlignSheet

@@ -36,12 +36,8 @@ class ChangingController(Controller):
             names = [field.name for field in dataclasses.fields(ChangeChoice)]
             values = {name: getattr(spec, name) for name in names}
             return ChangeChoice(**{**values, "gap_factor": spec.used_gap_factor})
-        opened = self._app.workspace.sources.get(self._path())
+        opened = self._app.workspace.sources.get(self._alignments.path_in_view)
         return ChangeChoice() if opened is None else ChangeChoice(alphabet=_alphabet(opened.alphabet))
-
-    def _path(self) -> str:
-        pages = self._alignments.pages
-        return next((path for path, page in pages.items() if page is self._alignments.page), "")
 
     def add_from_file(self) -> None:
         """Ask for sequences and add them to the alignment in view."""

@@ -11,8 +11,7 @@ from ...services.commands import Command, no_rows, no_tab
 
 def no_columns(app: AppContext) -> str:
     """Return why no columns can be realigned."""
-    controller = app.findChild(AlignmentController)
-    panel = controller.panel if controller is not None else None
+    panel = AlignmentController.of(app).panel
     if panel is None:
         return no_rows(app)
     return "" if panel.view.selection is not None else "Select columns first: drag over the ruler, or over cells."

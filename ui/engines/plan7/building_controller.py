@@ -23,9 +23,7 @@ class BuildingController(Controller):
     def __init__(self, app: AppContext, search: FormController) -> None:
         super().__init__(app)
         self._search = search
-        alignments = app.findChild(AlignmentController)
-        assert alignments is not None  # it stands below
-        self._alignments = alignments
+        self._alignments = AlignmentController.of(app)
         self._searches: set[str] = set()
         self._wanted = ""
         app.inspector.file_read.connect(self._go_on)
@@ -107,9 +105,7 @@ class AligningController(Controller):
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
-        alignments = app.findChild(AlignmentController)
-        assert alignments is not None  # it stands below
-        self._alignments = alignments
+        self._alignments = AlignmentController.of(app)
         app.queue.job_ended.connect(self._end)
 
     def align_chosen(self) -> None:

@@ -48,16 +48,12 @@ class SearchPage(ResultsPage):
     @property
     def profile(self) -> ProfileView:
         """The logo of the profile, created on first use."""
-        made = self._profile.load()
-        assert isinstance(made, ProfileView)
-        return made
+        return self._profile.load()
 
     @property
     def funnel(self) -> FunnelView:
         """The filters, created on first use."""
-        made = self._funnel.load()
-        assert isinstance(made, FunnelView)
-        return made
+        return self._funnel.load()
 
     def _make_hit(self) -> DomainCard:
         made = DomainCard()

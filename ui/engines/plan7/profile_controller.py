@@ -16,7 +16,7 @@ from clalign.values.profile_logo import ProfileLogo, logo_of_rows
 
 from ... import formatting
 from ...formatting import error_text
-from ...services.app_context import AppContext, Controller
+from ...services.app_context import AppContext, PagesController
 from ...services.form_controller import FormController
 from ...services.picture_files import copy_picture
 from .profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
@@ -29,22 +29,17 @@ if TYPE_CHECKING:
     from .profile_view import ProfilePage, ProfileView
 
 
-class ProfileController(Controller):
+class ProfileController(PagesController["ProfilePage"]):
     """Reads profiles for the views."""
+
+    pages: dict[str, ProfilePage]
 
     def __init__(self, app: AppContext, form: FormController) -> None:
         super().__init__(app)
         self._locating = form.locating
-        self.pages: dict[str, ProfilePage] = {}
         app.preferences_changed.connect(lambda _: self._set_scheme(app.settings.preferences.scheme))
         self._locating.located.connect(self._fill_again)
         self._waiting: dict[tuple[str, int, int], list[Callable[[ShownProfile], None]]] = {}
-
-    @property
-    def page(self) -> ProfilePage | None:
-        """The page of a profile file, if it is in view."""
-        shown = self._app.window.center.currentWidget()
-        return next((page for page in self.pages.values() if page is shown), None)
 
     @property
     def view(self) -> ProfileView | None:
@@ -87,19 +82,10 @@ class ProfileController(Controller):
         page.show_card(number, _card_line(card))
         self.fill(page.view, path, number, lambda context: read_profile(path, number, card, context))
 
-    def close_page(self) -> None:
-        path = next((path for path, page in self.pages.items() if page is self.page), None)
-        if path is not None:
-            self._app.show_start()
-            self.drop(path)
-
     def drop(self, path: str) -> None:
-        """Remove the page of a file."""
-        page = self.pages.pop(path, None)
-        if page is not None:
-            self._app.window.center.removeWidget(page)
+        if path in self.pages:
             self.forget(path)
-            page.deleteLater()
+        super().drop(path)
 
     def forget(self, owner: str) -> None:
         for key in [key for key in self._waiting if key[0] == owner]:

@@ -121,8 +121,7 @@ class SearchController(FormController):
 
     def search_with_row(self) -> None:
         """Open the sheet with the sequence of the cursor's row in the alignment in view."""
-        rows = self._app.findChild(AlignmentController)
-        panel = rows.panel if rows is not None else None
+        panel = AlignmentController.of(self._app).panel
         if panel is not None:
             view = panel.view
             row = view.row_at(view.cursor[0])

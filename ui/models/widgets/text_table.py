@@ -22,9 +22,8 @@ ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 
 def side_of(is_right: bool) -> int:
     """Return the alignment of a cell, as a model answers."""
-    return int(
-        (Qt.AlignmentFlag.AlignRight if is_right else Qt.AlignmentFlag.AlignLeft) | Qt.AlignmentFlag.AlignVCenter
-    )
+    side = Qt.AlignmentFlag.AlignRight if is_right else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 class TextTable(QAbstractTableModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtCore import QPoint, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
@@ -27,7 +27,6 @@ from ..widgets.parts import (
     FactsParagraph,
     IconButton,
     IconLabel,
-    LazyView,
     LazyWidget,
     button,
     held,
@@ -115,7 +114,7 @@ class ResultsPage(QWidget):
         self._hits_lazy, self._hit_lazy = LazyWidget(self._make_hits_panel), LazyWidget(self._make_hit)
         self._overview = _later("charts.overview_view", "OverviewView", self.overview_made)
         self._domains = _later("charts.architecture_view", "ArchitectureView", self.domains_made)
-        self._aligned = _later("alignment.aligned_hits", "AlignedHits", self.aligned_made)
+        self._aligned: LazyWidget[AlignedHits] = _later("alignment.aligned_hits", "AlignedHits", self.aligned_made)
         self._pictures = _later("charts.pictures_view", "PicturesView", self.pictures_made)
         self._stack = one_of(self.waiting, self._results())
         self.setProperty("room", 1440)  # pixels of the window from which on docks leave the page enough
@@ -157,14 +156,13 @@ class ResultsPage(QWidget):
     @property
     def rows_panel(self) -> RowsPanel | None:
         """Its alignment of many rows, if there is one."""
-        aligned = cast("AlignedHits | None", self._aligned.content)
+        aligned = self._aligned.content
         return aligned.panel if aligned is not None and self.tab == "aligned" else None
 
     def close_parts(self) -> None:
         """Release the parts before the page is deleted."""
-        aligned = cast("AlignedHits | None", self._aligned.content)
-        if aligned is not None:
-            aligned.close_view()
+        if self._aligned.content is not None:
+            self._aligned.content.close_view()
 
     @property
     def rows_run(self) -> str:
@@ -216,16 +214,12 @@ class ResultsPage(QWidget):
     @property
     def hits(self) -> HitsPanel:
         """The table, created after the page."""
-        panel = self._hits_lazy.load()
-        assert isinstance(panel, HitsPanel)
-        return panel
+        return self._hits_lazy.load()
 
     @property
     def hit(self) -> HitCard:
         """The chosen hit with its alignment, created on first use."""
-        card = self._hit_lazy.load()
-        assert isinstance(card, HitCard)
-        return card
+        return self._hit_lazy.load()
 
     def _make_hits_panel(self) -> HitsPanel:
         panel = HitsPanel(self.run.hits)
@@ -575,13 +569,13 @@ class ResultsPage(QWidget):
             self.hits.table.choose_row(place)
 
 
-def _later(module: str, name: str, made: SignalInstance) -> LazyWidget:
+def _later(module: str, name: str, made: SignalInstance) -> LazyWidget[Any]:
     """Return a view whose module is loaded on first use; `made` is emitted with it then."""
     return LazyWidget(lambda: getattr(import_module(f"..{module}", __package__), name)(), made.emit)
 
 
-def renew_parts(*parts: LazyWidget) -> None:
+def renew_parts(*parts: LazyWidget[Any]) -> None:
     """Reload the parts that were viewed."""
     for later in parts:
         if later.content is not None:
-            cast("LazyView", later.content).reload()
+            later.content.reload()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEvent, QShowEvent, QStandardItemModel
@@ -30,6 +30,7 @@ from clalign.common.escapes import escaped
 from ... import theme
 
 Box = TypeVar("Box", QHBoxLayout, QVBoxLayout)
+Content = TypeVar("Content", bound=QWidget)
 
 
 def label(text: str = "", role: str = "", wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -404,7 +405,7 @@ class ElidedButton(QPushButton):
         super().resizeEvent(event)
 
 
-class LazyWidget(QWidget):
+class LazyWidget(QWidget, Generic[Content]):
     """Creates its content on first use: pages created at once would stall the window.
 
     Parameters
@@ -416,19 +417,19 @@ class LazyWidget(QWidget):
         never comes into a layout, and everything they refer to.
     """
 
-    def __init__(self, make: Callable[[], QWidget], made: Callable[[QWidget], object] | None = None) -> None:
+    def __init__(self, make: Callable[[], Content], made: Callable[[Content], object] | None = None) -> None:
         super().__init__()
         self._make, self._on_made = make, made
-        self._made: QWidget | None = None
+        self._made: Content | None = None
         self._box = stacked()
         self.setLayout(self._box)
 
     @property
-    def content(self) -> QWidget | None:
+    def content(self) -> Content | None:
         """The content; None before its first use."""
         return self._made
 
-    def load(self) -> QWidget:
+    def load(self) -> Content:
         """Return the content, created if necessary."""
         if self._made is None:
             self._made = self._make()
