@@ -45,12 +45,12 @@ class HelpPage(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.setAccessibleName("Search the help")
         self.search.textChanged.connect(lambda _: self.show_list())
-        self.search.returnPressed.connect(self._open_first)
         self.list = QListWidget()
         self.list.setProperty("role", "dock")
         self.list.setWordWrap(True)
         self.list.setSpacing(3)
         self.list.setAccessibleName("Documents")
+        self.search.returnPressed.connect(lambda: self.list.setCurrentRow(0))
         self.list.currentItemChanged.connect(lambda item: self._open(item) if item is not None else None)
         self.text = Document()
         self.text.setOpenLinks(False)
@@ -102,10 +102,6 @@ class HelpPage(QWidget):
         item = QListWidgetItem(text)
         item.setData(DOCUMENT_ROLE, part)
         self.list.addItem(item)
-
-    def _open_first(self) -> None:
-        if self.list.count():
-            self.list.setCurrentRow(0)
 
     def _open(self, item: QListWidgetItem) -> None:
         part: Section = item.data(DOCUMENT_ROLE)

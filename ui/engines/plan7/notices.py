@@ -44,21 +44,17 @@ def _n_hmmer2(source: Source) -> int:
     return sum(card["origin"] == "hmmer2" for card in source.cards)
 
 
-def _without_statistics(profiles: Source) -> list[str]:
-    found = [card for card in profiles.cards if card["origin"] == "hmmer3" and not card.get("calibration3")]
-    return [card["name"] for card in found]
-
-
-def _not_calibrated(profiles: Source) -> list[str]:
-    found = [card for card in profiles.cards if card["origin"] == "hmmer2" and not card.get("calibration")]
-    return [card["name"] for card in found]
+def _uncalibrated(profiles: Source, origin: str) -> list[str]:
+    """Return the names of HMMER3's profiles without statistics, or of HMMER2's that are not calibrated."""
+    key = {"hmmer2": "calibration", "hmmer3": "calibration3"}[origin]
+    return [card["name"] for card in profiles.cards if card["origin"] == origin and not card.get(key)]
 
 
 def _profile_notices(profiles: Source) -> list[Notice]:
-    bare = _without_statistics(profiles)
+    bare = _uncalibrated(profiles, "hmmer3")
     if bare:
         return [Notice("stop", f"The HMMER3 profile {bare[0]} {NO_STATISTICS}", blocks=True)]
-    rough = _not_calibrated(profiles)
+    rough = _uncalibrated(profiles, "hmmer2")
     if not rough:
         return []
     return [Notice("caution", _rough_words(profiles, len(rough)), ways=(("calibrate", "Calibrate…"),))]
@@ -116,9 +112,9 @@ def source_offers(source: Source) -> list[Offer]:
     offers = [Offer("Show logo", "search.profiles.open_profile", tip="Letters and nodes", place="each")]
     if not _n_hmmer2(source) and source.alphabet_found == "amino":
         offers.append(_ROUNDS)
-    if _without_statistics(source):
+    if _uncalibrated(source, "hmmer3"):
         offers.append(Offer(notice=("stop", f"A HMMER3 profile {NO_STATISTICS}")))
-    if rough := _not_calibrated(source):
+    if rough := _uncalibrated(source, "hmmer2"):
         notice = ("caution", _rough_words(source, len(rough)))
         offers.append(Offer("Calibrate…", "search.calibrating.calibrate", notice=notice))
     return offers

@@ -384,7 +384,7 @@ class RowsArea(QAbstractScrollArea):
         self.is_whole = False
         if steps == 0:
             self.height_ = HEIGHT
-        self._resize_columns(_stepped(CELLS, self.cell, steps) if steps else CELL, at)
+        self._resize_columns(stepped(CELLS, self.cell, steps) if steps else CELL, at)
 
     def zoom_rows(self, steps: int, at: QPointF | None = None) -> None:
         """Raise or lower the height of rows around a place, by default the center."""
@@ -392,7 +392,7 @@ class RowsArea(QAbstractScrollArea):
         room, bar = self.room, self.verticalScrollBar()
         y = min(max((at.y() if at is not None else room.center().y()) - room.top(), 0.0), room.height())
         row = (bar.value() + y) / self.height_
-        self.height_ = _stepped(HEIGHTS, self.height_, steps)
+        self.height_ = stepped(HEIGHTS, self.height_, steps)
         self.arrange()
         if not self.wrapped:
             bar.setValue(round(row * self.height_ - y))
@@ -448,7 +448,7 @@ class RowsArea(QAbstractScrollArea):
         self.arrange()
 
 
-def _stepped(sizes: tuple[float, ...], size: float, steps: int) -> float:
+def stepped(sizes: tuple[float, ...], size: float, steps: int) -> float:
     """Return the size some steps above or below a size."""
     if steps > 0:
         return next((other for other in sizes if other > size * 1.001), max(size, sizes[-1]))

@@ -13,6 +13,7 @@ from ... import theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
 from ..widgets.parts import ElidedLabel, IconButton, button, fill_box, row, shrinking, stacked
 from ..widgets.place_tips import PlaceTips
+from .rows_area import stepped
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
 LINE = 16.0
@@ -193,9 +194,7 @@ class TreeCanvas(QAbstractScrollArea):
         """Raise or lower the height of lines around a place, by default the center."""
         y = at.y() if at is not None else self.viewport().height() / 2
         line = (y - self.corner.y()) / self.line
-        larger = [size for size in LINES if size > self.line * 1.001]
-        smaller = [size for size in LINES if size < self.line * 0.999]
-        self.line = float((larger or [self.line])[0] if steps > 0 else (smaller or [self.line])[-1])
+        self.line = stepped(LINES, self.line, steps)
         self.arrange()
         self.verticalScrollBar().setValue(round(line * self.line - y + EDGE / 2))
 
