@@ -247,7 +247,9 @@ def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> N
     assert page.profile.figure is None
 
 
-def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: ResultsPage) -> None:
+def test_results_show_the_profile_that_was_searched_with_and_export_it(
+    qtbot: Any, page: ResultsPage, press: Press
+) -> None:
     page.run.cards[0] = {**page.run.cards[0], "name": "globins4", "length": 149}
     with open_run(page.run.path, writable=True) as run:
         run.set_facts(spec={**run.facts.spec, "profiles": str(path_of("globins4"))})
@@ -256,3 +258,5 @@ def test_results_show_the_profile_that_was_searched_with(qtbot: Any, page: Resul
     assert page.profile.profile.hmm.name == "globins4"
     page.window().controller.set_scheme("safe")
     assert page.profile.logo.scheme == "safe"
+    press(page.profile, "Export…")
+    assert isinstance(page.window().sheets.sheet, LogoSheet)

@@ -47,7 +47,7 @@ class ProfileController(PagesController["ProfilePage"]):
         if self.page is not None:
             return self.page.view
         results = self._app.page
-        if results is None or results.tab != "profile":
+        if results is None or results.tab != "query":
             return None
         from .page import SearchPage  # results are there, so it was imported before
 
