@@ -174,6 +174,14 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     QTest.keyClicks(palette.field, "export")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
+    assert palette.note.text() == window.actions_.by_id["hits.export_hits"].toolTip()
+    palette.field.clear()
+    QTest.keyClicks(palette.field, "ma")
+    chosen = []
+    for _ in palette.shown_texts():
+        chosen.append(palette.view.currentIndex().data())
+        QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    assert chosen == palette.shown_texts(), "keys pass those that cannot be run"
     QTest.keyClick(palette.field, Qt.Key.Key_Escape)
     assert not palette.isVisible()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QIcon, QKeyEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import QColor, QIcon, QKeyEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QFrame, QLineEdit, QListView, QWidget
 from shiboken6 import isValid
 
@@ -135,7 +135,8 @@ class CommandPalette(QFrame):
     def _item(self, entry: Entry) -> QStandardItem:
         item = QStandardItem(entry.title)
         item.setData(entry, ENTRY_ROLE)
-        item.setEnabled(not entry.refusal)
+        if entry.refusal:  # it stays enabled: keys pass over it, and it says why it cannot be run
+            item.setForeground(QColor(theme.current().muted))
         if entry.icon is not None:
             item.setIcon(entry.icon)
         item.setToolTip(entry.refusal or entry.tip)
