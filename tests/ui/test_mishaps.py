@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -227,13 +228,25 @@ def test_the_line_of_a_job_goes_when_another_run_is_shown(
     assert not loaded.jobs.isVisible()
 
 
-def test_a_warning_goes_with_the_line_of_its_job(loaded: MainWindow, searched: Callable[[MainWindow], Any]) -> None:
+def test_a_warning_stays_until_the_user_dismisses_the_line_of_its_job(
+    loaded: MainWindow, searched: Callable[[MainWindow], Any]
+) -> None:
+    def shown() -> list[str]:
+        return [message.text for message in loaded.messages.messages if message.severity == "caution"]
+
     searched(loaded)
-    (item,) = loaded.controller.queue.items
+    jobs, (item,) = loaded.controller.jobs, loaded.controller.queue.items
     (warning,) = item.warnings
-    assert [message.text for message in loaded.messages.messages if message.severity == "caution"] == [warning]
-    loaded.controller.queue.dismiss(item)
-    assert warning not in [message.text for message in loaded.messages.messages]
+    assert shown() == [warning]
+    other = replace(item, title="Another")
+    loaded.controller.queue.items.append(other)
+    jobs.act(item, "dismiss")
+    assert shown() == [warning], "another job has given the same warning"
+    jobs.clear_done()
+    assert shown() == [warning], "the line went by itself"
+    loaded.controller.queue.items.append(other)
+    jobs.act(other, "dismiss")
+    assert not shown()
 
 
 def test_a_file_that_changed_is_read_again(qtbot: Any, loaded: MainWindow, files: dict[str, str]) -> None:

@@ -94,7 +94,6 @@ class JobController(Controller):
         queue.job_ended.connect(self._end)
         queue.warning_received.connect(self._warn)
         queue.partial_received.connect(self._show_trace)
-        queue.job_removed.connect(self._withdraw_warnings)
 
     def search(self, spec: Spec) -> str:
         """Start a run; return the path of its file.
@@ -194,6 +193,7 @@ class JobController(Controller):
                 self.queue.stop(item)
             case "dismiss":
                 self.queue.dismiss(item)
+                self._withdraw_warnings(item)
             case "show":
                 self._show(item)
             case "resume":
@@ -270,10 +270,9 @@ class JobController(Controller):
         self._app.notify("caution", text, *(action for adviser in self.advisers for action in adviser(item, text)))
 
     def _withdraw_warnings(self, item: JobItem) -> None:
-        """Close the warnings of a job whose line goes; some jobs go at once, and leave what they warn of."""
-        if item.is_search or item.state != "done":
-            for text in item.warnings:
-                self._app.window.messages.withdraw(text)
+        """Close the warnings of a job that the user is done with, unless another job has given the same."""
+        for text in set(item.warnings).difference(*(other.warnings for other in self.queue.items)):
+            self._app.window.messages.withdraw(text)
 
     def _check_stall(self) -> None:
         item = self.queue.current
