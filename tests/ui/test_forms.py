@@ -205,6 +205,21 @@ def test_a_threshold_of_significance_that_is_looser_is_told_beside_it(qtbot: Any
     assert hint.isHidden()
 
 
+@pytest.mark.parametrize("has_hmmer3", [False, True])
+@pytest.mark.parametrize("other", [{"score": 20.0}, {"inclusion_score": 20.0}, {"cutoff": "ga"}])
+def test_a_threshold_that_does_not_count_is_not_called_looser(
+    qtbot: Any, other: dict[str, object], has_hmmer3: bool
+) -> None:
+    form = SearchForm()
+    qtbot.addWidget(form)
+    form.offer_presets(has_hmmer3)
+    form.offer_cutoffs({"ga": 20.0})
+    form.set_values({"inclusion_evalue": 50.0})
+    assert not form.hints["inclusion_evalue"].isHidden()
+    form.set_values(other)
+    assert form.hints["inclusion_evalue"].isHidden()
+
+
 def test_a_seed_is_a_whole_number(qtbot: Any) -> None:
     form = SearchForm()
     qtbot.addWidget(form)

@@ -84,20 +84,22 @@ class SearchForm(OptionForm):
         same = (key for key, (_, changes) in PRESETS.items() if {**self._unset_filters, **changes} == now)
         self.presets.setCurrentIndex(self.presets.findData(next(same, CUSTOM)))
 
+    def _replaced(self) -> dict[str, str]:
+        """Return the options that others override, each with the one that takes its place."""
+        return replaced_by([name for name in REPLACED if name in self._fields and self._is_set(name)])
+
     def _show_replaced(self) -> None:
         """Disable options that others override."""
-        names = [name for name in REPLACED if name in self._fields]
-        given = [name for name in names if self._is_set(name)] if self._has_hmmer3 else []
-        replaced = replaced_by(given)
+        replaced = self._replaced() if self._has_hmmer3 else {}
         for name in self._fields:
             other = replaced.get(name)
             self._allow(name, f"Has no effect: {REPLACED[other][1]}." if other else "")
 
     def _show_contradictions(self) -> None:
         """Say where more would be significant than is reported."""
-        values = self.values()[0]
+        values = {name: value for name, value in self.values()[0].items() if name not in self._replaced()}
         for significant, (reported, is_looser) in LOOSER.items():
-            one, other = values[significant], values[reported]
+            one, other = values.get(significant), values.get(reported)
             words = ""
             if isinstance(one, float) and isinstance(other, float) and is_looser(one, other):
                 limit = f"“{self._fields[reported].metadata['label']}” {formatting.limit(other)}"
