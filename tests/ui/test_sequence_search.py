@@ -80,6 +80,21 @@ def test_a_pasted_sequence_becomes_the_query(qtbot: Any, window: MainWindow, she
     assert "MKVLAAGIVL" in Path(sheet.spec.paths[0]).read_text()
 
 
+def test_queries_that_are_opened_again_do_not_become_targets(
+    qtbot: Any, window: MainWindow, files: dict[str, str]
+) -> None:
+    space, sources, queries = window.controller.workspace, window.controller.sources, files["dna.fasta"]
+    sources.open_quietly([files["made.fasta"], queries])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    space.choose(files["made.fasta"])
+    space.choose_queries(queries)
+    for text in (">d\nACGTACGT\n", ">other\nACGTACGTA\n"):
+        Path(queries).write_text(text)
+        sources.open_paths([queries])
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+        assert (space.queries_path, space.sequences_path) == (queries, files["made.fasta"])
+
+
 def test_a_hit_and_a_row_are_searched_with(
     qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path], files: dict[str, str]
 ) -> None:

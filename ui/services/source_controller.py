@@ -120,9 +120,11 @@ class SourceController(Controller):
         if self._app.workspace.sources[path].kind == "run":
             self.run_chosen.emit(path)
             return
-        self._app.workspace.choose(path)
-        if self._app.workspace.sources[path].is_outdated:
-            self._app.inspector.read_file(path, self._app.workspace.sources[path].alphabet)
+        space = self._app.workspace
+        if path != space.queries_path and path not in space.queries_alone:  # which have their place
+            space.choose(path)
+        if space.sources[path].is_outdated:
+            self._app.inspector.read_file(path, space.sources[path].alphabet)
         else:
             self._take_file(path)
 
