@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,6 +55,11 @@ def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: 
     assert not view.threshold_hint()
     view.set_threshold("significant", 6e4)
     assert view.threshold_hint(), "no score is so high"
+    drawn = view.histogram
+    for other in ({"kind": "msv"}, {"edges": np.zeros(1), "counts": np.zeros(0, np.int64)}):
+        view.histogram = replace(drawn, **other)
+        assert not view.threshold_hint(), "these scores are no bound"
+    view.histogram = drawn
     view.reset_thresholds()
     assert not view.threshold_hint()
     assert not view.thresholds_moved

@@ -50,7 +50,7 @@ class ScoreHistogram(HitPicture):
         limit = card.get("histogram_report_score", None if of_filter else card.get("report_score"))
         self.limit = float(limit) if limit is not None and math.isfinite(limit) else None
         values = np.full(len(numbers.hits), np.nan) if of_filter else numbers.hits.raws * unit
-        known = (values >= self.edges[0]) & (values < self.edges[-1]) if len(self.edges) else values > math.inf
+        known = (values >= self.edges[0]) & (values < self.edges[-1])
         self.ids = numbers.hits.ids[known]
         self.bars = np.searchsorted(self.edges, values[known], side="right").astype(np.int64) - 1
         self.targets = f"{numbers.target}s"

@@ -132,7 +132,7 @@ class PairRunView(RunView):
         strand = ", each on its better strand" if self.shows_strands and data.n_scores > 1 else ""
         least = self.thresholds["report"]
         line = " Drag the line, or double-click to type a score." if math.isfinite(least) else ""
-        if len(data.edges) and data.edges[-1] < least < math.inf:
+        if len(data.counts) and data.edges[-1] < least < math.inf:
             line = f" Hits need a score of {formatting.count(math.ceil(least))} or more."
         return f"{which}{strand}. {self.statistics_source()}{line}".strip()
 

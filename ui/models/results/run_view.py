@@ -371,7 +371,7 @@ class RunView(QObject):
         if not self.thresholds_moved:
             return ""
         data = self.histogram
-        if data is not None and len(data.edges) and max(least, significant) > data.edges[-1]:
+        if data is not None and data.has_thresholds and len(data.counts) and max(least, significant) > data.edges[-1]:
             return "A threshold is above every score."
         if -math.inf < significant < least:
             return "Significant hits below the other threshold are not shown."

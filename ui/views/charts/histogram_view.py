@@ -359,7 +359,7 @@ class ScorePlot(pg.GraphicsView):
         for mark in self._marks:
             self.view.removeItem(mark)
         self._marks = []
-        near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.edges) else 1.0
+        near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.counts) else 1.0
         groups = grouped_cutoffs(data.cutoffs, near)
         self._cutoffs = [Tag(score, words, "good_text") for score, words in groups]
         for score, words in groups:
