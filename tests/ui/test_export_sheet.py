@@ -107,6 +107,12 @@ def test_a_group_keeps_its_format_and_shows_the_first_lines(qtbot: Any, window: 
     sheet.groups.button(list(GROUPS).index("table")).click()
     assert sheet._form.name == "jsonl"
     window.sheets.close_sheet()
+    window.settings.change(export_forms={"aligned": "of another engine"})
+    page.show_tab("aligned")
+    window.controller.hits.export_hits()
+    sheet = window.sheets.sheet
+    assert sheet._form.aligns
+    window.sheets.close_sheet()
 
 
 @pytest.mark.thorough

@@ -120,7 +120,7 @@ class HitController(Controller):
             counts["significant"] = None
         forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
         folder, form = self._app.export_folder, self._app.settings.preferences.export_forms.get(page.tab, "")
-        if page.tab == "aligned" and not form:
+        if page.tab == "aligned" and form not in {one.name for one in forms}:  # of another engine
             form = next((one.name for one in forms if one.aligns), "")
         of_one = "" if page.run.shows_all or len(page.run.cards) < 2 else f"-{file_words(page.run.card['name'])}"
         one_query, stem = _words_of_one(page.run), page.run.file_stem
