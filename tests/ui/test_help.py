@@ -161,6 +161,21 @@ def test_what_is_restored_keeps_the_time_when_it_was_opened(
     assert window.settings.recent[0].opened > 1000.0, "it was opened by hand"
 
 
+def test_what_could_not_be_restored_is_new_when_it_is_opened_later(
+    qtbot: Any, window: MainWindow, files: dict[str, str]
+) -> None:
+    sources, path = window.controller.sources, files["picture.fasta"]
+    window.settings.add_recent(path, "sequences")
+    window.settings.change_recent(path, opened=1000.0)
+    sources.keep_times([path])
+    for text in ("", ">a\nMKVL\n"):
+        if text:
+            Path(path).write_text(text)
+        sources.open_paths([path])
+        qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+        assert (window.settings.recent[0].opened > 1000.0) == bool(text)
+
+
 def test_a_session_that_was_closed_is_distinguished_from_one_that_crashed(tmp_path: Path) -> None:
     file, kept = tmp_path / "session.json", tmp_path / "kept.fasta"
     kept.write_text(">a\nMK\n")

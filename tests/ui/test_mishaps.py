@@ -176,6 +176,12 @@ def test_many_refused_files_are_reported_in_one_message(
     press(window.messages, "More")
     (listed,) = window.messages.findChildren(QPlainTextEdit)
     assert all(path.name in listed.toPlainText() for path in paths)
+    missing = str(tmp_path / "missing.fasta")
+    window.controller.sources.open_paths([missing, *map(str, paths[:3])])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    alone, several = sorted(message.text for message in window.messages.messages)
+    assert several.startswith("3 files")
+    assert missing in alone
 
 
 def test_a_folder_opens_what_its_names_say_can_be_opened(

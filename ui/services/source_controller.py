@@ -55,6 +55,9 @@ class SourceController(Controller):
         """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
         self._refused: list[str] = []
+        self._refused_text = ""
+        """The message about them."""
+
         self._refusals: list[str] = []
         app.inspector.file_read.connect(self._take_file)
         app.inspector.file_refused.connect(self._refuse_file)
@@ -155,6 +158,7 @@ class SourceController(Controller):
         self._offer_run()
         self._run_when_read.clear()
         self._shown_when_read.discard(path)
+        self._restored.discard(path)
         self._offer_search = False
         self._show_refused(source)
         self._app.window.details.show_source(source)
@@ -166,8 +170,9 @@ class SourceController(Controller):
         reasons = [f"{one.problem} {one.hint}".strip() for one in sources if one is not None]
         text, details = reasons[-1], ""
         if len(reasons) > 1:
-            self.withdraw_refusals()
             text, details = f"{formatting.count(len(reasons))} files could not be opened.", "\n".join(reasons)
+        self._app.window.messages.withdraw(self._refused_text)
+        self._refused_text = text
         self.refuse(text, ("Show", self._app.window.dock.show), details=details)
 
     def refuse(self, text: str, *actions: tuple[str, Callable[[], object]], details: str = "") -> None:
