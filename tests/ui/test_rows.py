@@ -97,6 +97,17 @@ def test_an_alignment_that_is_dropped_is_shown(window: MainWindow, dropped: Rows
     assert dropped.canvas.accessibleDescription().startswith("60 rows")
 
 
+def test_an_alignment_that_arrives_behind_a_form_leaves_it_the_focus(
+    qtbot: Any, window: MainWindow, made: Path
+) -> None:
+    window.controller.alignments.open(str(made))
+    QTest.keyClick(window, Qt.Key.Key_A, CTRL | SHIFT)
+    sheet = window.sheets.sheet
+    shown(qtbot, window)
+    assert window.sheets.sheet is sheet
+    assert sheet.isAncestorOf(window.focusWidget())
+
+
 @pytest.mark.thorough
 def test_the_other_alignments_of_a_file_can_be_chosen(qtbot: Any, window: MainWindow, dropped: RowsPanel) -> None:
     page = window.controller.alignments.page

@@ -193,7 +193,7 @@ class AlignmentController(PagesController["RowsPage"]):
                 page.show_text("This alignment cannot be shown", error_text(answer, "The file could not be read"))
                 return
             page.show_alignment(*answer)
-            if self.page is page:
+            if self.page is page and self._app.window.sheets.sheet is None:
                 page.setFocus()
             if number == 0:
                 self._list(path, page)

@@ -137,7 +137,8 @@ class SourceController(Controller):
         self._app.window.data.select(path)
         self._app.window.details.show_source(source)
         self._run_when_read.discard(path)
-        is_shown = path in self._shown_when_read and source.is_alignment
+        is_covered = self._app.window.sheets.sheet is not None  # by a form, for which files are opened
+        is_shown = path in self._shown_when_read and source.is_alignment and not is_covered
         self._shown_when_read.discard(path)
         if self._offer_search:
             self._offer_run()
