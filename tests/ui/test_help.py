@@ -27,6 +27,7 @@ from clalign.ui.views.results.report_sheet import ReportSheet
 from clalign.ui.views.results.results_page import ResultsPage
 from clalign.ui.views.tour_bar import STEPS
 from clalign.ui.views.widgets.facts import facts_grid
+from clalign.ui.views.widgets.small_sheets import TextSheet
 
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -143,6 +144,24 @@ def test_what_was_said_can_be_read_again(window: MainWindow) -> None:
     window.controller.help.messages()
     sheet = window.sheets.sheet
     assert "This was written." in [shown.text() for shown in sheet.findChildren(QLabel)]
+
+
+def test_a_form_is_there_again_after_messages_were_read(window: MainWindow, loaded: MainWindow) -> None:
+    form = window.controller.search.sheet
+    editor = form.form.editors["evalue"]
+    editor.setFocus()
+    QTest.keyClicks(editor, "5")
+    text = editor.text()
+    for _ in range(2):  # pressed twice they are open once
+        QTest.mouseClick(window.past_messages, Qt.MouseButton.LeftButton)
+        assert isinstance(window.sheets.sheet, TextSheet)
+        assert not form.isVisible()
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
+    assert window.controller.search.sheet is form
+    assert (editor.hasFocus(), editor.isVisible(), editor.text()) == (True, True, text)
+    QTest.keyClick(editor, Qt.Key.Key_Escape)
+    assert window.sheets.sheet is None
+    assert not window.sheets.isVisible()
 
 
 def test_what_is_restored_keeps_the_time_when_it_was_opened(

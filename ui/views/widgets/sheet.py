@@ -1,6 +1,8 @@
-"""A sheet over the center of the window: not modal, closed by Esc, one at a time."""
+"""A sheet over the center of the window: not modal, closed by Esc, one at a time or one to read above a form."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -27,6 +29,9 @@ class Sheet(QWidget):
     closed = Signal()
     resized = Signal()
     """Its content has grown or shrunk."""
+
+    is_aside: ClassVar[bool] = False
+    """Whether it is read above another one, which is there again after it."""
 
     def __init__(self, heading: str, width: int = 640) -> None:
         super().__init__()
@@ -108,17 +113,28 @@ class SheetHost(QWidget):
         self._frame.setProperty("role", "surface")
         self._box = stacked()
         self._frame.setLayout(self._box)
-        self.sheet: Sheet | None = None
-        self._focused_before: QWidget | None = None
+        self._open: list[tuple[Sheet, QWidget | None]] = []
+        """Sheets, each above the one before, with what had the focus."""
         parent.installEventFilter(self)
         self.hide()
 
+    @property
+    def sheet(self) -> Sheet | None:
+        """The sheet in view."""
+        return self._open[-1][0] if self._open else None
+
     def open_sheet(self, sheet: Sheet) -> None:
-        """Show a sheet in place of another."""
-        self.close_sheet()
-        self.sheet, self._focused_before = sheet, self.window().focusWidget()
+        """Show a sheet, in place of others unless it is only read."""
+        if not sheet.is_aside:
+            self.close_sheet()
+        elif self.sheet is not None and self.sheet.is_aside:
+            self._leave_sheet()
+        below = self.sheet
+        self._open.append((sheet, (below or self.window()).focusWidget()))
+        if below is not None:
+            below.hide()
         self._box.addWidget(sheet)
-        sheet.closed.connect(self.close_sheet)
+        sheet.closed.connect(self._leave_sheet)
         sheet.resized.connect(self.fit)
         self._place()
         self.show()
@@ -131,12 +147,16 @@ class SheetHost(QWidget):
         self._place()
 
     def close_sheet(self) -> None:
-        """Close the sheet, if there is one, and give the focus back."""
-        if self.sheet is None:
-            return
-        sheet, self.sheet = self.sheet, None
-        before, self._focused_before = self._focused_before, None
+        """Close all sheets, if there are any, and give the focus back."""
+        while self._open:
+            self._leave_sheet()
+
+    def _leave_sheet(self) -> None:
+        """Close the sheet in view; the one below it is there again, and the focus where it was."""
+        sheet, before = self._open.pop()
         had_focus = sheet.isAncestorOf(self.window().focusWidget())
+        if self.sheet is not None:
+            self.sheet.show()
         is_there = before is not None and isValid(before) and before.isVisible()
         if had_focus and is_there and before is not None:
             before.setFocus()
@@ -145,8 +165,10 @@ class SheetHost(QWidget):
         self._box.removeWidget(sheet)
         sheet.hide()
         sheet.deleteLater()
-        self.hide()
-        self.sheet_closed.emit()
+        self._place()
+        if self.sheet is None:
+            self.hide()
+            self.sheet_closed.emit()
 
     def fit(self) -> None:
         """Fit the size of the sheet to its content."""
@@ -180,8 +202,8 @@ class SheetHost(QWidget):
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.close_sheet()
+        if event.key() == Qt.Key.Key_Escape and self._open:
+            self._leave_sheet()
             return
         super().keyPressEvent(event)
 

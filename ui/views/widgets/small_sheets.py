@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from typing import ClassVar
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QVBoxLayout
@@ -246,6 +247,8 @@ class DeviceSheet(Sheet):
 
 class TextSheet(Sheet):
     """Names and texts to read: shortcuts, the filter language, about."""
+
+    is_aside: ClassVar[bool] = True
 
     def __init__(self, heading: str, parts: list[tuple[str, list[tuple[str, str]]]]) -> None:
         super().__init__(heading, 600)
