@@ -48,7 +48,7 @@ class Preferences:
     posterior : bool
         Alignments have a line with the confidence of each column.
     options : dict
-        Thresholds of the last search.
+        Files and kind of the last search, and its options that are not the usual ones.
     keys : dict
         Keys of commands, by their ids, that are not the usual ones.
     open_folder : str

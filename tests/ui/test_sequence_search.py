@@ -58,6 +58,31 @@ def test_sequences_are_searched_with_sequences(qtbot: Any, window: MainWindow, s
     assert again.spec == spec
 
 
+def test_a_form_begins_with_the_options_of_a_search_of_its_files_alone(
+    qtbot: Any, loaded: MainWindow, searched: Callable[[MainWindow], Any], files: dict[str, str]
+) -> None:
+    controller = loaded.controller
+    usual = controller.search.sheet.form.values()[0]["evalue"]
+
+    def again(name: str) -> Any:
+        loaded.sheets.close_sheet()
+        loaded.actions_.by_id[name].trigger()
+        return controller.search.sheet.form.values()[0]["evalue"]
+
+    evalue = controller.search.sheet.form.editors["evalue"]
+    evalue.setFocus()
+    QTest.keyClick(evalue, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(evalue, "0.5")
+    searched(loaded)
+    assert again("search.run") == 0.5
+    assert again("search.open_sequences") == usual, "another program"
+    other = files["made.fasta"].replace("made.fasta", "more.fasta")
+    shutil.copyfile(files["made.fasta"], other)
+    controller.sources.open_quietly([other])
+    qtbot.waitUntil(lambda: controller.inspector.is_idle and controller.workspace.sequences_path == other)
+    assert again("search.run") == usual, "other sequences"
+
+
 def test_nucleic_acids_are_refused(
     qtbot: Any, window: MainWindow, sheet: SequencesSheet, files: dict[str, str]
 ) -> None:

@@ -246,10 +246,9 @@ def test_sequences_of_another_kind_are_reported_once_with_a_way_out(
     qtbot: Any, window: MainWindow, files: dict[str, str], drop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     controller = window.controller
-    controller.search.keep_options({"without_filters": True})
     drop(window, [files["dna.fasta"], files["made.hmm"]])
     qtbot.waitUntil(lambda: len(controller.workspace.sources) == 2 and controller.inspector.is_idle)
-    QTest.keyClick(window, Qt.Key.Key_R, CTRL)
+    controller.search.open_sheet(without_filters=True)
     sheet: Any = controller.search.sheet
     line = [text for text in texts(sheet) if "is for protein" in text]
     assert len(line) == 1

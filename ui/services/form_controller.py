@@ -38,10 +38,10 @@ class FormController(Controller):
     """The name of the engine, whose worker is started when the sheet opens."""
 
     of_files: ClassVar[tuple[str, ...]] = ("device",)
-    """Fields that belong to the files of a run; the others are remembered for the next one."""
+    """Fields that belong to the files of a run; the others are remembered for the next one of the same files."""
 
-    of_sheet: ClassVar[tuple[str, ...]] = ()
-    """Fields among the options for which the sheet, not the form, has widgets."""
+    of_kind: ClassVar[tuple[str, ...]] = ()
+    """Fields that tell apart programs, each of which begins with its own options."""
 
     def __init__(
         self, app: AppContext, jobs: JobController, sources: SourceController, locating: LocateController
@@ -59,7 +59,7 @@ class FormController(Controller):
 
     @property
     def options(self) -> SpecFields:
-        """The options of the last run that differ from their defaults."""
+        """Inputs and kind of the last run, and its options that differ from their defaults."""
         return self._options
 
     def keep_options(self, options: SpecFields) -> None:
@@ -80,9 +80,11 @@ class FormController(Controller):
             sheet.run_button.click()
 
     def open_sheet(self, **options: object) -> None:
-        """Show the sheet with the options of the last run."""
+        """Show the sheet with `options`, and those of the last run if it was the same with the same files."""
         self.sources.look_again()
-        self._sheet = sheet = self.new_sheet({**self.options, **options})
+        self._sheet = sheet = self.new_sheet(options)
+        if sheet.spec is not None and self._own(sheet.spec).items() <= self.options.items():
+            sheet.form.set_values({**self.options, **options})
         if self.engine:
             self._app.queue.prepare(self.engine, self._app.workspace.device_id)
         sheet.run_requested.connect(self.start)
@@ -133,11 +135,16 @@ class FormController(Controller):
             self._pasted = ""
             self._app.workspace.take_as_queries(path, alone="")
 
+    def _own(self, spec: Spec) -> Json:
+        """Return inputs and kind of a run, with which its options are remembered."""
+        return {name: getattr(spec, name) for name in (*spec.inputs, *self.of_kind)}
+
     def start(self, spec: Spec) -> None:
         """Start a run and show its results."""
         kept = [f for f in dataclasses.fields(spec) if f.name not in (*spec.inputs, *self.of_files)]
         chosen = {f.name: getattr(spec, f.name) for f in kept}
-        self.keep_options({f.name: chosen[f.name] for f in kept if chosen[f.name] != spec.usual(f.name, f.default)})
+        changed = {f.name: chosen[f.name] for f in kept if chosen[f.name] != spec.usual(f.name, f.default)}
+        self.keep_options({**self._own(spec), **changed})
         try:
             self.jobs.search(spec)
         except OSError as error:
@@ -164,7 +171,7 @@ class FormController(Controller):
             return
         self.open_inputs(run.spec)
         kept = {f.name: getattr(run.spec, f.name) for f in dataclasses.fields(run.spec)}
-        left_out = {*run.spec.inputs, *self.of_files} - {*self.of_sheet}
+        left_out = {*run.spec.inputs, *self.of_files}
         self.open_sheet(**{**{k: v for k, v in kept.items() if k not in left_out}, **changes})
 
     def search_wider(self, run: RunView) -> None:

@@ -39,6 +39,7 @@ class SearchController(FormController):
 
     engine: ClassVar[str] = "plan7"
     of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format", "query_kind", "shard")
+    of_kind: ClassVar[tuple[str, ...]] = ("direction",)
 
     def __init__(self, app: AppContext, *below: Any) -> None:
         super().__init__(app, *below)
