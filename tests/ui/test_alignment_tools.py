@@ -235,13 +235,22 @@ def test_a_step_of_a_run_has_no_distances_by_posteriors(qtbot: Any, real_window:
     assert isinstance(page, AlignedPage)
     assert pane.words.text() == "4 leaves · substitutions for each residue, estimated after Kimura"
     page.run.go_to(3)
-    qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
     pane.kinds.setCurrentIndex(2)
     pane.kinds.activated.emit(2)
     assert shown(real_window, "distances by posteriors")
     assert pane.kinds.currentData() == "kimura"
     assert real_window.controller.queue.current is None
     assert real_window.controller.files.is_idle
+    page._annealing.click()
+    page.bar.slider.setFocus()
+    qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
+    assert panel.panes.tree is None, "it was that of the finished alignment"
+    assert real_window.focusWidget() is page.bar.slider
+    pick(panel, "Distances and tree")
+    qtbot.waitUntil(lambda: panel.panes.tree is not None)
+    assert panel.panes.tree.words.text().startswith(f"step 3 of {page.run.aligned.last_step} · 4 leaves")
+    page.run.go_to(page.run.aligned.last_step)
+    qtbot.waitUntil(lambda: panel.panes.tree is None)
 
 
 def test_keys_walk_through_a_tree_of_hundreds(qtbot: Any) -> None:

@@ -20,6 +20,8 @@ from .app_context import AppContext, Controller
 from .picture_files import export_picture_file
 
 if TYPE_CHECKING:
+    from clalign.values.row_alignments import RowAlignment
+
     from ..views.alignment.rows_page import RowsPanel
 
 FILES = {"Newick (*.nwk)": ".nwk", "Distances, tab-separated (*.tsv)": ".tsv", "Distances for PHYLIP (*.phy)": ".phy"}
@@ -32,7 +34,7 @@ class TreeController(Controller):
     def __init__(self, app: AppContext, alignments: AlignmentController) -> None:
         super().__init__(app)
         self._alignments = alignments
-        self._waiting: list[tuple[JobItem, RowsPanel, tuple[str, ...]]] = []
+        self._waiting: list[tuple[JobItem, RowsPanel, RowAlignment, str, tuple[str, ...]]] = []
         app.queue.job_ended.connect(self._end)
 
     def show(self, kind: str = "kimura", matrix: str = "") -> None:
@@ -45,13 +47,14 @@ class TreeController(Controller):
             self._app.notify("note", "Only the finished alignment has distances by posteriors: go to its last step.")
             _choose_again(panel)
             return
+        alignment, step = panel.view.alignment, page.step_words if page is not None else ""
 
         def start(path: str) -> None:
             if isValid(panel):
                 job = {"job": "tree", "alignment": path, "kind": kind, "matrix": matrix or None}
                 what = "Distances" if matrix else "Tree"
                 item = self._app.queue.submit(f"{what} of {self._alignments.stem}", job)
-                self._waiting.append((item, panel, kinds))
+                self._waiting.append((item, panel, alignment, step, kinds))
 
         self._alignments.with_file(start)
 
@@ -60,18 +63,20 @@ class TreeController(Controller):
         if found is None:
             return
         self._waiting.remove(found)
-        _, panel, kinds = found
+        _, panel, alignment, step, kinds = found
         if item.state != "done":
             _choose_again(panel)
             return
         value = item.result
         if value["matrix"]:
             self._app.notify("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
-        elif isValid(panel) and panel.view.n_rows == len(value["names"]):
+        elif isValid(panel) and panel.view.alignment is not alignment:
+            self._app.notify("note", "The tree is not shown: another step of the alignment came into view.")
+        elif isValid(panel):
             tree = Tree(
                 tuple(value["names"]), np.array(value["parents"], np.int32), np.array(value["lengths"], np.float64)
             )
-            self._show(panel, TreeLayout.of(tree, value["kind"]), kinds)
+            self._show(panel, TreeLayout.of(tree, value["kind"], step), kinds)
 
     def _show(self, panel: RowsPanel, layout: TreeLayout, kinds: tuple[str, ...]) -> None:
         from ..views.alignment.tree_view import TreePane

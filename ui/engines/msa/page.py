@@ -74,6 +74,10 @@ class AlignedPage(ResultsPage):
         return str(run.path) if is_kept else ""
 
     @property
+    def step_words(self) -> str:
+        return self.run.step_words
+
+    @property
     def has_all_pairs(self) -> bool:
         """Whether all pairs of the sequences were compared."""
         run = self.run.aligned

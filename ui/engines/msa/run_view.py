@@ -137,6 +137,12 @@ class AlignedRunView(RunView):
         """Whether the requested step is in view."""
         return self._shown_step == self.step
 
+    @property
+    def step_words(self) -> str:
+        """Which step is in view; empty for the finished alignment."""
+        last, shown = (0, 0) if self.aligned is None else (self.aligned.last_step, self._shown_step)
+        return f"step {formatting.count(shown)} of {formatting.count(last)}" if shown < last else ""
+
     def _values_of(self, name: str) -> CellValues:
         def values(rows: npt.NDArray[np.int64], columns: npt.NDArray[np.int64]) -> Values:
             if self.judged is None:

@@ -44,6 +44,8 @@ class TreeLayout:
         The lines of the first and the last leaf that hang on each node.
     forks, ends : float64[n_nodes]
         Where the first and the last branch begin that part at each node; infinite at leaves.
+    step : str
+        Words for the step of an annealing that it is of; empty for a finished alignment.
     """
 
     tree: Tree
@@ -56,9 +58,10 @@ class TreeLayout:
     lasts: Integers
     forks: Floats
     ends: Floats
+    step: str = ""
 
     @classmethod
-    def of(cls, tree: Tree, kind: str) -> TreeLayout:
+    def of(cls, tree: Tree, kind: str, step: str = "") -> TreeLayout:
         """Return the layout of a tree."""
         x, y = tree.places()
         children, n = tree.children(), len(tree.names)
@@ -69,7 +72,7 @@ class TreeLayout:
                 lasts[node] = lasts[children[node]].max()
         forks = np.array([y[each].min() if each else np.inf for each in children])
         ends = np.array([y[each].max() if each else -np.inf for each in children])
-        return cls(tree, kind, x, y, children, np.argsort(y[:n], kind="stable"), firsts, lasts, forks, ends)
+        return cls(tree, kind, x, y, children, np.argsort(y[:n], kind="stable"), firsts, lasts, forks, ends, step)
 
     @property
     def n_leaves(self) -> int:
@@ -124,4 +127,5 @@ class TreeLayout:
     def summary(self) -> str:
         """Return the size of the tree as text."""
         words = KINDS[self.kind][1]
-        return f"{formatting.plural(self.n_leaves, 'leaf', 'leaves')} · {words[0].lower()}{words[1:]}"
+        step = f"{self.step} · " if self.step else ""
+        return f"{step}{formatting.plural(self.n_leaves, 'leaf', 'leaves')} · {words[0].lower()}{words[1:]}"

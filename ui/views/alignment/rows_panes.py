@@ -71,6 +71,7 @@ class RowsPanes(QSplitter):
         pane.sort_requested.connect(partial(self.view.sort, TREE_ORDER))
         self.view.moved.connect(self._mark_leaves)
         self.view.order_changed.connect(self._compare_order)
+        self.view.replaced.connect(self.close_tree)  # it is a tree of the alignment before
         pane.setFocus()
 
     def close_tree(self) -> None:
@@ -79,9 +80,12 @@ class RowsPanes(QSplitter):
         if pane is not None:
             self.view.moved.disconnect(self._mark_leaves)
             self.view.order_changed.disconnect(self._compare_order)
+            self.view.replaced.disconnect(self.close_tree)
+            has_focus = pane.isAncestorOf(self.window().focusWidget())
             pane.hide()
             pane.deleteLater()
-            self.canvas.setFocus()
+            if has_focus:
+                self.canvas.setFocus()
 
     def _choose_rows(self, rows: npt.NDArray[np.int64]) -> None:
         """Select the rows of a clade, which are neighbors in the order of the tree."""

@@ -170,6 +170,11 @@ class ResultsPage(QWidget):
         return ""
 
     @property
+    def step_words(self) -> str:
+        """Which step of many its alignment of many rows is, if it is not the finished one; else empty."""
+        return ""
+
+    @property
     def has_all_pairs(self) -> bool:
         """Whether its run has all pairs of the rows."""
         return False
