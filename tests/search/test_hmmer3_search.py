@@ -355,9 +355,12 @@ def test_explain(tmp_path: Path) -> None:
     found = explain(spec, 0, "close", pick_device, QuietContext())
     steps = {step["stage"]: step for step in found["steps"]}
     assert list(steps) == ["msv", "bias", "viterbi", "forward", "domains", "reported"]
-    assert found["verdict"] == "close is reported."
+    assert found["verdict"] == "close is significant."
     assert steps["reported"]["score"] == pytest.approx(127.3, abs=0.05)
     assert not steps["viterbi"]["ran"], "MSV was so good that the search leaves it out"
+    doubtful = explain(replace(spec, inclusion_evalue=1e-60), 0, "close", pick_device, QuietContext())
+    assert (steps["reported"]["significant"], doubtful["steps"][-1]["significant"]) == (True, False)
+    assert "not significant" in doubtful["verdict"]
     missed = explain(spec, 0, "poly_q", pick_device, QuietContext())
     assert "MSV filter" in missed["verdict"]
     assert all(step["score"] is not None for step in missed["steps"][:4]), "also those that it would not come to"
@@ -375,8 +378,10 @@ def test_explain_a_hmmer2_profile() -> None:
     older = GOLDEN / "profiles" / "globins_ls.hmm"
     spec = SearchSpec(str(older), str(BUILT), device="reference")
     names = [record.split()[0] for record in BUILT.read_text().split(">")[1:]]
-    verdicts = [explain(spec, 0, name, pick_device, QuietContext())["verdict"] for name in (names[0], names[-1])]
-    assert any("is reported" in verdict for verdict in verdicts)
+    found = [explain(spec, 0, name, pick_device, QuietContext()) for name in (names[0], names[-1])]
+    assert any(value["verdict"].endswith("is significant.") for value in found)
+    strict = replace(spec, inclusion_score=1e4)
+    assert explain(strict, 0, found[0]["target"], pick_device, QuietContext())["steps"][-1]["significant"] is False
 
 
 class Faulty(ReferenceSession):

@@ -92,7 +92,7 @@ def explain(
 def _verdict(name: str, steps: list[Step]) -> str:
     stopped = next((step for step in steps if step["ran"] and step["passed"] is False), None)
     if stopped is None:
-        return f"{name} is reported."
+        return f"{name} is {'significant' if steps[-1]['significant'] else 'reported, but not significant'}."
     if stopped["stage"] == "all":
         return f"{name} is not searched. {stopped['text']}"
     if stopped["stage"] == "reported":

@@ -24,6 +24,8 @@ class Step(TypedDict):
     ran : bool
         Whether the search itself comes to it.
     text : str
+    significant : bool or None
+        Of the last step of what is reported.
     """
 
     stage: str
@@ -35,6 +37,7 @@ class Step(TypedDict):
     passed: bool | None
     ran: bool
     text: str
+    significant: bool | None
 
 
 def step(
@@ -48,6 +51,7 @@ def step(
     limit: float | None = None,
     passed: bool | None = None,
     ran: bool = True,
+    significant: bool | None = None,
 ) -> Step:
     """Return a step; thresholds that no score can have are left out."""
     return {
@@ -60,6 +64,7 @@ def step(
         "passed": passed,
         "ran": ran,
         "text": text,
+        "significant": significant,
     }
 
 
@@ -76,6 +81,14 @@ def in_words(score: float, threshold: float) -> str:
         return shown if needed is None else f"{shown}; {needed:.1f} bits are needed"
     digits = distinguishing_decimals(score, needed)
     return f"{score:.{digits}f} bits" + ("" if needed is None else f"; {needed:.{digits}f} are needed")
+
+
+def significance_words(score: float, least: float, is_significant: bool) -> str:
+    """Return whether what is reported is significant, in words."""
+    needed = possible(least)
+    if is_significant or needed is None:
+        return f" It is {'' if is_significant else 'not '}significant."
+    return f" It is not significant: {needed:.{distinguishing_decimals(score, needed)}f} bits are needed for that."
 
 
 def counted(n: int, thing: str) -> str:

@@ -231,7 +231,7 @@ class Hmmer2Search(Struct, frozen=True):
     def steps_of(self, session: Session, row: int) -> list[Step]:
         """Return the score of a target, and whether it is reported when that is corrected for composition."""
         from clalign.engines.plan7.hmmer3.funnel import STAGES
-        from clalign.engines.plan7.steps import counted, in_words, step
+        from clalign.engines.plan7.steps import counted, in_words, significance_words, step
 
         limits = self.thresholds
         scored = self.start_scoring(session, self.database.select(np.array([row], np.int64)))()
@@ -256,9 +256,13 @@ class Hmmer2Search(Struct, frozen=True):
         text = f"Corrected for composition, the score of {counted(hits[0].n_domains, 'domain')} is"
         text += f" {in_words(float(corrected), threshold)} (E-value {evalue:.2g})."
         is_hit = bool(corrected >= limits.score and evalue <= limits.evalue)
+        is_significant = self.calls_significant(hits[0])
+        if is_hit:
+            text += significance_words(hits[0].score, limits.least_significant_score, is_significant)
         last = step(
             "reported", STAGES["reported"], text, score=hits[0].score, threshold=threshold,
             pvalue=limits.pvalue(corrected), passed=is_hit, ran=passed,
+            significant=is_significant if is_hit else None,
         )  # fmt: skip
         return [first, last]
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from clalign.engines.plan7.hmmer3.funnel import STAGES
 from clalign.engines.plan7.hmmer3.thresholds import Hmmer3Thresholds
-from clalign.engines.plan7.steps import LEFT_OUT, Step, in_words, step, unless_reached
+from clalign.engines.plan7.steps import LEFT_OUT, Step, in_words, significance_words, step, unless_reached
 from clalign.stages.hmmer3.filters import FilterModel
 from clalign.values.evalues import hmmer3_evalue, hmmer3_gumbel_score, hmmer3_tail_score
 from clalign.values.hits import Hit
@@ -71,9 +71,12 @@ def report_step(limits: Hmmer3Thresholds, hit: Hit, came: bool) -> Step:
     log_pvalue = hit.log_pvalue or 0.0
     text = f"After {hit.bias:.1f} bits for biased composition its score is {in_words(hit.score, limits.report_score)}"
     text += f" (E-value {hit.evalue:.2g})."
-    limit = limits.pvalue(limits.evalue)
+    limit, evalue = limits.pvalue(limits.evalue), hmmer3_evalue(log_pvalue, limits.n_targets)
+    is_reported, is_significant = limits.reports(hit.score, evalue), limits.calls_significant(hit.score, evalue)
+    if is_reported:
+        text += significance_words(hit.score, limits.least_significant_score, is_significant)
     return step(
         "reported", STAGES["reported"], unless_reached(came) + text, score=hit.score, threshold=limits.report_score,
         pvalue=hmmer3_evalue(log_pvalue, 1.0), limit=limit if limits.score is None and math.isfinite(limit) else None,
-        passed=limits.reports(hit.score, hmmer3_evalue(log_pvalue, limits.n_targets)), ran=came,
+        passed=is_reported, ran=came, significant=is_significant if is_reported else None,
     )  # fmt: skip
