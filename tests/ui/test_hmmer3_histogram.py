@@ -72,6 +72,8 @@ def test_the_page_says_what_is_shown_and_switches(qtbot: Any, page: ResultsPage)
     view = page.histogram
     assert view.kinds.isVisible()
     assert view.sentence.text().startswith("Only the 12 sequences"), "hits are judged by their Forward scores"
+    page.run.facts["spec"]["without_filters"] = True
+    assert page.run.sentence().startswith("Forward scores of all 12 sequences;")
     assert all(line.isVisible() for line in view.plot.lines.values())
     QTest.keyClick(view.kinds, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: page.run.histogram.kind == "msv")

@@ -210,17 +210,23 @@ class ProfileRunView(RunView):
                 "model's calibration, not fitted. Scores that overflow 8 bits are at the right end. Hits are "
                 "judged by other scores: see the Forward scores for the thresholds."
             )
-        so_far = so_far and " so far"
-        got = f"Only the {formatting.plural(data.n_scores, 'sequence')} that reached Forward{so_far} are shown"
+        so_far, n = so_far and " so far", formatting.plural(data.n_scores, "sequence")
+        got = f"Only the {n} that reached Forward{so_far} are shown; no curve is fitted to filtered scores"
+        if self.is_unfiltered:
+            got = f"Forward scores of all {n}{so_far}; the curve is the model's calibration, not fitted"
         return (
-            f"{got}; no curve is fitted to filtered scores. The score of a hit is a little lower, because it is "
+            f"{got}. The score of a hit is a little lower, because it is "
             "corrected for biased composition. Drag a line, or double-click to type a score."
         )
 
+    @property
+    def is_unfiltered(self) -> bool:
+        """Whether every sequence is scored by Forward."""
+        return bool((self.facts.get("spec") or {}).get("without_filters"))
+
     def funnel_sentence(self) -> str:
         """Return the description of the funnel."""
-        spec = self.facts.get("spec") or {}
-        if spec.get("without_filters"):
+        if self.is_unfiltered:
             return "Without filters (--max): every sequence went through Forward."
         live = "" if self.is_complete else " These are the counts so far."
         return f"Each filter passes likely sequences; “expected” is the number for random ones.{live}"
