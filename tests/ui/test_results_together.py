@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 from clalign.databases.examples import load_examples
 from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
-from clalign.runs.pages import found_by_query
+from clalign.runs.pages import QueryFound, found_by_query
 from clalign.runs.run_file import open_run
 from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
@@ -78,6 +78,18 @@ def test_no_hits_are_claimed_before_they_are_read(qtbot: Any, window: MainWindow
     page.show_counts()
     assert not any(part.startswith("0 ") for words in said for part in words)
     assert page.summary.text().startswith("6 hits of 2 of 3 profiles")
+
+
+def test_queries_stay_in_their_places_while_the_search_runs(together: ResultsPage) -> None:
+    run, queries = together.run, together.queries
+    assert [row["name"] for row in queries.model.rows] == ["Made-3", "Other", "None-3"]
+    run.is_live, run.facts["state"] = True, "running"
+    run.found = {2: QueryFound(9, 1e-99, (500.0,), 1.0)}
+    queries.show_found()
+    assert [(row["name"], row["found"].n_hits) for row in queries.model.rows][2] == ("None-3", 9)
+    run.is_live, run.facts["state"] = False, "done"
+    queries.show_found()
+    assert queries.model.rows[0]["name"] == "None-3"
 
 
 def test_architectures_are_read_with_their_colors(families: Path) -> None:
