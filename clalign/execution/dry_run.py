@@ -101,7 +101,9 @@ def dry_run(task: Task[Spec], load: Callable[[Task[Spec]], Work]) -> JobResult:
         left = max(0.0, plan.n_cells - task.run.work_done()[0])
         found = work.estimate(left, [device for device, _ in known])
         for device, (one, _) in zip(devices, known, strict=True):
-            device |= {"seconds": work.estimate(left, [one]).seconds, "build_seconds": _build_seconds(device)}
+            alone = work.estimate(left, [one])
+            device |= {"seconds": alone.seconds, "later_seconds": alone.later_seconds}
+            device["build_seconds"] = _build_seconds(device)
     searched: Targets = work.targets if part is None else part
     return {
         "queries": found.queries,

@@ -487,8 +487,8 @@ JOBS = {"search": search, "resume": search, "inspect": inspect, "devices": devic
         "compare_searches": compare_searches,
         "tune": tune, "explain": explain, "hmmbuild": hmmbuild, "hmmalign": hmmalign, "locate": worker.JOBS["locate"],
         "dry_run": lambda request, job: time.sleep(manners().get("lingers", 0)) or {"build_seconds": 17.5, "devices": [
-            {"id": name, "name": name, "seconds": 3.0, "build_seconds": 17.5, "programs": 12,
-             "new": 7 * bool(request["spec"].get("without_filters"))}
+            {"id": name, "name": name, "seconds": 3.0, "later_seconds": 1.5, "build_seconds": 17.5,
+             "programs": 12, "new": 7 * bool(request["spec"].get("without_filters"))}
             for name in request["spec"].get("device", "auto").split(",")]}}  # fmt: skip
 
 

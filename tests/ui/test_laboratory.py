@@ -361,6 +361,24 @@ def test_devices_are_compared(qtbot: Any, window: MainWindow, comparison_page: C
     assert [bar.value for bar in comparison_page.in_view.figure.chart.bars] == [50.0, 5.0]
 
 
+def test_a_forecast_comes_once_another_job_has_ended(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None]
+) -> None:
+    manners(pause=0.1)
+    controller = loaded.controller
+    controller.search.sheet.run_button.click()
+    qtbot.waitUntil(lambda: controller.page is not None and controller.page.run.spec is not None)
+    controller.labs.compare()
+    page = controller.labs.page
+    assert isinstance(page, SearchesPage)
+    page._calm.stop()
+    page._calm.setInterval(0)
+    page.request_forecast()
+    assert controller.queue.current is not None
+    assert controller.inspector.dry_run_worker is None
+    qtbot.waitUntil(lambda: bool(page.forecast.text()))
+
+
 def test_devices_are_compared_by_the_search_of_the_user(
     qtbot: Any, window: MainWindow, files: dict[str, str], manners: Callable[..., None], press: Press
 ) -> None:
@@ -375,11 +393,12 @@ def test_devices_are_compared_by_the_search_of_the_user(
     job, problem = page.job_request()
     assert not problem
     assert (job["of"], job["devices"], job["spec"]["targets"]) == ("search", ["0:0", "1:0"], files["made.fasta"])
+    window.workspace.learn("plan7", "0:0", 1.0, 10.0)
     page.request_forecast()
     qtbot.waitUntil(lambda: bool(page.forecast.text()))
     assert page.forecast.text().split(" · ") == [
-        f"Takes {formatting.about(41)}", f"0:0 {formatting.about(20.5)}", f"1:0 {formatting.about(20.5)}"
-    ]  # fmt: skip
+        f"Takes {formatting.about(50)}", f"0:0 {formatting.about(29.5)}", f"1:0 {formatting.about(20.5)}"
+    ], "only the time of the cells is what a run has shown"  # fmt: skip
     seen: list[list[str]] = []
     bars: list[list[Any]] = []
     drawn = lambda: getattr(page.view.chart("devices"), "bars", ())  # noqa: E731

@@ -188,6 +188,8 @@ class LabController(Controller):
         """Show and keep the result of a job of the laboratory."""
         view, kind = self._view_of(item), _document_of(item)
         if view is None:
+            if self.page is not None:
+                self.page.show_running()  # its forecast waits for the devices
             return
         if item.state == "done":
             document = item.result[kind]

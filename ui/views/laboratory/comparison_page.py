@@ -145,8 +145,9 @@ class SearchesPage(DevicesPage):
         for one in found.get("devices", ()):
             time = None
             if one["seconds"] is not None:
-                at_cells = self.workspace.likely_seconds(engine.name, one["id"], one["seconds"] - START_SECONDS)
-                time = one["build_seconds"] + START_SECONDS + at_cells
+                beside = one["later_seconds"] + START_SECONDS
+                at_cells = self.workspace.likely_seconds(engine.name, one["id"], one["seconds"] - beside)
+                time = one["build_seconds"] + beside + at_cells
             times.append((one["name"], time))
         self._forecasts[str(job)] = _forecast_words(times)
         self.show_running()
