@@ -51,7 +51,7 @@ def _command(action: QAction) -> Entry:
     return Entry(_title(action), action.trigger, action.toolTip(), keys, action.icon(), refusal)
 
 
-def _named(title: str, entries: list[tuple[str, Entry]], wanted: str) -> Group:
+def find_named(title: str, entries: list[tuple[str, Entry]], wanted: str) -> Group:
     """Return the entries in whose text all typed words are; those whose title begins with them come first."""
     words, start = wanted.casefold().split(), wanted.casefold().strip()
     found = [entry for text, entry in entries if all(word in text for word in words)]
@@ -74,19 +74,18 @@ def find_opened(app: AppController, wanted: str) -> Group:
                theme.icon(ICONS.get(source.kind, ICONS["sequences"]), "muted")))
         for source in sources
     ]  # fmt: skip
-    return _named("Opened", entries, wanted)
+    return find_named("Opened", entries, wanted)
 
 
-def find_recent(app: AppController, reopen: Callable[[str], object], wanted: str) -> Group:
-    """Return recent files and runs that are not open, by name or folder."""
+def recent_entries(app: AppController, reopen: Callable[[str], object]) -> list[tuple[str, Entry]]:
+    """Return recent files and runs that are not open, with their names and folders; it looks at each on the disk."""
     names, opened, words = app.window.recent_names, app.workspace.sources, app.window.run_words
-    entries = [
+    return [
         (f"{names[entry.path]} {entry.path}".casefold(),
          Entry(names[entry.path], partial(reopen, entry.path), entry.path,
                words.get(entry.path, ("", "", ""))[1], refusal=entry.problem))
         for entry in app.settings.recent if entry.path not in opened
     ]  # fmt: skip
-    return _named("Recent", entries, wanted)
 
 
 def find_queries(app: AppController, wanted: str) -> Group:

@@ -29,7 +29,7 @@ from ..views.widgets.parts import button, row
 from ..views.workbench import FIRST_SIZE, MIN_SIZE, SHARE_OF_SCREEN, Workbench
 from .actions import Actions
 from .collector import Collector
-from .finders import find_commands, find_opened, find_queries, find_recent
+from .finders import find_commands, find_named, find_opened, find_queries, recent_entries
 from .job_strip import JobStrip
 from .leaving import Leaving
 from .palette import CommandPalette
@@ -275,9 +275,10 @@ class MainWindow(Workbench):
     def show_palette(self) -> None:
         """Search commands, files, runs and queries by name."""
         self.actions_.update()
+        recent = recent_entries(self.controller, self.open_recent)
         self.palette_.open_with((
             partial(find_commands, self.actions_.by_id.values()), partial(find_opened, self.controller),
-            partial(find_recent, self.controller, self.open_recent), partial(find_queries, self.controller),
+            partial(find_named, "Recent", recent), partial(find_queries, self.controller),
         ))  # fmt: skip
 
     def show_keys(self) -> None:
