@@ -19,7 +19,9 @@ from clalign.runs.run_file import open_run
 from clalign.ui import formatting, theme
 from clalign.ui.engines.msa.pair_view import PairView
 from clalign.ui.models.charts.heat_map import HeatMap
+from clalign.ui.models.jobs import JobItem
 from clalign.ui.models.widgets.text_table import TextColumn, TextTable
+from clalign.ui.shell.job_strip import JobRow
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.charts.architecture_painter import BarStyle, paint_bar
 from clalign.ui.views.charts.heat_map_view import Frame, paint_map
@@ -120,6 +122,9 @@ def test_the_window_shows_control_characters_as_escapes(qtbot: Any) -> None:
     assert r"fa\u202eke\x1b[31m" in shown
     assert (line.text(), label("\x07").text(), formatting.tip("\x9b")) == (r"a\u202eb", r"\x07", r"\x9b")
     assert table.index(0, 0).data() == r"x\x1b[2J"
+    job = JobRow(JobItem("a\x07", {"job": "search"}, files=("c\x1b",)))
+    qtbot.addWidget(job)
+    assert {found.toolTip() for found in job.findChildren(ElidedLabel)} >= {"a\\x07\nc\\x1b"}
 
 
 class SizedNames(list[str]):

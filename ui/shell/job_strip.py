@@ -6,6 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QWidget
 
+from clalign.common.escapes import escaped
+
 from ..models.jobs import JobItem, JobQueue
 from ..views.widgets.parts import ElidedLabel, FactsLabel, IconLabel, clear_layout, label, row, set_role, stacked
 
@@ -77,7 +79,7 @@ class JobRow(QWidget):
         super().__init__()
         self._icon = IconLabel(*ICONS[item.state])
         self._title = ElidedLabel(item.title)
-        self._title.setToolTip("\n".join((item.title, *item.files)))
+        self._title.setToolTip("\n".join(map(escaped, (item.title, *item.files))))
         self._bar = QProgressBar()
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
