@@ -145,7 +145,6 @@ class SearchController(FormController):
 
     def _take_written(self, item: JobItem) -> None:
         if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
-            self._pasted = self._written
             self.read_queries(self._written)
             self.open_sequences(self._wanted)
 

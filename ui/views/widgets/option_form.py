@@ -130,7 +130,8 @@ class OptionForm(QWidget):
             editor.setAccessibleName(field.metadata["label"])
         beside = {name: other for name, other in self.beside.items() if name in self._fields}
         shown_fields = [field for field in fields if field.name not in beside.values()]
-        for place, field in zip(range(0, 2 * len(fields), 2), shown_fields, strict=False):
+        for number, field in enumerate(shown_fields):
+            place = 2 * number  # a hint may come below
             self._places[field.name] = made, place
             shown: QWidget = self.editors[field.name]
             if field.name in beside:
