@@ -14,7 +14,15 @@ import pytest
 from PySide6.QtCore import QPointF, Qt, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QFileDialog,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
 
 import clalign
 from clalign.engines.msa.annealing_progress import MergeReports, reported_alignment
@@ -487,6 +495,8 @@ def test_the_annealing_is_watched_while_it_goes_on(
     assert f"Merging: {len(half)} merges" in page.bar.words.text()
     assert not page.bar.isEnabled()
     assert page.pairs.currentWidget() is page.pairs.empty
+    export = next(made for made in page.findChildren(QAbstractButton) if made.text() == "Export…")
+    assert not export.isEnabled()
     canvas = page.rows_panel.canvas
     assert canvas.horizontalScrollBar().maximum() == 0
     shutil.copyfile(aligned_run, path)
@@ -498,6 +508,7 @@ def test_the_annealing_is_watched_while_it_goes_on(
     assert (canvas.horizontalScrollBar().value(), canvas.verticalScrollBar().value()) == (0, 0)
     assert not page.bar.isVisible(), "the rows have the room again"
     qtbot.waitUntil(lambda: page.run.judged is not None)
+    assert export.isEnabled()
     assert page.rows_panel.view.scheme == page.rows_panel.schemes.currentData() == "safe"
     assert page.rows_panel.schemes.findData("Accuracy") >= 0, "it is offered"
 

@@ -130,6 +130,9 @@ class AlignedPage(ResultsPage):
         self.summary.setText(run.summary() if is_readable else str(run.path) if run.refusal else "")
         self.statistics.hide()
         self.reset_button.hide()
+        export = self._tools[1]
+        export.setEnabled(run.is_complete)
+        export.setToolTip("Write the alignment to a file" if run.is_complete else run.empty_words()[1])
         self._nothing.show_text(*run.empty_words())
         self._show_no_pairs(*run.empty_words())
         if run.aligned is None and run.progress:  # it is being made
