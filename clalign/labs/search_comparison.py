@@ -299,7 +299,8 @@ class SearchComparison(Laboratory, frozen=True, kw_only=True):
         if wrong:
             found.append(("stop", f"Other hits than {done[0]['name']} has: {', '.join(wrong)}. Please report this."))
         elif len(done) > 1:
-            what = f"All {len(done)} devices found the same {counted(done[0]['n_hits'], 'hit')}, to the last digit."
+            which = "Both" if len(done) == 2 else f"All {len(done)}"
+            what = f"{which} devices found the same {counted(done[0]['n_hits'], 'hit')}, to the last digit."
             found.append(("good", what))
         ranked = sorted(done, key=lambda row: row["seconds"])
         if len(ranked) > 1:

@@ -411,7 +411,7 @@ def test_devices_are_compared_by_the_search_of_the_user(
     assert any(first[0] and second == (False, "waits") for first, second in filter(lambda b: len(b) == 2, bars))
     assert not any(grows for grows, _ in bars[-1]), "what grew is a result in the end"
     assert [cells(page, "devices", i)["Scores and E-values"] for i in range(2)] == ["the same"] * 2
-    assert "All 2 devices found the same" in texts(page)
+    assert "Both devices found the same" in texts(page)
     chart = page.in_view.figure.chart
     assert [bar.name for bar in chart.bars] == ["Made-up GPU", "Made-up CPU"]
     assert page.measured.isHidden()
@@ -421,6 +421,16 @@ def test_devices_are_compared_by_the_search_of_the_user(
     assert page.measured.text().endswith(job["command"])
     page.ticks["1:0"].setChecked(False)
     assert "two devices" in page.job_request()[1]
+
+
+def test_without_a_search_a_line_says_why_devices_are_not_compared(window: MainWindow) -> None:
+    window.controller.library.show()
+    QTest.keyClick(window, Qt.Key.Key_F8)
+    page = window.controller.labs.page
+    assert isinstance(page, SearchesPage)
+    assert not page.run_button.isEnabled()
+    assert page.forecast.isVisible()
+    assert page.forecast.text() == page.job_request()[1] != ""
 
 
 def test_what_cannot_be_compared_says_why(window: MainWindow, comparison_page: ComparisonPage) -> None:

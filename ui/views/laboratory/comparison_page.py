@@ -128,7 +128,7 @@ class SearchesPage(DevicesPage):
         self.measured.setVisible(measured not in ("", self.job_request()[0].get("command")))
         job, problem = self.job_request()
         if not self.view.is_live:
-            self.forecast.setText("" if problem else self._forecasts.get(str(job), ""))
+            self.forecast.setText(problem or self._forecasts.get(str(job), ""))
             if not problem and str(job) not in self._forecasts:
                 self._calm.start()
 
