@@ -184,6 +184,18 @@ def test_many_refused_files_are_reported_in_one_message(
     assert missing in alone
 
 
+def test_files_that_are_opened_together_are_told_together(
+    qtbot: Any, window: MainWindow, files: dict[str, str], drop: Callable[[MainWindow, list[str]], None]
+) -> None:
+    window.resize(900, 600)
+    qtbot.waitUntil(window.dock.isHidden)
+    drop(window, [files["made.fasta"], files["dna.fasta"]])
+    qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
+    told = [message.text for message in window.messages.messages if message.severity == "good"]
+    assert len(told) == 1
+    assert all(name in told[0] for name in ("made.fasta", "dna.fasta", " sequences"))
+
+
 def test_a_folder_opens_what_its_names_say_can_be_opened(
     qtbot: Any, window: MainWindow, files: dict[str, str], made_run: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -51,6 +51,8 @@ class SourceController(Controller):
         self._run_when_read: set[str] = set()
         self._shown_when_read: set[str] = set()
         self._restored: set[str] = set()
+        self._untold: list[Source] = []
+        """Files that were read while others still are; a message tells of all of them."""
         self.runs: list[Callable[[], bool]] = []
         """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
@@ -145,9 +147,20 @@ class SourceController(Controller):
             is_shown = is_shown and self._offer_search
         if is_shown:
             self.alignment_opened.emit(path)
-        elif (dock := self._app.window.dock).isHidden() and self._app.window.sheets.sheet is None:
-            self._app.notify("good", f"Opened {source.name}: {source_line(source)}.", ("Show", dock.show))
+        else:
+            self._untold.append(source)
+        self._tell_opened()
         self._app.update_actions()
+
+    def _tell_opened(self) -> None:
+        """Tell which files were opened, once all are read, unless the dock or a form shows them."""
+        if self._app.workspace.being_read:
+            return
+        (told, self._untold), dock = (self._untold, []), self._app.window.dock
+        if told and dock.isHidden() and self._app.window.sheets.sheet is None:
+            words = "; ".join(f"{source.name}: {_opened_words(source)}" for source in told[:MAX_NAMED])
+            more = f"; {len(told) - MAX_NAMED:,} more" if len(told) > MAX_NAMED else ""
+            self._app.notify("good", f"Opened {words}{more}.", ("Show", dock.show))
 
     def _offer_run(self) -> None:
         """Offer a run with the chosen files, unless others, which may be meant, are still read."""
@@ -161,6 +174,7 @@ class SourceController(Controller):
         self._shown_when_read.discard(path)
         self._restored.discard(path)
         self._offer_search = False
+        self._tell_opened()
         self._show_refused(source)
         self._app.window.details.show_source(source)
 
@@ -285,3 +299,11 @@ class SourceController(Controller):
         elif not (path.startswith(examples) and "examples" in path):
             self._app.settings.add_recent(path, kind)
         self._app.window.show_recent()
+
+
+def _opened_words(source: Source) -> str:
+    """Return what a file holds, as a message tells it."""
+    if source.kind != "sequences":
+        return source_line(source)
+    n = formatting.plural(source.report["n_sequences"], "sequence")
+    return f"{n} · {formatting.alphabet(source.alphabet_found)}"
