@@ -251,6 +251,11 @@ def test_presets_are_recognized_and_only_offered_for_filters(qtbot: Any) -> None
     for key, (_, values) in PRESETS.items():
         form.set_values({"f1": 0.02, "f2": 1e-3, "without_filters": False, **values})
         assert form.presets.currentData() == key
+    n_presets = form.presets.count()
+    form.set_values({"f1": 0.5})
+    assert (form.presets.count(), form.presets.currentIndex()) == (n_presets + 1, n_presets)
+    form.set_values({"f1": 0.02, "f2": 1e-3, "without_filters": False})
+    assert (form.presets.count(), form.presets.currentData()) == (n_presets, "default")
     form.offer_presets(False)
     assert not form.presets.isVisibleTo(form)
 

@@ -64,13 +64,11 @@ class SearchForm(OptionForm):
         made, place = NarrowBox(), self.first.grid.rowCount()
         self._preset_words = self.first.add(place, "Thoroughness", made)
         self.setTabOrder(self.editors["evalue"], made)
-        presets = [(key, text) for key, (text, _) in PRESETS.items()]
-        fill_box(made, [*presets, (CUSTOM, "As set under Filters")])
+        fill_box(made, [(key, text) for key, (text, _) in PRESETS.items()])
         made.setToolTip(
             "Fast has stricter filters and may miss distant members; Max computes everything for every sequence, which"
             " is slow\n--max --F1 --F2"
         )
-        allow_entry(made, made.count() - 1, "Set the filters under More options.")
         return made
 
     def _take_preset(self, key: str) -> None:
@@ -82,7 +80,12 @@ class SearchForm(OptionForm):
         values = self.values()[0]
         now = {name: values[name] for name in self._unset_filters}
         same = (key for key, (_, changes) in PRESETS.items() if {**self._unset_filters, **changes} == now)
-        self.presets.setCurrentIndex(self.presets.findData(next(same, CUSTOM)))
+        preset, place = next(same, CUSTOM), self.presets.findData(CUSTOM)
+        if preset == CUSTOM and place < 0:  # listed only while it applies
+            self.presets.addItem("As set under Filters", CUSTOM)
+        elif preset != CUSTOM and place >= 0:
+            self.presets.removeItem(place)
+        self.presets.setCurrentIndex(self.presets.findData(preset))
 
     def _replaced(self) -> dict[str, str]:
         """Return the options that others override, each with the one that takes its place."""
