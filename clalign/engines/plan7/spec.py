@@ -183,8 +183,9 @@ class SearchSpec(Spec):
         INPUT, of_file=True, when=OF_ROUNDS,
     )  # fmt: skip
     matrix: str | None = option(
-        None, "--mx", "Matrix", "substitution matrix, by name or from a file [BLOSUM62]", ENGINE, when=OF_SEQUENCES
-    )
+        None, "--mx", "Matrix", "substitution matrix, by name or from a file [BLOSUM62]", ENGINE, when=OF_SEQUENCES,
+        empty="BLOSUM62",
+    )  # fmt: skip
     popen: float = option(0.02, "--popen", "Gap opening", "probability that a gap begins", ENGINE, when=OF_SEQUENCES)
     pextend: float = option(0.4, "--pextend", "Gap extension", "probability that it goes on", ENGINE, when=OF_SEQUENCES)
     msv_length: int = of_building("msv_length", positive=True)
