@@ -217,6 +217,7 @@ class AnnealingBar(QWidget):
         parts = []
         if self._run.judged is not None:
             whole = self._run.judged.whole
-            parts = [f"{title.lower()} {whole[name]:.3f}" for name, title in MEASURE_NAMES.items()]
+            shown = {name: "–" if math.isnan(value) else f"{value:.3f}" for name, value in whole.items()}
+            parts = [f"{title.lower()} {shown[name]}" for name, title in MEASURE_NAMES.items()]
         waiting = "computing measures…" if self._run.aligned is not None else ""
         self.measures.setText(" · ".join(parts) if parts else waiting)
