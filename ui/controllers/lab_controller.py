@@ -216,8 +216,6 @@ class LabController(Controller):
         except OSError as error:
             text = f"The result could not be saved in {self.folder} because: {error.strerror}. Save it elsewhere."
             self._app.notify("caution", text)
-            return
-        self._sources.add_recent(str(path), kind)
 
     def _show_kept(self, kind: str) -> None:
         """Show the last result."""
