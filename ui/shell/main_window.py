@@ -342,7 +342,7 @@ class MainWindow(Workbench):
             if self.sheets.sheet is None:
                 self.controller.leave_aside()
             else:
-                self.sheets.close_sheet()
+                self.sheets.leave_sheet()
             return
         super().keyPressEvent(event)
 

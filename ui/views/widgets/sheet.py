@@ -128,13 +128,13 @@ class SheetHost(QWidget):
         if not sheet.is_aside:
             self.close_sheet()
         elif self.sheet is not None and self.sheet.is_aside:
-            self._leave_sheet()
+            self.leave_sheet()
         below = self.sheet
         self._open.append((sheet, (below or self.window()).focusWidget()))
         if below is not None:
             below.hide()
         self._box.addWidget(sheet)
-        sheet.closed.connect(self._leave_sheet)
+        sheet.closed.connect(self.leave_sheet)
         sheet.resized.connect(self.fit)
         self._place()
         self.show()
@@ -149,10 +149,12 @@ class SheetHost(QWidget):
     def close_sheet(self) -> None:
         """Close all sheets, if there are any, and give the focus back."""
         while self._open:
-            self._leave_sheet()
+            self.leave_sheet()
 
-    def _leave_sheet(self) -> None:
-        """Close the sheet in view; the one below it is there again, and the focus where it was."""
+    def leave_sheet(self) -> None:
+        """Close the sheet in view, if there is one; that below it is there again, and the focus where it was."""
+        if not self._open:
+            return
         sheet, before = self._open.pop()
         had_focus = sheet.isAncestorOf(self.window().focusWidget())
         if self.sheet is not None:
@@ -202,8 +204,8 @@ class SheetHost(QWidget):
         self._frame.setGeometry((self.width() - width) // 2, top, width, height)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape and self._open:
-            self._leave_sheet()
+        if event.key() == Qt.Key.Key_Escape:
+            self.leave_sheet()
             return
         super().keyPressEvent(event)
 
