@@ -282,7 +282,8 @@ def test_what_is_wrong_with_a_filter_stands_below_it_and_leaves_it_its_room(qtbo
     assert panel.filter_box.width() == width
     words = panel.none.words
     assert words.height() >= words.heightForWidth(words.width())
-    panel.filter_box.clear()
+    QTest.keyClick(panel.filter_box, Qt.Key.Key_Escape)
+    assert not panel.filter_box.text()
     qtbot.waitUntil(lambda: not panel.none.isVisible())
     QTest.keyClicks(panel.filter_box, "score>1e6")
     qtbot.waitUntil(panel.none.isVisible)

@@ -102,6 +102,7 @@ def test_a_pasted_sequence_becomes_the_query(qtbot: Any, window: MainWindow, she
     qtbot.waitUntil(lambda: sheet.spec is not None and Path(sheet.spec.paths[0]).parent.name == "pasted")
     assert sheet.run_button.isEnabled()
     assert not sheet.text.isVisible()
+    assert sheet.queries.hasFocus()
     assert "MKVLAAGIVL" in Path(sheet.spec.paths[0]).read_text()
 
 

@@ -13,6 +13,8 @@ TYPING_MS = 150
 class FilterField(QLineEdit):
     """Emits its text shortly after the last key, or at once on Enter, which like Down leads to what is below.
 
+    Esc clears it.
+
     Parameters
     ----------
     name : str
@@ -41,6 +43,10 @@ class FilterField(QLineEdit):
         self.settled.emit(self.text())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+            self._settle()
+            return
         super().keyPressEvent(event)
         leads = event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if leads and self._below is not None and self._below.isVisible():

@@ -63,6 +63,8 @@ class QueriesSheet(SpecSheet):
         super().show_workspace()
         if self._before not in (None, self.workspace.queries_path):  # the pasted text was read
             self._before = None
+            if self._paste.isAncestorOf(self.window().focusWidget()):
+                self.queries.setFocus()
             self.text.clear()
             self._paste.hide()
 
