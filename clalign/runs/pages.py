@@ -318,6 +318,8 @@ class QueryFound(NamedTuple):
     """What one query has found: its number of hits, the E-value of the best, the scores of up to `BEST` of them, best
     first, and the share of the targets that it was compared with (see `HitQueries.shares_searched`).
 
+    How many of its hits are significant says something only of engines that call hits so.
+
     Of a round besides: the names of significant hits that the round before did not have, those that only that one had,
     and whether no round follows since nothing is new.
     """
@@ -329,6 +331,7 @@ class QueryFound(NamedTuple):
     new: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     has_converged: bool = False
+    n_significant: int = 0
 
 
 BEST = 24
@@ -337,10 +340,13 @@ BEST = 24
 
 def found_by_query(path: Path) -> dict[int, QueryFound]:
     """Return the findings of each query so far, by its number; an index has all of it, however many hits there are."""
-    best = f"FROM hits WHERE query = counted.query ORDER BY {ORDER} LIMIT"
+    of_one = "FROM hits WHERE query = counted.query"
+    best = f"{of_one} ORDER BY {ORDER} LIMIT"
+    least = f"SELECT sort_key {of_one} AND included ORDER BY sort_key LIMIT 1"  # see `significant_sql`
     question = (
         f"SELECT query, n, (SELECT evalue {best} 1) AS best_evalue,"
-        f" (SELECT group_concat(score) FROM (SELECT score {best} {BEST}))"
+        f" (SELECT group_concat(score) FROM (SELECT score {best} {BEST})),"
+        f" (SELECT count(*) {of_one} AND sort_key >= ({least}))"
         " FROM (SELECT query, count(*) AS n FROM hits GROUP BY query) AS counted"
     )
     with open_run(path) as run:
@@ -348,9 +354,9 @@ def found_by_query(path: Path) -> dict[int, QueryFound]:
         searched = HitQueries(run.connection).shares_searched()
     made = {}
     for query in searched.keys() | hits.keys():
-        n, evalue, scores = hits.get(query, (0, None, None))
+        n, evalue, scores, n_significant = hits.get(query, (0, None, None, 0))
         falling = tuple(map(float, scores.split(","))) if scores else ()
-        made[query] = QueryFound(n, evalue, falling, searched.get(query, 0.0))
+        made[query] = QueryFound(n, evalue, falling, searched.get(query, 0.0), n_significant=n_significant)
     return made
 
 

@@ -77,7 +77,7 @@ def test_no_hits_are_claimed_before_they_are_read(qtbot: Any, window: MainWindow
     qtbot.waitUntil(look)
     page.show_counts()
     assert not any(part.startswith("0 ") for words in said for part in words)
-    assert page.summary.text().startswith("6 hits of 2 of 3 profiles")
+    assert page.summary.text().startswith("5 significant hits (6 reported) of 2 of 3 profiles")
 
 
 def test_queries_stay_in_their_places_while_the_search_runs(together: ResultsPage) -> None:
@@ -140,6 +140,11 @@ def test_queries_are_sorted_and_searched(families: Path) -> None:
     assert best.best_evalue == min(hit.evalue for hit in hits)
     assert best.scores == tuple(sorted((hit.score for hit in hits), reverse=True))
     assert best.searched == 1.0
+    assert best.n_significant == sum(hit.is_significant for hit in hits) == 4
+    model.narrow("")
+    model.show_found({0: best, 1: best._replace(n_significant=0)}, calls_significant=True)
+    assert sorted((row["n"], model._is_dim(row)) for row in model.rows) == [(0, True), (0, True), (4, False)]
+    assert "4 significant of 5 reported" in model.index(model.place_of(0), 1).data(Qt.ItemDataRole.ToolTipRole)
 
 
 def test_a_heat_map_shows_every_hit_at_every_zoom(families: Path) -> None:
@@ -521,9 +526,9 @@ def test_the_list_of_queries_is_the_scope_of_the_page(qtbot: Any, together: Resu
     queries = together.queries
     qtbot.waitUntil(lambda: bool(together.run.query_hits))
     model = queries.model
-    assert [model.index(row, 1).data() for row in range(3)] == ["5", "1", "0"]
+    assert [model.index(row, 1).data() for row in range(3)] == ["4", "1", "0"]
     assert queries.table.currentIndex().row() == 0
-    assert "6 hits of 2 of 3 profiles" in together.summary.text(), "of the whole run"
+    assert "5 significant hits (6 reported) of 2 of 3 profiles" in together.summary.text(), "of the whole run"
     assert together.scope.text() == together.run.summary() != together.summary.text()
     choose_query(together, "Other")
     qtbot.waitUntil(lambda: together.run.is_listed and together.run.hit is not None)

@@ -28,15 +28,14 @@ def _best(row: Row) -> str:
 
 
 def _count(row: Row) -> str:
-    found = row["found"]
-    return formatting.count(found.n_hits) if found.searched or found.n_hits else "—"
+    return formatting.count(row["n"]) if row["found"].searched or row["found"].n_hits else "—"
 
 
 COLUMNS = (
     TextColumn("Query", "Click to see its hits", lambda row: row["short"], width=60, stretch=True,
                value=lambda row: row["name"].casefold()),
-    TextColumn("Hits", "Targets that it hit so far", _count, True, 50, value=lambda row: row["found"].n_hits,
-               large_first=True),
+    TextColumn("Hits", "Targets that it hit so far, significantly where that is judged", _count, True, 50,
+               value=lambda row: row["n"], large_first=True),
     TextColumn("New", "Significant hits that were none in the round before",
                lambda row: formatting.count(len(row["found"].new)), True, 50, value=lambda row: len(row["found"].new),
                large_first=True),
@@ -67,8 +66,8 @@ def _rows(cards: Iterable[Card]) -> Iterator[Row]:
         first = card.get("first")
         name, accession, description = (str(card.get(key) or "") for key in ("name", "accession", "description"))
         own = shared.setdefault(number if first is None else first, {
-            "number": None, "name": name, "short": formatting.short_name(name), "found": NOTHING, "group": (first, 0),
-            "facts": f"{name} {accession}\n{description}".strip(),
+            "number": None, "name": name, "short": formatting.short_name(name), "found": NOTHING, "n": 0,
+            "group": (first, 0), "facts": f"{name} {accession}\n{description}".strip(),
             "words": f"{name} {accession} {description}".casefold(),
         })  # fmt: skip
         if first is None:
@@ -93,8 +92,8 @@ class QueriesModel(TextTable):
 
     def __init__(self, noun: str, parent: QObject | None = None) -> None:
         columns = (replace(COLUMNS[0], title=noun), *COLUMNS[1:])
-        super().__init__(columns, parent, lambda row: self.has_found and not row["found"].n_hits)
-        self.has_found = self.has_rounds = False
+        super().__init__(columns, parent, lambda row: self.has_found and not row["n"])
+        self.has_found = self.has_rounds = self.calls_significant = False
         self.all: list[Row] = []
         self._cards: list[Card] = []
         self._text = ""
@@ -124,11 +123,17 @@ class QueriesModel(TextTable):
             return sorted(super()._in_order(), key=_rank)
         return sorted(super()._in_order(), key=lambda row: row["group"])
 
-    def show_found(self, found: Mapping[int, QueryFound], in_place: bool = False) -> None:
-        """Show what the queries have found so far; rows stay where they are only if `in_place`."""
-        self.has_found = True
+    def show_found(
+        self, found: Mapping[int, QueryFound], in_place: bool = False, calls_significant: bool = False
+    ) -> None:
+        """Show what the queries have found so far, only the significant hits of engines that call hits so.
+
+        Rows stay where they are only if `in_place`.
+        """
+        self.has_found, self.calls_significant = True, calls_significant
         for row in self.all:
-            row["found"] = found.get(row["number"], NOTHING)
+            row["found"] = one = found.get(row["number"], NOTHING)
+            row["n"] = one.n_significant if calls_significant else one.n_hits
         if not in_place:
             self.sort(self._order[0], Qt.SortOrder.DescendingOrder if self._order[1] else Qt.SortOrder.AscendingOrder)
         if self.rows:
@@ -158,6 +163,10 @@ class QueriesModel(TextTable):
         if role == Qt.ItemDataRole.DisplayRole and is_head and index.column():
             return ""
         if role == Qt.ItemDataRole.ToolTipRole and index.isValid():
-            words = f"{searched_words(row['found'])}\n{lost_words(row['found'])}" if self.has_found else ""
+            found = row["found"]
+            words = f"{searched_words(found)}\n{lost_words(found)}" if self.has_found else ""
+            if self.calls_significant and found.n_hits:
+                counts = formatting.count(row["n"]), formatting.count(found.n_hits)
+                words = f"{counts[0]} significant of {counts[1]} reported\n{words.strip()}"
             return formatting.tip(f"{row['facts']}\n{'' if is_head else words}".strip())
         return super().data(index, role)

@@ -195,6 +195,11 @@ class RunView(QObject):
         """How many hits each of several queries has, by its number; those without any are left out."""
         return {query: found.n_hits for query, found in self.found.items() if found.n_hits}
 
+    @property
+    def calls_significant(self) -> bool:
+        """Whether its engine calls some of the reported hits significant."""
+        return self.engine is not None and self.engine.calls_significant
+
     def _read_found(self) -> None:
         """Read what each query has found; of very many not at every change."""
         now = time.monotonic()
@@ -521,6 +526,10 @@ class RunView(QObject):
         """Return the sentence at the head of the results of several queries: what all of them have found."""
         counts = self.query_hits
         hits = formatting.plural(sum(counts.values()), "hit")
+        if self.calls_significant:
+            reported = formatting.count(sum(counts.values()))
+            counts = {query: found.n_significant for query, found in self.found.items() if found.n_significant}
+            hits = f"{formatting.plural(sum(counts.values()), 'significant hit')} ({reported} reported)"
         nouns = formatting.plural(len(self.cards), self.noun.lower(), self.nouns.lower())
         of = f"{formatting.count(len(counts))} of {nouns}"
         finished = self.facts.get("finished")
