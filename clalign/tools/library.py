@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import inf, isnan
 from pathlib import Path
 
 import platformdirs
@@ -40,6 +41,8 @@ class RunEntry(Struct, frozen=True):
         The state in the file, ``elsewhere`` while another process writes it, or ``unreadable``.
     inputs : tuple of str
         Paths of its inputs.
+    flags : tuple of str
+        Its options that are not the default, as flags of its command.
     created : float
         Time in seconds since 1970.
     n_bytes, n_hits, n_queries : int
@@ -59,6 +62,7 @@ class RunEntry(Struct, frozen=True):
     n_hits: int = 0
     n_queries: int = 0
     device: str = ""
+    flags: tuple[str, ...] = ()
     problem: str = ""
 
     def holds(self, words: str) -> bool:
@@ -106,6 +110,7 @@ def _entry(path: Path, run: RunFile, n_bytes: int, changed: float) -> RunEntry:
     return RunEntry(
         path, run.facts.name or default_name(spec), spec.command, state_now,
         tuple(spec.paths), float(run.facts.created or changed), n_bytes, run.n_final_hits(), run.n_queries(), device,
+        tuple(spec.flags()),
     )  # fmt: skip
 
 
@@ -181,9 +186,14 @@ class HitPair(Struct, frozen=True):
         """The score of the second run minus that of the first; 0 if it is a hit of only one."""
         return self.second[0] - self.first[0] if self.first and self.second else 0.0
 
+    @property
+    def evalue(self) -> float:
+        """The lower E-value; infinite if it has none."""
+        return min((each[1] for each in (self.first, self.second) if each and not isnan(each[1])), default=inf)
+
 
 def compare(first: Path, second: Path) -> list[HitPair]:
-    """Return the hits of two runs: first those of only one run, then by the change of the score.
+    """Return the hits of two runs: first those of only one run, then by the change of the score, then by E-value.
 
     Hits are the same if query and target have the same names; the best of several in a run counts.
 
@@ -194,7 +204,9 @@ def compare(first: Path, second: Path) -> list[HitPair]:
     """
     before, after = _best_hits(first), _best_hits(second)
     pairs = [HitPair(*key, before.get(key), after.get(key)) for key in dict.fromkeys([*before, *after])]
-    return sorted(pairs, key=lambda pair: (pair.status == "both", -abs(pair.change), pair.query, pair.target))
+    return sorted(
+        pairs, key=lambda pair: (pair.status == "both", -abs(pair.change), pair.evalue, pair.query, pair.target)
+    )
 
 
 def _best_hits(path: Path) -> dict[tuple[str, str], tuple[float, float]]:

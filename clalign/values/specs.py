@@ -115,7 +115,11 @@ class Spec(ABC):
 
     def command_line(self) -> list[str]:
         """Return the words of the command that runs this spec; only what differs from the defaults."""
-        return ["clalign", self.command, *_flag_words(self), *self.paths]
+        return ["clalign", self.command, *(word for flag in _flags(self) for word in flag), *self.paths]
+
+    def flags(self) -> list[str]:
+        """Return the flags of what differs from the defaults, each with its value."""
+        return [" ".join(words) for words in _flags(self) if words]
 
 
 def paths_in(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -174,17 +178,17 @@ def device_flags(words: str) -> list[str]:
     return [*(["--device", here] if here != "auto" else []), *(["--cluster", cluster[1]] if cluster else [])]
 
 
-def _flag_words(spec: Spec) -> Iterator[str]:
-    """Yield the flags of the fields of a spec that differ from their defaults."""
-    yield from device_flags(getattr(spec, "device", "auto"))
+def _flags(spec: Spec) -> Iterator[list[str]]:
+    """Yield the flags of the fields of a spec that differ from their defaults, with their values."""
+    yield device_flags(getattr(spec, "device", "auto"))
     for f in dataclasses.fields(spec):
         value = getattr(spec, f.name)
         if "flag" not in f.metadata or value == spec.usual(f.name, f.default):
             continue
         flags = f.metadata["flag"].split("|")
         if len(flags) > 1:  # a flag for each value
-            yield flags[list(f.metadata["values"]).index(value)]
+            yield [flags[list(f.metadata["values"]).index(value)]]
         elif value is True:
-            yield flags[0]
+            yield [flags[0]]
         else:
-            yield from (flags[0], f"{value:g}" if isinstance(value, float) else str(value))
+            yield [flags[0], f"{value:g}" if isinstance(value, float) else str(value)]

@@ -86,14 +86,14 @@ def test_what_is_no_run_is_listed_with_the_reason(made: Callable[..., Path], tmp
 def test_a_comparison_tells_which_hits_are_in_one_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     hits = {
         "first": {("q", "a"): (10.0, 1e-3), ("q", "b"): (20.0, 1e-5)},
-        "second": {("q", "b"): (25.0, 1e-6), ("q", "c"): (7.0, 0.1)},
+        "second": {("q", "b"): (25.0, 1e-6), ("q", "c"): (27.0, 1e-4)},
     }
     monkeypatch.setattr(library, "_best_hits", lambda path: hits[path.name])
     pairs = library.compare(Path("first"), Path("second"))
     assert library.counts(pairs) == {"both": 1, "first": 1, "second": 1}
-    assert [(pair.target, pair.status) for pair in pairs] == [("a", "first"), ("c", "second"), ("b", "both")]
+    assert [(pair.target, pair.status) for pair in pairs] == [("c", "second"), ("a", "first"), ("b", "both")]
     assert list(library.comparison_lines(pairs))[1:] == [
+        "q\tc\tsecond\t\t\t27\t0.0001\t",
         "q\ta\tfirst\t10\t0.001\t\t\t",
-        "q\tc\tsecond\t\t\t7\t0.1\t",
         "q\tb\tboth\t20\t1e-05\t25\t1e-06\t5",
     ]

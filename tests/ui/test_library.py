@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton
 
 from clalign.runs.connection import owned
 from clalign.runs.queries import HitQueries
@@ -180,10 +180,14 @@ def test_a_run_is_deleted_after_a_question(qtbot: Any, window: MainWindow, libra
 
 
 def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryPage, press: Press) -> None:
+    with open_run(Path(library.model.rows[1]["path"]), writable=True) as run:
+        run.set_facts(spec=(run.facts.spec or {}) | {"without_filters": True, "evalue": 1e-5})
     library.table.selectAll()
     press(library, "Compare runs")
     qtbot.waitUntil(lambda: isinstance(window.sheets.sheet, RunsComparedSheet))
     sheet = window.sheets.sheet
+    heads = [found.text() for found in sheet.findChildren(QLabel) if found.text()[:2] in ("1:", "2:")]
+    assert [" · -E 1e-05 --max · " in head for head in heads] == [False, True]
     assert sheet.sides.itemText(sheet.sides.findData("both")) == "In both (150)"
     assert len(sheet.model.rows) == 200
     sheet.sides.setCurrentIndex(sheet.sides.findData("both"))
@@ -194,6 +198,9 @@ def test_two_runs_are_compared(qtbot: Any, window: MainWindow, library: LibraryP
     assert shown["2: E-value"] == formatting.evalue(pair["second"][1])
     sheet.sides.setCurrentIndex(sheet.sides.findData("second"))
     assert all(found["first"] is None for found in sheet.model.rows)
+    assert {COMPARED[-1].text(found) for found in sheet.model.rows} == {"only in 2"}
+    evalues = [found["second"][1] for found in sheet.model.rows]
+    assert evalues == sorted(evalues)
 
 
 def test_a_comparison_of_runs_has_a_verdict() -> None:

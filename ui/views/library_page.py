@@ -208,6 +208,9 @@ def _number_column(title: str, side: str, place: int, words: Callable[[float], s
                       width=90, value=lambda r: r[side] and r[side][place], large_first=place == 0)  # fmt: skip
 
 
+ONLY = {"first": "only in 1", "second": "only in 2"}
+"""What stands in place of the change of hits of only one run."""
+
 COMPARED = (
     TextColumn("Query", "What was searched with", lambda r: r["query"], width=120, value=lambda r: r["query"]),
     TextColumn("Target", "What was found", lambda r: r["target"], width=150, stretch=True, value=lambda r: r["target"]),
@@ -217,7 +220,7 @@ COMPARED = (
         for place, (title, words) in enumerate((("Score", formatting.score), ("E-value", formatting.evalue)))
     ),
     TextColumn("Change", "Score of the second run minus that of the first",
-               lambda r: formatting.score(r["change"]) if r["status"] == "both" else "", right=True, width=80,
+               lambda r: ONLY.get(r["status"]) or formatting.score(r["change"]), right=True, width=80,
                value=lambda r: r["change"] if r["status"] == "both" else None, large_first=True),
 )  # fmt: skip
 
@@ -252,7 +255,8 @@ class RunsComparedSheet(Sheet):
         self._rows = rows
         self.body.addWidget(notice_row(*verdict(rows)))
         for place, run in enumerate(runs, 1):
-            facts = run.name, formatting.plural(run.n_hits, "hit"), formatting.moment(run.created), run.device
+            own = " ".join(flag for flag in run.flags if flag not in runs[2 - place].flags)
+            facts = run.name, own, formatting.plural(run.n_hits, "hit"), formatting.moment(run.created), run.device
             self.body.addWidget(label(f"{place}: {' · '.join(part for part in facts if part)}", wrap=True))
             if run.state != "done":
                 words = f"Run {place} is {STATE_WORDS.get(run.state, run.state)}: it may lack hits of the other."
