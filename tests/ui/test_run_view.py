@@ -121,6 +121,9 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
     qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""))
     view.is_live = False
     assert view.state == "stopped"
+    view.facts["state"] = "stopped"
+    view.is_live = True
+    assert view.state == "running", "a job continues it"
     view.close()
 
 

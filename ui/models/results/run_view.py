@@ -294,6 +294,8 @@ class RunView(QObject):
     def state(self) -> str:
         """The state of the run, ``reading`` while unknown; one without a live process is not running."""
         state = self.facts.get("state") or ("new" if self.facts or self.is_live else "reading")
+        if self.is_live and state in ("stopped", "failed"):
+            return "running"  # a job continues it, and has not written that yet
         if state not in ("new", "running") or self.is_live:
             return state
         return "elsewhere" if self._is_elsewhere else "stopped"

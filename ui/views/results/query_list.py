@@ -160,10 +160,9 @@ class QueryList(NameList):
 
     def show_found(self) -> None:
         """Show what the queries have found so far."""
+        # No row moves while a person may be about to click it.
         stays = self.run.state in ("new", "running", "elsewhere") or (self.model.has_found and self.table.underMouse())
-        self.model.show_found(
-            self.run.found, stays, self.run.calls_significant
-        )  # no row moves while a person may be about to click it
+        self.model.show_found(self.run.found, stays, self.run.calls_significant)
         count = formatting.plural(sum(self.run.query_hits.values()), "hit")
         self.all.setToolTip(f"The hits of all {self.run.nouns.lower()} together: {count}")
         scored = any(found.best_evalue is not None for found in self.run.found.values())
