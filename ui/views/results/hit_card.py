@@ -34,6 +34,7 @@ from ..widgets.parts import (
 )
 
 NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
+NONE_YET = "No hits yet", "The alignment of a hit appears here."
 
 MAX_HEIGHT = 16_777_215
 """Pixels; Qt's own limit."""
@@ -78,7 +79,9 @@ class HitCard(Surface):
         self._stack = one_of(self.empty, self._shown())
         bar = Flow(*(_together(*tools) for tools in self._tools()), spacing=12, between=2)
         bar.setContentsMargins(12, 6, 12, 2)
-        self.setLayout(stacked(bar, (self._stack, 1), spacing=0))
+        self._bar = QWidget()
+        self._bar.setLayout(bar)
+        self.setLayout(stacked(self._bar, (self._stack, 1), spacing=0))
 
     def _shown(self) -> QWidget:
         self._facts = ScrolledCard((12, 4, 12, 0), 3)
@@ -146,11 +149,13 @@ class HitCard(Surface):
             self.run.hit_changed.disconnect(self.show_hit)
             self.run.hits.dataChanged.disconnect(self._show_remarks)
             self.run.hits.shown_changed.disconnect(self._show_reason)
+            self.run.facts_changed.disconnect(self._show_reason)
         self.run = run
         if run is not None:
             run.hit_changed.connect(self.show_hit)
             run.hits.dataChanged.connect(self._show_remarks)
             run.hits.shown_changed.connect(self._show_reason)
+            run.facts_changed.connect(self._show_reason)
         self.show_hit()
 
     def show_hit(self) -> None:
@@ -183,9 +188,12 @@ class HitCard(Surface):
         self.links.setEnabled(bool(links))
 
     def _show_reason(self) -> None:
-        """Ask for a hit if there are some; else the table says why there are none."""
-        has_hits = self.run is not None and self.run.hits.n_all > 0
-        self.empty.show_text(*(NOT_SELECTED if has_hits else ("", "")))
+        """Ask for a hit if there are some, and show the tools only then; else the table says why there are none."""
+        run = self.run
+        has_hits = run is not None and run.hits.n_all > 0
+        none = NONE_YET if run is not None and run.is_live else ("", "")
+        self.empty.show_text(*(NOT_SELECTED if has_hits else none))
+        self._bar.setVisible(has_hits)
 
     def _show_remarks(self) -> None:
         """Show the node that was clicked, the note, and whether the hit was verified: a line that is always there."""
