@@ -117,7 +117,7 @@ def test_a_run_that_is_not_there_yet_is_waited_for(
         fake.add_batch(run, 0, 10)
         view.note_change()
         qtbot.waitUntil(lambda: view.hits.n_shown == 10)
-    assert "so far" in view.summary()
+    qtbot.waitUntil(lambda: "so far" in view.summary())
     qtbot.waitUntil(lambda: "The first 300 of 900" in view.sentence().replace("\u202f", ""))
     view.is_live = False
     assert view.state == "stopped"
