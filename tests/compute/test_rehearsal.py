@@ -31,6 +31,7 @@ from clalign.runs.run_file import create_run
 from clalign.stages.hmmer3.filters import FILTERS, FilterModel
 from clalign.stages.pairwise.smith_waterman import SMITH_WATERMAN
 from clalign.stages.pairwise.smith_waterman_trace import SMITH_WATERMAN_TRACE
+from clalign.system.bounds import n_cores
 from clalign.values.devices import Device
 from clalign.values.local_scores import FilterLimits
 from clalign.values.pair_batches import PairBatch
@@ -122,10 +123,10 @@ def test_an_alignment_is_rehearsed_to_its_end(
     assert launched <= ahead
 
 
-@pytest.mark.parametrize(("n_units", "n_stages"), [(1, 3), (10**9, 1)])
+@pytest.mark.parametrize(("units_for_each_core", "n_programs"), [(1, 7), (8, 1)])
 def test_the_processor_beside_a_card_gets_all_that_domains_need(
     tmp_path: Path, watched: tuple[set[ProgramChoice], set[ProgramChoice]], monkeypatch: pytest.MonkeyPatch,
-    n_units: int, n_stages: int,
+    units_for_each_core: int, n_programs: int,
 ) -> None:  # fmt: skip
     """A card of many units leaves the random paths to it alone."""
     launched, _ = watched
@@ -144,19 +145,19 @@ def test_the_processor_beside_a_card_gets_all_that_domains_need(
 
     def note(session: OpenCLSession, choices: Any, can_wait: bool = False) -> None:
         asked.extend(choices)
-        if len(asked) == 3 * n_stages:
+        if len(asked) == n_programs:
             is_known.set()
 
     monkeypatch.setattr(OpenCLSession, "build_ahead", note)
     monkeypatch.setattr(OpenCLSession, "unbuilt", lambda session, choices: list(choices))
-    card = ReferenceSession(replace(CARD, n_compute_units=n_units))
+    card = ReferenceSession(replace(CARD, n_compute_units=units_for_each_core * n_cores()))
     monkeypatch.setattr(card, "build_ahead", lambda choices, can_wait: of_card.extend(choices))
     monkeypatch.setattr(module, "SMALL_JOB_SECONDS", 0.0)
     with CpuHelper(card, pick_device, no_check, rehearsals=rehearsals):
         assert is_known.wait(600)
     sources = {choice.source for choice in asked}
     assert {choice for choice in needed if choice.source in sources} <= set(asked)
-    assert len(set(asked)) == 3 * n_stages, "in three widths"
+    assert len(set(asked)) == n_programs, "of three widths, but sampling of one"
     assert "sampling_simd4" in sources
     assert len({choice.source for choice in of_card}) == 3, "it does everything until then"
     older, _ = load_library(str(EXAMPLES / "rrm_1.hmm"))

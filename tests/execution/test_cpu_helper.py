@@ -25,6 +25,7 @@ from clalign.runs.run_file import create_run
 from clalign.stages.hmmer3.decoding import DECODING, DecodingStage
 from clalign.stages.hmmer3.envelope import ENVELOPE
 from clalign.stages.hmmer3.sampling import SAMPLING
+from clalign.system.bounds import n_cores
 from clalign.values.devices import REFERENCE, Device
 from clalign.values.envelopes import RowProfiles
 from clalign.values.synthetic import random_batch, random_local_profile
@@ -88,12 +89,17 @@ def test_a_card_has_its_helper_compute_what_does_not_suit_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("vendor", "n_units", "is_so"),
-    [("NVIDIA", 10**9, True), ("NVIDIA", 1, False), ("Advanced Micro Devices", 10**9, False)],
-)
-def test_which_cards_define_domains_themselves(vendor: str, n_units: int, is_so: bool) -> None:
-    card = replace(CARD, vendor=vendor, n_compute_units=n_units)
-    assert [stage.suits(card) for stage in (DECODING, ENVELOPE, SAMPLING)] == [is_so, is_so, False]
+    ("vendor", "units_for_each_core", "are_so"),
+    [
+        ("NVIDIA", 1, (False, False, False)), ("NVIDIA", 8, (True, True, False)), ("NVIDIA", 33, (True, True, True)),
+        ("Advanced Micro Devices", 1000, (False, False, False)),
+    ],
+)  # fmt: skip
+def test_which_cards_define_domains_themselves(
+    vendor: str, units_for_each_core: int, are_so: tuple[bool, bool, bool]
+) -> None:
+    card = replace(CARD, vendor=vendor, n_compute_units=units_for_each_core * n_cores())
+    assert tuple(stage.suits(card) for stage in (DECODING, ENVELOPE, SAMPLING)) == are_so
 
 
 @pytest.mark.parametrize(("own", "is_needed"), [(REFERENCE, True), (CARD, False)])

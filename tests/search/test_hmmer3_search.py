@@ -24,6 +24,8 @@ from clalign.engines.engine import explain_in_run
 from clalign.engines.export import export
 from clalign.engines.plan7 import self_test as selftest
 from clalign.engines.plan7.explain import explain
+from clalign.engines.plan7.hmmer3 import search as hmmer3_search
+from clalign.engines.plan7.hmmer3.domains import domains_in_steps
 from clalign.engines.plan7.hmmer3.funnel import funnel_of, pvalues_of, survivors_at
 from clalign.engines.plan7.hmmer3.search import _demand_agreement
 from clalign.engines.plan7.hmmer3.thresholds import filter_limits, hmmer3_thresholds
@@ -122,6 +124,24 @@ def test_batches_of_any_size_give_the_same(
     with searched(tmp_path / "run.clalign", SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
         assert len(run.finished(0)) > 1
         assert [content(run, number) for number in range(3)] == whole
+
+
+@pytest.mark.parametrize(("name", "most"), [("MAX_DOMAIN_TARGETS", 2), ("DOMAIN_CELLS", 1.0)])
+def test_domains_in_portions_of_any_size_are_the_same(
+    name: str, most: float, library: Path, whole: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hmmer3_search, name, most)
+    sizes: list[int] = []
+
+    def noted(session: Any, batch: Any, *given: Any) -> Any:
+        sizes.append(len(batch))
+        return domains_in_steps(session, batch, *given)
+
+    monkeypatch.setattr(hmmer3_search, "domains_in_steps", noted)
+    with searched(tmp_path / "run.clalign", SearchSpec(str(library), str(BUILT), evalue=1000.0, f1=0.2)) as run:
+        assert [content(run, number) for number in range(3)] == whole
+    assert len(sizes) > 3
+    assert max(sizes) <= most
 
 
 def test_stopped_and_continued(

@@ -422,8 +422,8 @@ def _unlike(profiles: Iterable[Hmm], session: Rehearsal) -> Iterator[Hmm]:
 def rehearse_domains(session: Rehearsal) -> None:
     """Take note of what a device needs for domains, however many there are at a time."""
     stages = [stage for stage in (DECODING, ENVELOPE, SAMPLING) if session.is_wanted(stage)]
-    for programs in zip(*(programs_of(stage, session.device) for stage in stages), strict=True):
-        session.build_ahead(programs)
+    for programs in itertools.zip_longest(*(programs_of(stage, session.device) for stage in stages)):
+        session.build_ahead(filter(None, programs))
 
 
 def _is_searchable(hmm: Hmm) -> bool:

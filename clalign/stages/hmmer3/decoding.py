@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, no_check
-from clalign.stages.hmmer3.local_tables import Problems, beats_processor, model_tables, portions
-from clalign.values.devices import Device
+from clalign.compute.sessions import Check, KernelSession, no_check
+from clalign.stages.hmmer3.local_tables import DomainStage, Problems, model_tables, portions
 from clalign.values.envelopes import Decoded, Region, RowProfiles
 from clalign.values.local_profiles import striped_odds
 from clalign.values.sequences import SequenceBatch
@@ -19,13 +18,10 @@ N_ROWS = {"vector": 3, "lanes": 7}
 """Scratch rows: M, I and D, of work-items for two residues in turn, and their transitions."""
 
 
-class DecodingStage(Stage[SequenceBatch, RowProfiles, list[Decoded]]):
+class DecodingStage(DomainStage[SequenceBatch, RowProfiles, list[Decoded]]):
     """Forward score, expected number of domains and regions of every target of a batch."""
 
     name = "decoding"
-
-    def suits(self, card: Device) -> bool:
-        return beats_processor(card)
 
     def reference(self, batch: SequenceBatch, model: RowProfiles, check: Check = no_check) -> list[Decoded]:
         from clalign.reference.decoding import decode

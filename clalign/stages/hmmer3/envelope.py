@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clalign.compute.sessions import Check, KernelSession, Stage, no_check
+from clalign.compute.sessions import Check, KernelSession, no_check
 from clalign.errors import OutOfDeviceMemory
 from clalign.stages.hmmer3.local_tables import (
+    DomainStage,
     Problems,
-    beats_processor,
     complete,
     each_part,
     model_tables,
@@ -21,7 +21,6 @@ from clalign.stages.hmmer3.local_tables import (
 )
 from clalign.values.alignments import DomainPath
 from clalign.values.alphabets import code_of
-from clalign.values.devices import Device
 from clalign.values.envelopes import Parts, Rescored, RowProfiles
 from clalign.values.local_scores import letter_ratios
 
@@ -43,7 +42,7 @@ MAX_TEXT = 2**31 - 1
 """Limit of the characters of all alignments of a batch, which an index of the kernel must hold."""
 
 
-class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
+class EnvelopeStage(DomainStage[Parts, RowProfiles, Answers]):
     """Each part of a batch taken as one domain; None where single precision does not hold its probabilities."""
 
     name = "envelope"
@@ -52,9 +51,6 @@ class EnvelopeStage(Stage[Parts, RowProfiles, Answers]):
     def is_whole(self) -> bool:
         """Whether whole sequences are aligned as hmmalign does, see `clalign.reference.envelope.rescore`."""
         return bool(self.defines.get("CERTAINTY"))
-
-    def suits(self, card: Device) -> bool:
-        return beats_processor(card)
 
     def reference(self, batch: Parts, model: RowProfiles, check: Check = no_check) -> Answers:
         from clalign.reference.envelope import rescore

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
 from clalign.compute.geometry import LOCAL_SHARE, Tuning, choice, lane_backend
-from clalign.compute.sessions import AnyStage, Argument, Buffer, KernelSession, LocalMemory, ProgramChoice, Stage
+from clalign.compute.sessions import Argument, Buffer, KernelSession, LocalMemory, ProgramChoice, Stage
 from clalign.system.bounds import n_cores
 from clalign.values.alphabets import N_CODES, code_of
 from clalign.values.devices import Device
@@ -29,15 +29,17 @@ class DomainTuning(Tuning):
     widest : int
         Lanes of the vectors in which many problems are done side by side, four each. Each cell of a row waits for the
         one before, and where registers are wide two of them can wait at the same time.
-    units_per_core : int
-        Compute units of a card that decode and align as fast as one core of the host; 0 if it is not known. Measured:
-        9,704 domains of ten queries take an NVIDIA H200 of 132 units 2.5 s, and 16 cores with AVX-512 2.3 s.
+    units_per_core, sampling_units : int
+        Compute units of a card that decode and align as fast as one core of the host, and that draw random paths as
+        fast; 0 if it is not known. Measured: 13,336 targets of ten queries take an NVIDIA H200 of 132 units 1.2 s and
+        1.9 s, and 16 cores with AVX-512 2.9 s and 0.5 s.
     """
 
     prefix: ClassVar[str] = "domains."
 
     widest: int = choice(16, "domains: lanes of the widest vectors", shape="vector", avx512=32)
-    units_per_core: int = choice(0, "domains: compute units of a card for each core of the host", nvidia=10)
+    units_per_core: int = choice(0, "domains: compute units of a card for each core of the host", nvidia=4)
+    sampling_units: int = choice(0, "random paths: compute units of a card for each core of the host", nvidia=32)
 
 
 N_SLOTS = 6
@@ -67,6 +69,7 @@ IN_GLOBAL = "ROWS_IN_GLOBAL"
 Whole = npt.NDArray[np.int32]
 Wide = npt.NDArray[np.int64]
 
+Batch = TypeVar("Batch")
 Answer = TypeVar("Answer")
 Model = TypeVar("Model")
 
@@ -77,9 +80,23 @@ Scratch = Callable[["Problems", Wide], tuple[Wide, ...]]
 """Returns the bytes of scratch memory for each lane that each problem needs, by buffer, given those of the slots."""
 
 
-def beats_processor(card: Device) -> bool:
-    """Return whether a card defines domains as fast as the processor beside it, but for random paths."""
-    return 0 < DomainTuning.of(card).units_per_core * n_cores() <= card.n_compute_units
+class DomainStage(Stage[Batch, Model, Answer]):
+    """A step of defining domains."""
+
+    def units_per_core(self, tuning: DomainTuning) -> int:
+        """Return how many compute units of a card are as fast as one core of the host; 0 if it is not known."""
+        return tuning.units_per_core
+
+    def suits(self, card: Device) -> bool:
+        return 0 < self.units_per_core(DomainTuning.of(card)) * n_cores() <= card.n_compute_units
+
+    def widths(self, device: Device) -> tuple[int, ...]:
+        """Return the lanes of vectors in which a processor computes many problems side by side, four each."""
+        widest = DomainTuning.of(device).widest
+        return widest, widest // 2
+
+
+AnyDomainStage = DomainStage[Any, Any, Any]
 
 
 def odds_of(session: KernelSession, model: LocalProfile) -> StripedOdds:
@@ -290,22 +307,16 @@ def _source(name: str) -> str:
     return f"{name}_simd4"
 
 
-def programs_of(stage: AnyStage, device: Device) -> list[ProgramChoice]:
+def programs_of(stage: AnyDomainStage, device: Device) -> list[ProgramChoice]:
     """Return the programs that a device may need for a stage, that for few problems first."""
     if stage.shape_on(device) == "lanes":
         return [ProgramChoice.of(_source(stage.name), {**lane_backend(device), **stage.defines})]
-    widths = (NARROW, *_widths(device))
+    widths = (NARROW, *stage.widths(device))
     return [ProgramChoice.of(_source(stage.name), {**stage.defines, "LANES": width}) for width in widths]
 
 
-def _widths(device: Device) -> tuple[int, ...]:
-    """Return the widths of vectors in which a processor computes problems side by side, four floats each."""
-    widest = DomainTuning.of(device).widest
-    return widest, widest // 2
-
-
 def portions(
-    stage: AnyStage, device: Device, problems: Problems, n_rows: Mapping[str, int], scratch: Scratch
+    stage: AnyDomainStage, device: Device, problems: Problems, n_rows: Mapping[str, int], scratch: Scratch
 ) -> tuple[list[Portion], Whole]:
     """Divide problems into portions whose scratch memory fits a device.
 
@@ -339,7 +350,7 @@ def portions(
         chosen = {**defines, IN_GLOBAL: 1} if is_long else defines
         while len(order):
             needed = int(worst[order[0]])
-            width = fixed or _width(problems, order, most, _widths(device))
+            width = fixed or _width(problems, order, most, stage.widths(device))
             while not fixed and width > NARROW and width * needed > limit:
                 width //= 2
             places = width // 4

@@ -10,8 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from clalign.compute.sessions import Check, KernelSession, Stage, no_check
+from clalign.compute.sessions import Check, KernelSession, no_check
 from clalign.stages.hmmer3.local_tables import (
+    DomainStage,
+    DomainTuning,
     Problems,
     complete,
     each_part,
@@ -52,13 +54,16 @@ class SamplingModel(Struct, frozen=True, eq=False, weakref=True):
     seed: int
 
 
-class SamplingStage(Stage[Parts, SamplingModel, list[Resolved]]):
+class SamplingStage(DomainStage[Parts, SamplingModel, list[Resolved]]):
     """The envelopes by random paths through each part of a batch, and the null2 scores."""
 
     name = "sampling"
 
-    def suits(self, card: Device) -> bool:
-        return False  # each step of a path waits for the one before
+    def units_per_core(self, tuning: DomainTuning) -> int:
+        return tuning.sampling_units  # each step of a path waits for the one before
+
+    def widths(self, device: Device) -> tuple[int, ...]:
+        return ()  # paths are drawn one after the other: a core that has those of several regions ends after the others
 
     def reference(self, batch: Parts, model: SamplingModel, check: Check = no_check) -> list[Resolved]:
         from clalign.reference.sampling import resolve, sample

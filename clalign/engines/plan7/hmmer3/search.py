@@ -15,6 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from clalign.compute.geometry import card_cells
 from clalign.compute.sessions import Session, Steps, at_once
 from clalign.engines.plan7.hmmer3.agreement import FORWARD_SHARE, FORWARD_SLACK, hits_agree, passages_differ
 from clalign.engines.plan7.hmmer3.domains import (
@@ -33,6 +34,7 @@ from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors
 from clalign.errors import DeviceError
 from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
+from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
 from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
@@ -46,8 +48,9 @@ from clalign.values.sequences import SequenceBatch, SequenceDatabase
 if TYPE_CHECKING:
     from clalign.engines.plan7.steps import Step
 
-DOMAIN_CELLS = 1 << 28
-"""Cells of the targets whose domains are defined in one go, with their profiles."""
+DOMAIN_CELLS, MAX_DOMAIN_TARGETS = 2.0**28, 2**14
+"""Cells of the targets whose domains are defined in one go, with their profiles, on a card `card_cells`; and limit of
+these targets, of which the host holds all that is found."""
 
 ScoredBatch = Scored[tuple[SearchableBatch, Filtered, Survivors]]
 """What a device found in a batch, with the filters' scores."""
@@ -154,7 +157,7 @@ class Hmmer3Search(Struct, frozen=True):
 
         Their domains are defined together, so that a device has enough to do at once.
         """
-        portions, hits = _portions(units), [PackedHits() for _ in units]
+        portions, hits = _portions(units, _cells_at_once(session)), [PackedHits() for _ in units]
         portion = next(portions, None)
         if portion is None:
             yield lambda: True
@@ -441,23 +444,31 @@ class Portion(Struct, frozen=True):
         return steps, next(steps)
 
 
-def _portions(units: Sequence[SearchedBatch]) -> Iterator[Portion]:
-    """Yield survivors in portions that a device has room for, and that take it no longer than a user may wait."""
+def _cells_at_once(session: Session) -> float:
+    """Return the cells of a portion: a card that does not define the domains itself leaves them to the processor."""
+    card = session.device
+    return max(DOMAIN_CELLS, card_cells(card)) if DECODING.suits(card) else DOMAIN_CELLS
+
+
+def _portions(units: Sequence[SearchedBatch], n_cells: float) -> Iterator[Portion]:
+    """Yield survivors in portions of some cells, that a device has room for and a user waits for."""
     pieces: list[tuple[int, npt.NDArray[np.int64]]] = []
-    left, alphabet = float(DOMAIN_CELLS), ""
+    left, n_left, alphabet = n_cells, MAX_DOMAIN_TARGETS, ""
     for number, (search, scored) in enumerate(units):
         searchable, filtered, _ = scored.details
         passed = np.flatnonzero(filtered.reached == PASSED_FORWARD)
         cells = np.cumsum(searchable.batch.lengths[filtered.rows[passed]], dtype=np.float64) * search.length
         before = 0.0
         while len(passed):
-            if pieces and (cells[0] - before > left or search.profile.hmm.alphabet.name != alphabet):
+            is_full = not n_left or cells[0] - before > left
+            if pieces and (is_full or search.profile.hmm.alphabet.name != alphabet):
                 yield Portion(pieces)
-                pieces, left = [], float(DOMAIN_CELLS)
-            n = max(1, int(np.searchsorted(cells, before + left, side="right")))
+                pieces, left, n_left = [], n_cells, MAX_DOMAIN_TARGETS
+            n = min(n_left, max(1, int(np.searchsorted(cells, before + left, side="right"))))
             pieces.append((number, passed[:n]))
             alphabet = search.profile.hmm.alphabet.name
             left -= float(cells[n - 1]) - before
+            n_left -= n
             before = float(cells[n - 1])
             passed, cells = passed[n:], cells[n:]
     if pieces:
