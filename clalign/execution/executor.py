@@ -6,6 +6,7 @@ core of the processor runs through it at full speed, and meanwhile the card filt
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 import time
@@ -15,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 
+import numpy as np
 from msgspec import Struct
 
 from clalign import tracing
@@ -25,7 +27,7 @@ from clalign.compute.sessions import AnyStage, Check, ProgramChoice, Session, St
 from clalign.errors import DeviceError, OutOfDeviceMemory
 from clalign.execution.access import Access
 from clalign.execution.units import Cutter, Finished, Plan, Rows, Scored, Unit, trace_alone
-from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_scores
+from clalign.runs.batches import BatchResult, Kept, PackedScores, pack_many
 from clalign.runs.tables import SqlRow
 from clalign.system.bounds import n_cores
 from clalign.values.devices import Device
@@ -197,7 +199,8 @@ class _ScoredUnit(Struct, frozen=True):
     scored: Scored[object]
     cells: float
     seconds: float
-    packed: Future[tuple[PackedScores, Kept]]
+    packed: Future[list[tuple[PackedScores, Kept]]]
+    place: int
 
 
 class _Tracing(Struct):
@@ -412,11 +415,11 @@ class Executor:
         self.access.measure(flight.cells, seconds)
         if seconds and flight.cells:
             self._seconds_per_cell = seconds / flight.cells
-        items = []
-        for unit, scored in zip(flight.units, scores, strict=True):
+        items, packed = [], packer.submit(_pack, scores)
+        for place, (unit, scored) in enumerate(zip(flight.units, scores, strict=True)):
             cells = self._cells(unit, flight.batch)
             part = seconds * cells / flight.cells if len(flight.units) > 1 and flight.cells else seconds
-            items.append(_ScoredUnit(unit, flight.batch, scored, cells, part, packer.submit(_pack, scored)))
+            items.append(_ScoredUnit(unit, flight.batch, scored, cells, part, packed, place))
         return items
 
     def _lend(self, n: int) -> None:
@@ -492,7 +495,7 @@ class Executor:
         results: list[Finished] = []
         for item, hits in zip(items, hits_of, strict=True):
             unit, scored = item.unit, item.scored
-            packed = item.packed.result()  # the scores are made there; raises what packing raised
+            packed = item.packed.result()[item.place]  # the scores are made there; raises what packing raised
             result = BatchResult(
                 unit.query.number, unit.first, unit.last, scored.scores, hits, item.cells, item.seconds,
                 self.session.device.name, *packed,
@@ -551,6 +554,11 @@ class _UnitProgress:
         return self._executor.access.kept(self._unit, table)
 
 
-def _pack(scored: Scored[object]) -> tuple[PackedScores, Kept]:
+def _pack(scored: Sequence[Scored[object]]) -> list[tuple[PackedScores, Kept]]:
+    """Return the scores of units that were started together as they are stored, and what the engine keeps of them."""
+    packed: list[PackedScores] = []
     with tracing.span("pack scores", "storing"):
-        return pack_scores(scored.scores.values, scored.bin_width), scored.kept()
+        found = [(one.scores.values, one.bin_width) for one in scored]
+        for (_, width), some in itertools.groupby(found, lambda one: (len(one[0]), one[1])):
+            packed += pack_many(np.stack([values for values, _ in some]), width)
+        return [(scores, one.kept()) for scores, one in zip(packed, scored, strict=True)]

@@ -67,15 +67,28 @@ class PackedScores(Struct, frozen=True):
 
 
 def pack_scores(scores: npt.NDArray[np.int32], bin_width: int = BIN) -> PackedScores:
-    """Return scores in their stored form; other threads can run meanwhile."""
+    """Return the scores of a batch in their stored form; other threads can run meanwhile."""
+    return pack_many(scores[None], bin_width)[0]
+
+
+def pack_many(scores: npt.NDArray[np.int32], bin_width: int) -> list[PackedScores]:
+    """Return the scores of a batch with some queries (int32[k, n]) in their stored form.
+
+    Of a library there are thousands, so all that is not compressing is done for many of them together.
+    """
+    n = scores.shape[1]
+    if not n:
+        return [PackedScores(compress(b"", 1), b"", (IMPOSSIBLE, 0)) for _ in scores]
     scored = scores > IMPOSSIBLE
-    some = scores if scored.all() else scores[scored]
-    bins, counts = _binned(some, bin_width)
-    fits = not len(some) or (some.min() > SHORT_IMPOSSIBLE and some.max() < -SHORT_IMPOSSIBLE)
-    blob = compress(_short(scores, scored) if fits else scores.astype("<i4").tobytes(), 1)
-    place = int(scores.argmax()) if len(scores) else 0
-    best = (int(scores[place]) if len(scores) else IMPOSSIBLE), place
-    return PackedScores(blob, np.stack([bins, counts], axis=1).astype("<i4").tobytes(), best)
+    places = scores.argmax(axis=1)
+    highest, least = scores.max(axis=1), scores.min(axis=1, where=scored, initial=np.iinfo(np.int32).max)
+    fits = (least > SHORT_IMPOSSIBLE) & (highest < -SHORT_IMPOSSIBLE)
+    short = np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2")
+    packed = []
+    for k, bins in enumerate(_binned(scores, scored, bin_width)):
+        blob = compress((short[k] if fits[k] else scores[k].astype("<i4")).tobytes(), 1)
+        packed.append(PackedScores(blob, bins.astype("<i4").tobytes(), (int(highest[k]), int(places[k]))))
+    return packed
 
 
 def summed_bins(blobs: Iterable[bytes], path: Path) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -119,10 +132,6 @@ def joined_bins(
     n_bars = int(places[-1] - places[0]) + 1
     sums = np.bincount(places - places[0], counts, n_bars).astype(np.int64)
     return (places[0] + np.arange(n_bars + 1)) * width, sums
-
-
-def _short(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_]) -> bytes:
-    return np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2").tobytes()
 
 
 def unpacked(blob: bytes, most: int, path: Path) -> bytes:
@@ -213,18 +222,20 @@ def rows_of(results: Iterable[BatchResult]) -> dict[str, list[SqlRow]]:
     return rows
 
 
-def _binned(scores: npt.NDArray[np.int32], width: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the filled bins of the histogram and their counts."""
-    bins = scores // np.int32(width)
-    if not len(bins):
-        return bins.astype(np.int64), bins.astype(np.int64)
-    least = int(bins.min())
-    if int(bins.max()) - least > MAX_BINS:
-        found, n = np.unique(bins, return_counts=True)
-        return found.astype(np.int64), n.astype(np.int64)
-    counts = np.bincount(bins - np.int32(least))
-    filled = np.flatnonzero(counts)
-    return (filled + least).astype(np.int64), counts[filled].astype(np.int64)
+def _binned(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_], width: int) -> list[npt.NDArray[np.int64]]:
+    """Return the filled bins of the histogram of each query with their counts (int64[m, 2])."""
+    bins = (scores if scored.all() else scores[scored]) // np.int32(width)
+    owner, n_queries = np.repeat(np.arange(len(scores)), scored.sum(axis=1)), len(scores)
+    least = int(bins.min(initial=0))
+    n_bins = int(bins.max(initial=0)) - least + 1
+    if n_bins * n_queries <= MAX_BINS:
+        counts = np.bincount(owner * n_bins + (bins.ravel() - least), minlength=n_bins * n_queries)
+        filled = np.flatnonzero(counts)
+        numbers, counts = filled, counts[filled]
+    else:
+        numbers, counts = np.unique(owner * n_bins + (bins.ravel() - least), return_counts=True)
+    table = np.stack([numbers % n_bins + least, counts], axis=1)
+    return np.split(table, np.searchsorted(numbers // n_bins, np.arange(1, n_queries)))
 
 
 OF_BATCH = "query = ? AND first = ?"

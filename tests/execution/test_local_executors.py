@@ -208,7 +208,7 @@ def test_a_fault_of_the_program_ends_all(folder: Path, tmp_path: Path, monkeypat
     def broken(*given: Any) -> Any:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr("clalign.execution.executor.pack_scores", broken)
+    monkeypatch.setattr("clalign.execution.executor.pack_many", broken)
     with pytest.raises(ZeroDivisionError, match="a fault"):
         computed(spec_of("hmmer2", folder), tmp_path / "run.clalign", Devices(monkeypatch), ("one", "two"))
     with open_run(tmp_path / "run.clalign") as run:

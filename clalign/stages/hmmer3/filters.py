@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +71,8 @@ class Filtered(Struct, frozen=True):
         How many filters they passed: `PASSED_MSV`, `PASSED_BIAS`, `PASSED_VITERBI` (or it was left
         out), `PASSED_FORWARD`.
     check : callable
-        Raises `DeviceError` if the MSV scores of all targets are invalid, or contradict `rows`. It must be called
-        before they are stored; any thread may call it, since it takes long.
+        Raises `DeviceError` if MSV scores of all targets are invalid, or contradict `rows`, for one of the models that
+        were filtered together. It must be called before they are stored; any thread may call it, since it takes long.
     """
 
     msv: npt.NDArray[np.float32]
@@ -266,27 +266,29 @@ class Cascade:
         reached += passes
         ends = np.cumsum(counts).tolist()
         parts = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
+        check = cache(self.check_of(msv, places))
         return [
-            Filtered(msv[k], rows[part], bias[part], viterbi[part], score[part], reached[part],
-                     self.check_of(msv[k], rows[part], self.limits["msv"][k]))
+            Filtered(msv[k], rows[part], bias[part], viterbi[part], score[part], reached[part], check)
             for k, part in enumerate(parts)
-        ]  # fmt: skip
+        ]
 
-    def check_of(
-        self, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32], least: np.float32
-    ) -> Callable[[], None]:
-        """Return a function that checks the MSV scores of all targets, without the device."""
+    def check_of(self, msv: npt.NDArray[np.float32], places: npt.NDArray[np.int64]) -> Callable[[], None]:
+        """Return a function that checks the MSV scores of all targets, without the device.
+
+        Parameters
+        ----------
+        msv : float32[n_models, n]
+        places : int64[m]
+            Those of the scores that passed, rising.
+        """
         null, demand = length_terms_of(self.session, self.batch).null, self.session.demand
-        empty = self.session.cached(
-            "rows without residues", self.batch, lambda: np.flatnonzero(self.batch.lengths == 0)
-        )
+        empty = self.session.cached("rows without residues", self.batch, lambda: self.batch.lengths == 0)
 
         def check() -> None:
-            no_number = np.flatnonzero(np.isnan(msv))
-            demand(np.array_equal(no_number, empty), "MSV scores that are not numbers")
+            demand((np.isnan(msv) == empty).all(), "MSV scores that are not numbers")
             with np.errstate(invalid="ignore"):
-                passed = np.flatnonzero(msv - null >= least)
-            demand(np.array_equal(rows, passed), "wrong targets behind the MSV filter")
+                passed = np.flatnonzero(msv - null >= self.limits["msv"][:, None])
+            demand(np.array_equal(places, passed), "wrong targets behind the MSV filter")
 
         return check
 

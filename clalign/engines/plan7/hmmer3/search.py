@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import compress, islice, repeat, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -145,9 +145,10 @@ class Hmmer3Search(Struct, frozen=True):
         def collect() -> list[ScoredBatch]:
             filtered = wait()
             survivors = survivors_in_bits(searchable, filtered)
+            scores = cache(lambda: _stored_scores(searches, searchable, filtered))
             return [
-                search.scored_batch(searchable, of_one, survivors_of_one)
-                for search, of_one, survivors_of_one in zip(searches, filtered, survivors, strict=True)
+                search.scored_batch(searchable, filtered[k], survivors[k], partial(_item, scores, k))
+                for k, search in enumerate(searches)
             ]
 
         return collect
@@ -245,43 +246,16 @@ class Hmmer3Search(Struct, frozen=True):
         wait = self.start_together([self], session, batch)
         return lambda: wait()[0]
 
-    def scored_batch(self, searchable: SearchableBatch, filtered: Filtered, survivors: Survivors) -> ScoredBatch:
+    def scored_batch(
+        self, searchable: SearchableBatch, filtered: Filtered, survivors: Survivors, scores: Callable[[], Scores]
+    ) -> ScoredBatch:
         """Return a batch that went through the filters with its scores, as they are kept, and its survivors."""
         passed = filtered.rows[filtered.reached == PASSED_FORWARD]
         return Scored(
-            cache(lambda: self._stored_scores(searchable, filtered)),
-            (searchable, filtered, survivors), suits_cpu=bool(len(passed)),
+            scores, (searchable, filtered, survivors), suits_cpu=bool(len(passed)),
             kept=lambda: {BATCHES.name: pack_survivors(survivors)},
             candidate_cells=float(searchable.batch.lengths[passed].sum()) * self.length,
         )  # fmt: skip
-
-    def _stored_scores(self, searchable: SearchableBatch, filtered: Filtered) -> Scores:
-        """Return the MSV scores of all targets above the null model; what overflows has the highest finite one.
-
-        Raises
-        ------
-        DeviceError
-            If the device gave others than there can be.
-        """
-        filtered.check()
-        return Scores(searchable.batch.targets, self._millibits(searchable, filtered.msv, slice(None)))
-
-    def _millibits(
-        self, searchable: SearchableBatch, msv: npt.NDArray[np.float32], rows: npt.NDArray[np.int32] | slice
-    ) -> npt.NDArray[np.int32]:
-        """Return the MSV scores of some rows above the null model, in 1/1000 bit."""
-        terms = searchable.terms
-        differences = msv - terms.null[rows]
-        over = np.flatnonzero(msv == np.inf)
-        if len(over):
-            highest = np.float32(HIGHEST_BYTE - self.byte_bias - BYTE_E_MOVE - BYTE_BASE)
-            levels = highest - terms.byte_move[rows][over].astype(np.float32)
-            differences[over] = levels / BYTE_SCALE - LOOP_COST - terms.null[rows][over]
-        empty = np.isnan(differences)
-        differences[empty] = 0
-        values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
-        values[empty] = IMPOSSIBLE
-        return values
 
     def start_hits(self, session: Session, scored: ScoredBatch) -> Callable[[], Collection[Hit]]:
         """Start defining the domains of what passed all filters; return a callable that waits for the reported hits."""
@@ -302,7 +276,7 @@ class Hmmer3Search(Struct, frozen=True):
             yield from self.hits(Candidates(
                 survivors.rows[some], [domains[place] for place in chosen.tolist()], searchable.terms.null[positions],
                 filter_scores(survivors, some),
-                self._millibits(searchable, filtered.msv[positions], positions).tolist(),
+                _millibits([self], searchable, filtered.msv[positions][None], positions)[0].tolist(),
             ))  # fmt: skip
 
     def hits(self, candidates: Candidates) -> Iterator[Hit]:
@@ -408,6 +382,59 @@ def described_by_msv(
         "evalue": float(hmmer3_gumbel(score, settings.msv)[0]) * thresholds.n_targets,
         "kind": "msv",
     }
+
+
+def _item(make: Callable[[], list[Scores]], place: int) -> Scores:
+    return make()[place]
+
+
+def _stored_scores(
+    searches: Sequence[Hmmer3Search], searchable: SearchableBatch, filtered: Sequence[Filtered]
+) -> list[Scores]:
+    """Return the MSV scores of all targets above the null model with each profile.
+
+    Raises
+    ------
+    DeviceError
+        If the device gave others than there can be.
+    """
+    for of_one in filtered:
+        of_one.check()
+    msv = np.stack([of_one.msv for of_one in filtered])
+    return [Scores(searchable.batch.targets, values) for values in _millibits(searches, searchable, msv, slice(None))]
+
+
+def _millibits(
+    searches: Sequence[Hmmer3Search], searchable: SearchableBatch, msv: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32] | slice,
+) -> npt.NDArray[np.int32]:  # fmt: skip
+    """Return the MSV scores of some rows above the null model with each profile, in 1/1000 bit.
+
+    What overflows has the highest finite score.
+
+    Parameters
+    ----------
+    searches : sequence of Hmmer3Search
+    searchable : SearchableBatch
+    msv : float32[k, n]
+    rows : int32[n] or slice
+
+    Returns
+    -------
+    int32[k, n]
+    """
+    null, moves = searchable.terms.null[rows], searchable.terms.byte_move[rows]
+    differences = msv - null
+    owner, place = np.nonzero(msv == np.inf)
+    if len(owner):
+        biases = np.array([search.byte_bias for search in searches])
+        levels = (HIGHEST_BYTE - biases[owner] - BYTE_E_MOVE - BYTE_BASE - moves[place]).astype(np.float32)
+        differences[owner, place] = levels / BYTE_SCALE - LOOP_COST - null[place]
+    empty = np.isnan(differences)
+    differences[empty] = 0
+    values: npt.NDArray[np.int32] = np.rint(differences * np.float32(INT_SCALE / LN_2)).astype(np.int32)
+    values[empty] = IMPOSSIBLE
+    return values
 
 
 SearchedBatch = tuple[Hmmer3Search, ScoredBatch]
