@@ -151,7 +151,14 @@ def test_a_card_with_much_work_of_the_host_is_served_by_several_processes(
 
 @pytest.mark.parametrize(
     ("cores", "n_queries", "n_cells", "expected_processes"),
-    [(16, 50, 1e9, 1), (16, 5_000, 1e12, 4), (16, 100, 1e12, 2), (8, 5_000, 1e12, 2), (2, 20_000, 1e13, 1)],
+    [
+        (16, 50, 1e9, 1),
+        (16, 5_000, 1e12, 4),
+        (16, 100, 2e12, 1),
+        (16, 100, 5e12, 3),
+        (8, 5_000, 1e12, 2),
+        (2, 20_000, 1e13, 1),
+    ],
 )
 def test_processes_of_a_card_follow_from_the_work_of_the_host_and_its_cores(
     cores: int, n_queries: int, n_cells: float, expected_processes: int, monkeypatch: pytest.MonkeyPatch

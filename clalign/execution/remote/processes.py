@@ -17,7 +17,7 @@ MAX_PROCESSES = 4
 CORES_EACH = 4
 """Cores of the host for each of them: a driver, packers and the processor that helps have threads, too."""
 
-QUERY_SECONDS, CELL_SECONDS = 2e-3, 2e-12
+QUERY_SECONDS, CELL_SECONDS = 2e-3, 7e-13
 """What the host does beside a card, mostly in one thread at a time (s): for a query, and for a cell, which is its share
 of launches and hits."""
 
