@@ -173,6 +173,11 @@ def test_a_tree_stands_beside_its_rows(
     assert panel.view.order.tolist() == pane.canvas.tree.order.tolist()
     assert not pane.sort.isVisible()
     canvas, layout = pane.canvas, pane.canvas.tree
+    for _ in range(2):
+        top = canvas.viewport().mapToGlobal(canvas.corner).y()
+        room = panel.canvas.viewport().mapToGlobal(panel.canvas.room.topLeft()).y()
+        assert (top, canvas.line) == (room - panel.canvas.verticalScrollBar().value(), panel.canvas.height_)
+        canvas.zoom(1)
     clade = layout.parent(0)
     at = canvas.corner + QPointF(middle_of(canvas, clade), (layout.y[clade] + 0.5) * canvas.line)
     QTest.mouseClick(canvas.viewport(), LEFT, pos=at.toPoint())

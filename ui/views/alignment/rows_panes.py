@@ -70,8 +70,9 @@ class RowsPanes(QSplitter):
         pane.close_requested.connect(self.close_tree)
         pane.sort_requested.connect(partial(self.view.sort, TREE_ORDER))
         self.view.moved.connect(self._mark_leaves)
-        self.view.order_changed.connect(self._compare_order)
+        self.canvas.view_moved.connect(self._line_up)
         self.view.replaced.connect(self.close_tree)  # it is a tree of the alignment before
+        self._line_up()
         pane.setFocus()
 
     def close_tree(self) -> None:
@@ -79,7 +80,7 @@ class RowsPanes(QSplitter):
         pane = self.tree
         if pane is not None:
             self.view.moved.disconnect(self._mark_leaves)
-            self.view.order_changed.disconnect(self._compare_order)
+            self.canvas.view_moved.disconnect(self._line_up)
             self.view.replaced.disconnect(self.close_tree)
             has_focus = pane.isAncestorOf(self.window().focusWidget())
             pane.hide()
@@ -100,10 +101,12 @@ class RowsPanes(QSplitter):
         view.select(Selection(places, range(view.n_columns)))
         self.described.emit(f"{formatting.plural(len(rows), 'row')} of the clade selected")
 
-    def _compare_order(self) -> None:
-        """Offer the order of the tree while the rows stand in another one."""
+    def _line_up(self) -> None:
+        """Show the leaves beside their rows, or while these stand in another order offer that of the tree."""
         if self.tree is not None:
-            self.tree.sort.setVisible(self.view.order_key != TREE_ORDER)
+            is_sorted = self.view.order_key == TREE_ORDER
+            self.tree.sort.setVisible(not is_sorted)
+            self.tree.canvas.stand_beside(self.canvas if is_sorted and not self.canvas.wrapped else None)
 
     def _mark_leaves(self) -> None:
         """Mark the selected rows in the tree if they are neighbors there, too."""

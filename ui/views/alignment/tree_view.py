@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QComboBox, QWidget
 
@@ -13,7 +13,7 @@ from ... import theme
 from ...models.alignment.tree_layout import KINDS, TreeLayout
 from ..widgets.parts import ElidedLabel, IconButton, button, fill_box, row, shrinking, stacked
 from ..widgets.place_tips import PlaceTips
-from .rows_area import stepped
+from .rows_area import RowsArea, stepped
 from .tree_painter import EDGE, SCALE, TreeStyle, names_width, paint_scale, paint_tree
 
 LINE = 16.0
@@ -30,7 +30,7 @@ class TreeCanvas(QAbstractScrollArea):
     """The tree.
 
     Keys: left goes to the parent, right to the first of the children, up and down to the next branch of the same fork
-    or beyond; + and - zoom, 0 shows all of it.
+    or beyond; + and - zoom, 0 shows all of it. Beside rows in its order each leaf is at the height of its row.
     """
 
     chosen = Signal(int)
@@ -43,6 +43,7 @@ class TreeCanvas(QAbstractScrollArea):
         PlaceTips(self.viewport(), self.words_at)
         self.tree, self.line, self.stretch = layout, LINE, 1.0
         self.node = -1
+        self.rows: RowsArea | None = None
         self.marked = range(0)
         self._names = 0.0
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
@@ -66,15 +67,35 @@ class TreeCanvas(QAbstractScrollArea):
     @property
     def corner(self) -> QPointF:
         """The place of the root's column at the top of the first line."""
-        across, down = self.horizontalScrollBar().value(), self.verticalScrollBar().value()
-        return QPointF(EDGE - across, EDGE / 2 - down)
+        across, down = self.horizontalScrollBar().value(), self.scrolled.verticalScrollBar().value()
+        return QPointF(EDGE - across, (EDGE / 2 if self.rows is None else self.area.top()) - down)
+
+    @property
+    def scrolled(self) -> QAbstractScrollArea:
+        """What scrolls the lines: the rows, or the tree itself."""
+        return self if self.rows is None else self.rows
+
+    @property
+    def area(self) -> QRectF:
+        """The part of the viewport with the lines: that beside the rows, or all above the scale."""
+        width, height = self.viewport().width(), self.viewport().height() - SCALE
+        if self.rows is None:
+            return QRectF(0, 0, width, height)
+        room, place = self.rows.room, QPointF(self.rows.viewport().mapToGlobal(QPoint()))
+        return QRectF(0, self.viewport().mapFromGlobal(place).y() + room.top(), width, room.height())
+
+    def stand_beside(self, rows: RowsArea | None) -> None:
+        """Show each leaf at the height of its row, of rows in the order of the leaves; or by itself again."""
+        self.rows = rows
+        self.line = self.line if rows is None else rows.height_
+        self.arrange()
 
     def arrange(self) -> None:
         """Fit the scroll bars to what is shown."""
         self._names = min(names_width(self.font(), self.tree, self.line), 0.6 * self.viewport().width())
         across, down, room = self.horizontalScrollBar(), self.verticalScrollBar(), self.viewport().size()
         width = 2 * EDGE + self.style_.branches + names_width(self.font(), self.tree, self.line)
-        height = EDGE + self.tree.n_leaves * self.line + SCALE
+        height = EDGE + self.tree.n_leaves * self.line + SCALE if self.rows is None else 0
         across.setRange(0, max(0, math.ceil(width - room.width())))
         down.setRange(0, max(0, math.ceil(height - room.height())))
         across.setPageStep(max(1, room.width()))
@@ -98,7 +119,7 @@ class TreeCanvas(QAbstractScrollArea):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         style, below = self.style_, self.viewport().height() - SCALE
         painter.save()
-        painter.setClipRect(QRectF(0, 0, self.viewport().width(), below))
+        painter.setClipRect(self.area)
         paint_tree(painter, self.corner, self.tree, style, self.shown_lines())
         painter.restore()
         paint_scale(painter, QPointF(EDGE, below + SCALE / 2), self.tree, style)
@@ -117,6 +138,8 @@ class TreeCanvas(QAbstractScrollArea):
 
     def node_at(self, at: QPointF) -> int:
         """Return the node at a place of the viewport, by branch, fork or name; -1 for none."""
+        if not self.area.contains(at):
+            return -1
         style, place = self.style_, at - self.corner
         across = style.across(self.tree)
         x, y = place.x() / across, place.y() / self.line - 0.5
@@ -133,9 +156,9 @@ class TreeCanvas(QAbstractScrollArea):
             return
         self.node = node
         if node >= 0:
-            y, bar = self.tree.y[node] * self.line, self.verticalScrollBar()
-            if not bar.value() <= y <= bar.value() + self.viewport().height() - SCALE - self.line:
-                bar.setValue(int(y - self.viewport().height() / 2))
+            y, bar, height = self.tree.y[node] * self.line, self.scrolled.verticalScrollBar(), self.area.height()
+            if not bar.value() <= y <= bar.value() + height - self.line:
+                bar.setValue(int(y - height / 2))
             self.described.emit(self.tree.words(node))
         self.viewport().update()
 
@@ -192,6 +215,9 @@ class TreeCanvas(QAbstractScrollArea):
 
     def zoom(self, steps: int, at: QPointF | None = None) -> None:
         """Raise or lower the height of lines around a place, by default the center."""
+        if self.rows is not None:
+            self.rows.zoom_rows(steps)
+            return
         y = at.y() if at is not None else self.viewport().height() / 2
         line = (y - self.corner.y()) / self.line
         self.line = stepped(LINES, self.line, steps)
@@ -206,6 +232,9 @@ class TreeCanvas(QAbstractScrollArea):
     def fit(self) -> None:
         """Show the whole tree."""
         self.stretch = 1.0
+        if self.rows is not None:
+            self.rows.fit()
+            return
         self.line = min(LINE, max(0.02, (self.viewport().height() - SCALE - EDGE) / self.tree.n_leaves))
         self.arrange()
 
@@ -219,7 +248,7 @@ class TreeCanvas(QAbstractScrollArea):
                 self.zoom(1 if up else -1, event.position())
         else:
             across = bool(held & Qt.KeyboardModifier.ShiftModifier) or abs(turn.x()) > abs(turn.y())
-            bar = self.horizontalScrollBar() if across else self.verticalScrollBar()
+            bar = self.horizontalScrollBar() if across else self.scrolled.verticalScrollBar()
             bar.setValue(bar.value() - (turn.y() or turn.x()))
         event.accept()
 
