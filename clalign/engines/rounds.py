@@ -102,12 +102,14 @@ def done_words(cards: Sequence[Card], found: Mapping[int, QueryFound], is_comple
     if not done:
         return ""
     n, n_rounds = len(done), max(cards[number].get("round") or 1 for number in done.values())
+    n_significant = sum(found[number].n_significant for number in done.values())
     n_hits = sum(found[number].n_hits for number in done.values())
     n_converged = sum(found[number].has_converged for number in done.values())
     which = "" if n == 1 else "all " if n_converged == n else f"{n_converged:,} of them "
     end = f", {which}converged" if n_converged else "" if is_complete else " so far"
     of, up_to = (f" of {n:,} queries", "up to ") if n > 1 else ("", "")
-    return f"{n_hits:,} hit{'s' * (n_hits != 1)}{of} after {up_to}{n_rounds} round{'s' * (n_rounds != 1)}{end}"
+    hits = f"{n_significant:,} significant hit{'s' * (n_significant != 1)} ({n_hits:,} reported)"
+    return f"{hits}{of} after {up_to}{n_rounds} round{'s' * (n_rounds != 1)}{end}"
 
 
 def lost_words(found: QueryFound) -> str:

@@ -17,7 +17,7 @@ from clalign.engines.overview import read_overview
 from clalign.engines.plan7.round_of_run import RoundOfRun, found_by_round
 from clalign.engines.plan7.rounds import stop_after
 from clalign.engines.plan7.spec import SearchSpec
-from clalign.engines.rounds import lost_words
+from clalign.engines.rounds import done_words, lost_words
 from clalign.errors import Cancelled, DamagedRun, OptionError
 from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7.sheet import SearchForm, SequencesSheet
@@ -80,7 +80,7 @@ def test_rounds_stand_below_their_queries(qtbot: Any, window: MainWindow, run_fi
         wanted.append([query, "", ""])
         with open_run(run_file) as run:
             of_query = [RoundOfRun(run, n) for n, one in enumerate(rounds) if one.query == query]
-            wanted += [[f"Round {one.number}", str(len(one)), str(one.n_new)] for one in of_query]
+            wanted += [[f"Round {one.number}", str(one.n_significant), str(one.n_new)] for one in of_query]
     assert shown(page) == wanted
     last = max(n for n, one in enumerate(rounds) if one.query == "globin1_cut")
     assert page.run.profile == last, "the last round of the first query"
@@ -118,10 +118,14 @@ def test_the_head_tells_of_the_last_rounds(qtbot: Any, window: MainWindow, run_f
     found = found_by_round(run_file)
     cards = page.run.cards
     last = {card["first"]: number for number, card in enumerate(cards)}
-    hits, n_converged = (sum(getattr(found[n], key) for n in last.values()) for key in ("n_hits", "has_converged"))
+    significant, hits, n_converged = (
+        sum(getattr(found[n], key) for n in last.values()) for key in ("n_significant", "n_hits", "has_converged")
+    )
     assert 0 < n_converged < len(last)
-    words = page.summary.text()
-    assert words.startswith(f"{hits} hits of 3 queries after up to 3 rounds, {n_converged} of them converged")
+    end = f"of 3 queries after up to 3 rounds, {n_converged} of them converged"
+    assert page.summary.text().startswith(f"{significant} significant hits ({hits} reported) {end}")
+    more = {number: one._replace(n_hits=one.n_hits + 2) for number, one in found.items()}
+    assert done_words(cards, more, True) == f"{significant} significant hits ({hits + 6} reported) {end}"
     assert sum(page.run.query_hits.values()) > hits
     assert not any(one.has_converged for number, one in found.items() if number not in last.values())
 
