@@ -170,6 +170,8 @@ def test_many_refused_files_are_reported_in_one_message(
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle)
     (message,) = window.messages.messages
     assert message.text.startswith("6 files")
+    (past,) = window.messages.history
+    assert past[2] == f"{message.text}\n{message.details}"
     reasons = message.details.split("\n")
     assert len(reasons) == len(paths)
     assert all(any(path.name in reason for reason in reasons) for path in paths)

@@ -76,7 +76,7 @@ class SourceController(Controller):
             self.withdraw_refusals()
             for path in self._refused:  # leave with the message that says why
                 self._app.workspace.remove(path)
-        self._refused = []
+        self._refused, self._refused_text = [], ""
         files = [file for path in paths for file in self._files_in(path)]
         self._offer_search = len(files) > 1 or self._offer_search
         is_alone = len(files) == 1 and not quietly
@@ -186,7 +186,7 @@ class SourceController(Controller):
         text, details = reasons[-1], ""
         if len(reasons) > 1:
             text, details = f"{formatting.count(len(reasons))} files could not be opened.", "\n".join(reasons)
-        self._app.window.messages.withdraw(self._refused_text)
+        self._app.window.messages.retract(self._refused_text)
         self._refused_text = text
         self.refuse(text, ("Show", self._app.window.dock.show), details=details)
 

@@ -147,7 +147,8 @@ class MessageBar(QWidget):
         text = escaped(text)
         if details and any((m.text, m.details) == (text, details) for m in self.messages):
             return  # a fault of what is painted comes again with every message that is
-        self.history = [*self.history[1 - MAX_KEPT :], (time.time(), severity, text)]
+        past = f"{text}\n{escaped(details)}".rstrip()
+        self.history = [*self.history[1 - MAX_KEPT :], (time.time(), severity, past)]
         self.messages = [m for m in self.messages if m.text != text]
         self.messages.insert(0, Message(severity, text, actions, details))
         self._rebuild()
@@ -159,6 +160,11 @@ class MessageBar(QWidget):
         if any(m.text == text for m in self.messages):
             self.messages = [m for m in self.messages if m.text != text]
             self._rebuild()
+
+    def retract(self, text: str) -> None:
+        """Close a message in whose place another comes, also among the past ones."""
+        self.history = [past for past in self.history if past[2].partition("\n")[0] != escaped(text)]
+        self.withdraw(text)
 
     def clear_passed(self) -> None:
         """Close messages that no longer matter when something new begins; what stopped something stays."""
