@@ -248,6 +248,7 @@ def test_sequences_of_another_kind_are_reported_once_with_a_way_out(
     controller = window.controller
     drop(window, [files["dna.fasta"], files["made.hmm"]])
     qtbot.waitUntil(lambda: len(controller.workspace.sources) == 2 and controller.inspector.is_idle)
+    assert controller.search.sheet is not None, "what does not go together is told at once"
     controller.search.open_sheet(without_filters=True)
     sheet: Any = controller.search.sheet
     line = [text for text in texts(sheet) if "is for protein" in text]

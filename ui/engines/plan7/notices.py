@@ -10,6 +10,8 @@ from ...models.workspace import Notice, Offer, Source, Workspace, device_notices
 
 NO_STATISTICS = "has no score statistics (STATS), so nothing could be reported. Build it again with hmmbuild."
 
+TRANSLATED = "A search does not translate: open the translated sequences."
+
 
 def has_hmmer3(source: Source | None) -> bool:
     """Return whether a file contains HMMER3 profiles."""
@@ -29,7 +31,7 @@ def notices(profiles: Source | None, sequences: Source | None, device: Device | 
 def sequence_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
     """Return notices about sequences, device, and what a profile can be made of: proteins only."""
     found = [
-        Notice("stop", f"{source.name} holds nucleic acids: such a search compares proteins.", True)
+        Notice("stop", f"{source.name} holds nucleic acids: such a search compares proteins. {TRANSLATED}", True)
         for source in (queries, targets)
         if source is not None and source.state == "ready" and source.alphabet_found in ("dna", "rna")
     ]
@@ -78,7 +80,7 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
         return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
     kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
     ways = ("open", "Open other files…"), (f"take_as_{kind}", f"Read as {word}")
-    text = found.text if kind == "dna" else f"{found.text} A search does not translate: open the translated sequences."
+    text = found.text if kind == "dna" else f"{found.text} {TRANSLATED}"
     return [Notice("stop", text, True, ways)]
 
 

@@ -16,7 +16,7 @@ from clalign.values.specs import Spec
 from ... import formatting
 from ...models.jobs import JobItem
 from ...models.results.hit_pages import HitRow
-from ...models.workspace import Offer, Source
+from ...models.workspace import Offer, Source, reason_not_to_start
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
@@ -24,7 +24,7 @@ from ...services.job_controller import free_path
 from .building_controller import AligningController, BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
-from .notices import reason_not_to_run, source_offers
+from .notices import source_offers
 from .profile_controller import ProfileController
 from .run_view import OF_SEQUENCES, ProfileRunView
 
@@ -53,8 +53,9 @@ class SearchController(FormController):
         self.sources.runs.append(self._offer)
 
     def _offer(self) -> bool:
-        if reason_not_to_run(self._app.workspace):
-            return False
+        space = self._app.workspace
+        if reason_not_to_start((space.profiles, space.sequences), "Choose both.", []):
+            return False  # files that do not go together are told so by the sheet
         self.open_sheet()
         return True
 
