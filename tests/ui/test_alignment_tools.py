@@ -211,6 +211,20 @@ def test_a_tree_stands_beside_its_rows(
     assert panel.panes.tree is None
 
 
+@pytest.mark.parametrize("of_run", [False, True])
+def test_the_key_of_exports_writes_an_alignment(
+    qtbot: Any, real_window: MainWindow, family: Path, family_run: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, of_run: bool,
+) -> None:  # fmt: skip
+    path = tmp_path / "written.afa"
+    opened(qtbot, real_window, family_run if of_run else family)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), asked[3].split(";;")[0]))
+    QTest.keyClick(real_window, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    qtbot.waitUntil(path.exists)
+    qtbot.waitUntil(lambda: real_window.controller.files.is_idle and real_window.controller.queue.current is None)
+    assert path.read_text().count(">") == len(ROWS)
+
+
 def middle_of(canvas: TreeCanvas, node: int) -> float:
     """Return the middle of the branch of a node, in pixels from the root."""
     layout = canvas.tree

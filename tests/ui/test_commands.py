@@ -158,7 +158,7 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
     assert window.sheets.sheet is None
     QTest.keyClick(window, Qt.Key.Key_K, CTRL)
     QTest.keyClicks(palette.field, "gff3")  # a word of what it is for
-    assert palette.shown_texts() == ["Export hits…"]
+    assert palette.shown_texts() == ["Export…"]
     for words, first in (
         ("tour", "Five-minute tour"),
         ("align", "Align sequences…"),
@@ -171,7 +171,7 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
         QTest.keyClicks(palette.field, words)
         assert palette.shown_texts()[0] == first, "what cannot be run comes later"
     palette.field.clear()
-    QTest.keyClicks(palette.field, "export")
+    QTest.keyClicks(palette.field, "gff3")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
     assert palette.note.text() == window.actions_.by_id["hits.export_hits"].toolTip()
@@ -315,12 +315,18 @@ def test_keys_of_tabs_follow_their_order(page: ResultsPage) -> None:
     shown.remove(pairs)
     assert [command.id for command in shown] == [f"show_tab:{name}" for name in page.TABS]
     assert [command.keys for command in shown] == [f"Ctrl+{i}" for i in range(1, 6)]
-    keys = {Qt.Key.Key_3: "aligned", Qt.Key.Key_4: "histogram", Qt.Key.Key_5: "query", Qt.Key.Key_1: "hits"}
+    keys = {Qt.Key.Key_2: "aligned", Qt.Key.Key_3: "histogram", Qt.Key.Key_4: "query", Qt.Key.Key_1: "hits"}
     for key, name in keys.items():
         QTest.keyClick(page.window(), key, CTRL)
-        assert page.tab == name
-    QTest.keyClick(page.window(), Qt.Key.Key_2, CTRL)
-    assert page.tab == "hits", "a single profile has no families"
+        assert page.tab == name, "a single profile has no families, and leaves no gap"
+    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    assert page.tab == "hits"
+    actions = page.window().actions_
+    actions.set_keys("hits.choose_columns", QKeySequence("Ctrl+5"))
+    page.window().controller.show_start()
+    assert actions.by_id["show_tab:aligned"].shortcut().toString() == "Ctrl+3"
+    assert actions.by_id["show_tab:query"].shortcut().isEmpty(), "the user gave its key to another command"
+    page.window().controller.show_run(str(page.run.path))
     QTest.keyClick(page.window(), Qt.Key.Key_I, CTRL)
     assert isinstance(page.window().sheets.sheet, ReportSheet)
 

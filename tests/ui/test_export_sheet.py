@@ -13,6 +13,7 @@ from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import GROUPS, ExportChoices, ExportSheet
+from clalign.ui.views.results.results_page import ResultsPage
 
 
 @pytest.mark.parametrize("engine", ["plan7", "pairwise"])
@@ -137,6 +138,19 @@ def test_the_window_exports_what_the_search_called_significant(
         choice.click()
         sheet.export_button.click()
     assert asked == [(None, {"significant": True})] * 2
+
+
+def test_counts_of_an_export_follow_the_hits(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    window.controller.hits.export_hits()
+    sheet: Any = window.sheets.sheet
+    shown = sheet.button_of("filtered")
+    assert shown.text().endswith("(200)")
+    page.run.hits.set_filter("no such hit")
+    qtbot.waitUntil(lambda: shown.text().endswith("(0)"))
+    assert not shown.isEnabled()
+    assert sheet._choices.counts["filtered"] == 0
+    page.run.hits.set_filter("")
+    qtbot.waitUntil(shown.isEnabled)
 
 
 def test_what_holds_hits_of_one_query_is_not_written_of_several(qtbot: Any, window: MainWindow, families: Path) -> None:

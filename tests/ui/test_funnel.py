@@ -109,7 +109,7 @@ def page(qtbot: Any, window: MainWindow, hmmer3_run: Callable[..., Path]) -> Res
 
 @pytest.fixture
 def funnel(qtbot: Any, page: ResultsPage) -> FunnelView:
-    QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_3, CTRL)
     page.show_tab("funnel")
     assert page.tab == "funnel"
     qtbot.waitUntil(lambda: bool(page.funnel.rows))
@@ -177,7 +177,7 @@ def test_hmmer2_has_no_funnel_and_one_kind_of_scores(
     assert not page.strip.kinds.isVisible()
     assert page.run.histogram.fit is not None
     assert not page.has_tab("funnel"), "a tab with nothing in it"
-    QTest.keyClick(page.window(), Qt.Key.Key_2, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
     assert page.tab == "hits"
 
 

@@ -241,7 +241,7 @@ def test_a_folder_that_cannot_be_written_is_said(qtbot: Any, opened: ProfileView
 
 def test_results_say_why_there_is_no_profile(qtbot: Any, page: ResultsPage) -> None:
     window = page.window()
-    QTest.keyClick(window, Qt.Key.Key_5, CTRL)
+    QTest.keyClick(window, Qt.Key.Key_4, CTRL)
     assert page.tab == "query"
     qtbot.waitUntil(lambda: "cannot be shown" in page.profile.empty.heading.text())
     assert page.profile.figure is None
@@ -253,7 +253,7 @@ def test_results_show_the_profile_that_was_searched_with_and_export_it(
     page.run.cards[0] = {**page.run.cards[0], "name": "globins4", "length": 149}
     with open_run(page.run.path, writable=True) as run:
         run.set_facts(spec={**run.facts.spec, "profiles": str(path_of("globins4"))})
-    QTest.keyClick(page.window(), Qt.Key.Key_5, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
     qtbot.waitUntil(lambda: page.profile.figure is not None)
     assert page.profile.profile.hmm.name == "globins4"
     page.window().controller.set_scheme("safe")

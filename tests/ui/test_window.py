@@ -333,7 +333,7 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
 
 @pytest.mark.thorough
 def test_keys_move_the_lines_and_a_number_can_be_typed(qtbot: Any, page: ResultsPage) -> None:
-    QTest.keyClick(page.window(), Qt.Key.Key_4, CTRL)
+    QTest.keyClick(page.window(), Qt.Key.Key_3, CTRL)
     plot = page.histogram.plot
     assert plot.hasFocus()
     before = page.run.thresholds["significant"]

@@ -17,6 +17,7 @@ from clalign.runs.run_file import open_run
 
 from ..formatting import file_words
 from ..models.results.scripts import as_command, as_python
+from ..services.alignment_controller import AlignmentController
 from ..services.app_context import AppContext, Controller
 from ..services.job_controller import JobController
 
@@ -58,6 +59,11 @@ def _words_of_one(run: RunView) -> str:
     if run.shows_all:
         return f"This format holds the hits of one {noun}: choose one in the list first."
     return f"This format holds the hits of one {noun}: choose those in the table, or save its Aligned hits (Ctrl+S)."
+
+
+def _counts(page: ResultsPage) -> dict[str, int]:
+    """Return how many hits there are, how many of them are listed, and how many are selected."""
+    return {"all": page.run.n_hits, "filtered": page.run.hits.n_shown, "selected": page.hits.table.n_chosen()}
 
 
 def _ids(page: ResultsPage, which: str) -> list[int] | None:
@@ -108,15 +114,18 @@ class HitController(Controller):
             self._jobs.verify(str(self._app.page.run.path), [self._app.page.run.hit.id])
 
     def export_hits(self) -> None:
-        """Open the export sheet."""
+        """Open the export sheet; where there are no hits, ask for the file of the alignment in view."""
         from ..views.results.export_sheet import ExportChoices, ExportSheet
 
         page = self._app.page
         if page is None:
+            AlignmentController.of(self._app).save()
             return
-        hits, n_chosen = page.run.hits, page.hits.table.n_chosen()
-        counts: dict[str, int | None] = {"all": page.run.n_hits, "filtered": hits.n_shown, "selected": n_chosen}
-        if page.run.engine is not None and page.run.engine.calls_significant:
+        if not page.run.looks_for_hits:
+            page.ask_export()
+            return
+        counts: dict[str, int | None] = {**_counts(page)}
+        if page.run.calls_significant:
             counts["significant"] = None
         forms = [one for one in page.run.engine.exports if one.words] if page.run.engine is not None else []
         folder, form = self._app.export_folder, self._app.settings.preferences.export_forms.get(page.tab, "")
@@ -126,8 +135,9 @@ class HitController(Controller):
         one_query, stem = _words_of_one(page.run), page.run.file_stem
         choices = ExportChoices(stem, counts, folder, forms, self._columns, form, one_query, of_one)
         sheet = ExportSheet(choices)
-        if "significant" in counts and not page.run.card.get("round"):  # only the last rounds are exported
-            self._count_significant(page, sheet)
+        self._count(page, sheet)
+        page.run.hits.shown_changed.connect(sheet.outdated)
+        sheet.outdated.connect(lambda: self._count(page, sheet))
         sheet.queries_requested.connect(lambda which: self._count_queries(page, sheet, which))
         sheet.export_requested.connect(lambda *asked: self._export(page, sheet, *asked))
         sheet.preview_requested.connect(lambda *asked: self._preview(page, sheet, *asked))
@@ -152,8 +162,12 @@ class HitController(Controller):
         shape |= _taxonomy(page, shape) | {"provenance": False}
         self._app.reader.ask((id(sheet), "preview"), lambda: _first_lines(path, what, hits, shape), sheet.take_preview)
 
-    def _count_significant(self, page: ResultsPage, sheet: ExportSheet) -> None:
-        """Show in the sheet how many hits of all queries the search called significant."""
+    def _count(self, page: ResultsPage, sheet: ExportSheet) -> None:
+        """Show in the sheet how many hits each choice has now, of those that the search called significant in all."""
+        for key, count in _counts(page).items():
+            sheet.show_count(key, count)
+        if not page.run.calls_significant or page.run.card.get("round"):  # only the last rounds are exported
+            return
 
         def take(answer: tuple[int, int] | Exception) -> None:
             if isValid(sheet) and not isinstance(answer, Exception):

@@ -103,6 +103,15 @@ def no_hits(app: AppContext) -> str:
     return _of_page(app, lambda page: page.run.hits.n_all > 0 or any(page.run.query_hits.values()), "No hits yet.")
 
 
+def nothing_to_export(app: AppContext) -> str:
+    """Return why there is nothing to export: no hits, no finished alignment of a run, nor that of a file."""
+    if app.page is None:
+        return no_rows(app) and no_page(app)
+    if app.page.run.looks_for_hits:
+        return no_hits(app)
+    return _of_page(app, lambda page: page.run.is_complete, app.page.run.empty_words()[1])
+
+
 def no_hit(app: AppContext) -> str:
     """Return why there is no selected hit to act on."""
     return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")

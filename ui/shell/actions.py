@@ -33,6 +33,7 @@ from ..services.commands import (
     no_tuning,
     not_partial,
     nothing_to_close,
+    nothing_to_export,
     shows_dock,
     shows_logarithms,
 )
@@ -60,9 +61,9 @@ _COMMANDS = (
     Command("sources.paste_sequences", "Paste sequences…", "File", "Ctrl+Shift+V", "content-paste"),
     Command("session.restore", "Open the files of the last session", "File", "", "history",
             tip="Files that were open when the window was last closed"),
-    Command("hits.export_hits", "Export hits…", "File", "Ctrl+E", "export-variant", no_hits,
+    Command("hits.export_hits", "Export…", "File", "Ctrl+E", "export-variant", nothing_to_export,
             "Tables (TSV, CSV, Parquet, BLAST), FASTA, alignments, GFF3, BED, architectures, a report (HTML)",
-            separator=True),
+            separator=True, words="hits alignment"),
     Command("alignments.save", "Save alignment…", "File", "Ctrl+S", "content-save-outline", no_rows,
             "The selected block, or all of it: Stockholm, aligned FASTA, Clustal, A2M, A3M, PHYLIP, MSF, NEXUS"),
     Command("alignments.export_picture", "Save alignment as a picture…", "File", "", "export-variant", no_rows,
@@ -278,13 +279,23 @@ class Actions:
 
     def update(self) -> None:
         """Enable the available commands; the tooltips of the others give the reason."""
+        own, tabs = self._app.settings.preferences.keys, self._shown_tabs()
         for name, action in self.by_id.items():
+            if name.startswith("show_tab:") and name not in own:
+                keys = f"Ctrl+{tabs.index(name) + 1}" if name in tabs else ""
+                action.setShortcut("" if keys in own.values() else keys)
             reason = self._commands[name].objection(self._app)
             action.setEnabled(not reason)
             is_on = self._commands[name].is_on
             if is_on is not None:
                 action.setChecked(is_on(self._app))
             action.setToolTip(reason or _tip(self._commands[name], action))
+
+    def _shown_tabs(self) -> list[str]:
+        """Return the commands of the tabs in view, which keys count; without a page of all that results may have."""
+        page = self._app.page
+        shown = TABS if page is None else [name for name in page.TABS if page.has_tab(name)]
+        return [f"show_tab:{name}" for name in shown]
 
     def set_keys(self, name: str, keys: QKeySequence) -> str:
         """Give a command other keys, from now on; return the command that has them already, and change nothing then."""

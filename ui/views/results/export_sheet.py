@@ -49,6 +49,8 @@ HIT_CHOICES = {
 }
 """Titles of the choices of hits."""
 
+TIPS = {"significant": "As judged by the search; for tables of domains only significant domains"}
+
 
 @dataclass(frozen=True)
 class ExportChoices:
@@ -119,6 +121,9 @@ class ExportSheet(Sheet):
 
     preview_requested = Signal(str, str)
     """Format and choice of hits whose first lines are needed; see `take_preview`."""
+
+    outdated = Signal()
+    """There may be more hits; see `show_count`."""
 
     queries_requested = Signal(str)
     """The choice of hits whose number of queries is needed; see `take_queries`."""
@@ -271,8 +276,7 @@ class ExportSheet(Sheet):
             known = counts[key]
             made = QRadioButton(text)
             self.which.addButton(made, number)
-            if key == "significant":
-                made.setToolTip("As judged by the search; for tables of domains only significant domains")
+            made.setToolTip(TIPS.get(key, ""))
             if known is not None:
                 self.show_count(key, known)
         self.body.addLayout(Flow(*self.which.buttons(), spacing=24))
@@ -285,11 +289,10 @@ class ExportSheet(Sheet):
 
     def show_count(self, key: str, count: int) -> None:
         """Show how many hits a choice has."""
-        made = self.button_of(key)
+        made, self._choices.counts[key] = self.button_of(key), count
         made.setText(f"{HIT_CHOICES[key]} ({formatting.count(count)})")
         made.setEnabled(count != 0)
-        if not count:
-            made.setToolTip("There are none.")
+        made.setToolTip(TIPS.get(key, "") if count else "There are none.")
 
     def button_of(self, which: str) -> QAbstractButton:
         """Return the button of a choice of hits by a key of `HIT_CHOICES`."""
