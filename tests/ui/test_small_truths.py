@@ -217,6 +217,26 @@ def test_the_last_pasted_query_counts_and_is_named_by_its_record(
     assert sheet.queries.currentData() == space.queries_path
 
 
+def test_two_sequences_pasted_alone_are_query_and_target(qtbot: Any, window: MainWindow, press: Any) -> None:
+    controller = window.controller
+    controller.pairs.open_sheet()
+    sheet: Any = controller.pairs.sheet
+    press(sheet, "Paste a query…")
+    sheet.text.setPlainText(">first of two\nMKVLAAGIVL\n>second of two\nMKVLAGIVL\n")
+    press(sheet, "Use as query")
+    qtbot.waitUntil(sheet.run_button.isEnabled)
+    space = controller.workspace
+    assert [Path(path).read_text() for path in (space.queries_path, space.sequences_path)] == [
+        ">first of two\nMKVLAAGIVL\n", ">second of two\nMKVLAGIVL\n",
+    ]  # fmt: skip
+    press(sheet, "Paste a query…")
+    sheet.text.setPlainText(">third\nMKVLAAGIVL\n>fourth\nMKVLAGIVL\n")
+    press(sheet, "Use as query")
+    qtbot.waitUntil(lambda: Path(space.queries_path).stem == "third" and not space.being_read)
+    assert Path(space.queries_path).read_text().count(">") == 2, "there is a target already"
+    assert Path(space.sequences_path).stem == "second"
+
+
 def test_a_box_shows_no_file_that_is_not_chosen(qtbot: Any, loaded: MainWindow) -> None:
     sheet: Any = loaded.controller.search.sheet
     loaded.controller.workspace.sequences_path = ""
@@ -279,6 +299,8 @@ def test_queries_are_listed_best_first() -> None:
     model.show_found({1: QueryFound(1, 0.1, (9.0,), 1.0), 2: QueryFound(3, 1e-9, (50.0,), 1.0)})
     assert [row["name"] for row in model.rows] == ["strong", "weak", "none", "empty"]
     model.show_found({1: QueryFound(2, 1e-30, (90.0,), 1.0)}, in_place=True)
+    for text in ("", "w", ""):
+        model.narrow(text)
     assert [row["name"] for row in model.rows][:2] == ["strong", "weak"], "the pointer is over them"
     model.show_found({1: QueryFound(2, 1e-30, (90.0,), 1.0)})
     assert model.rows[0]["name"] == "weak"

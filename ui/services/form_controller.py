@@ -115,7 +115,14 @@ class FormController(Controller):
         if sheet.query is None and not is_awaited:
             self._app.workspace.propose_queries()
         sheet.show_workspace()
-        sheet.paste_requested.connect(lambda text: self.take_queries(name_in(text), text))
+        sheet.paste_requested.connect(self._take_paste)
+
+    def _take_paste(self, queries: str, targets: str) -> None:
+        """Keep pasted sequences as the queries and the targets."""
+        path = self.sources.keep_pasted(name_in(targets), targets) if targets else ""
+        if path:
+            self.sources.open_quietly([path])
+        self.take_queries(name_in(queries), queries)
 
     def take_queries(self, name: str, text: str) -> bool:
         """Keep sequences in FASTA as a file that will be the queries once it is read; return whether it was written."""

@@ -95,6 +95,8 @@ class QueriesModel(TextTable):
         super().__init__(columns, parent, lambda row: self.has_found and not row["n"])
         self.has_found = self.has_rounds = self.calls_significant = False
         self.all: list[Row] = []
+        self._standing: list[Row] = []
+        """All of them in the order in which they were sorted last: narrowing the list sorts nothing."""
         self._cards: list[Card] = []
         self._text = ""
 
@@ -106,6 +108,7 @@ class QueriesModel(TextTable):
         if given != self._cards:
             self._cards, self.all = given, list(_rows(given))
             self.has_rounds = any(row["number"] is None for row in self.all)
+            self._standing = self._sorted()
             self.narrow(self._text)
 
     def narrow(self, text: str) -> None:
@@ -116,12 +119,21 @@ class QueriesModel(TextTable):
     def holding(self, text: str) -> list[Row]:
         """Return the queries with all words of a text in name, accession or description."""
         words = text.casefold().split()
-        return [row for row in self.all if all(word in row["words"] for word in words)]
+        return [row for row in self._standing if all(word in row["words"] for word in words)]
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._order = column, order == Qt.SortOrder.DescendingOrder
+        self._standing = self._sorted()
+        self._given = self.holding(self._text)
+        super().sort(column, order)
+
+    def _sorted(self) -> list[Row]:
+        self._given = self.all
+        is_by_rank = self._order[0] < 0 and not self.has_rounds
+        return sorted(super()._in_order(), key=_rank if is_by_rank else lambda row: row["group"])
 
     def _in_order(self) -> list[Row]:
-        if self._order[0] < 0 and not self.has_rounds:
-            return sorted(super()._in_order(), key=_rank)
-        return sorted(super()._in_order(), key=lambda row: row["group"])
+        return self._given
 
     def show_found(
         self, found: Mapping[int, QueryFound], in_place: bool = False, calls_significant: bool = False

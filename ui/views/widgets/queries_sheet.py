@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QWidget
 
@@ -13,11 +15,14 @@ from .parts import button, label, row, set_role, stacked
 from .small_sheets import SequenceField, show_problem
 from .spec_sheet import SpecSheet
 
+SAVED = "FASTA or a plain sequence; saved as a file."
+
 
 class QueriesSheet(SpecSheet):
     """Queries against targets, both of them sequences."""
 
-    paste_requested = Signal(str)
+    paste_requested = Signal(str, str)
+    """Sequences in FASTA that become the queries, and those that become the targets, if any."""
 
     def __init__(
         self, workspace: Workspace, form: OptionForm, options: Options, texts: tuple[str, str], tip: str
@@ -53,11 +58,18 @@ class QueriesSheet(SpecSheet):
     def _judge_pasted(self) -> None:
         show_problem(self.text, self.use, self._hint)
         set_role(self._hint, "role", "caution" if self._hint.text() else "muted")
-        self._hint.setText(self._hint.text() or "FASTA or a plain sequence; saved as a file.")
+        usual = "The first is the query, the second the target." if self._pasted()[1] else SAVED
+        self._hint.setText(self._hint.text() or usual)
+
+    def _pasted(self) -> tuple[str, str]:
+        """Return the pasted queries, and the second of two sequences as target while there is no other."""
+        text = self.text.fasta("query")
+        records = re.split("^(?=>)", text, flags=re.MULTILINE)[1:]
+        return (records[0], records[1]) if len(records) == 2 and self.workspace.sequences is None else (text, "")
 
     def _use(self) -> None:
         self._before = self.workspace.queries_path
-        self.paste_requested.emit(self.text.fasta("query"))
+        self.paste_requested.emit(*self._pasted())
 
     def show_workspace(self) -> None:
         super().show_workspace()
