@@ -89,7 +89,7 @@ def test_the_key_that_filters_hits_searches_an_alignment(qtbot: Any, window: Mai
 def test_an_alignment_says_how_far_it_is_before_columns_are_merged(page: AlignedPage) -> None:
     page.show_progress("Comparing pairs · 40 %")
     assert page._nothing.heading.text() != "Comparing pairs · 40 %", "there is more to be seen"
-    page._panel = None
+    page._panel, page.run.is_live = None, True
     page.show_progress("Comparing pairs · 40 %")
     assert page._nothing.heading.text() == "Comparing pairs · 40 %"
     page.show_tab("pairs")
@@ -488,8 +488,23 @@ def test_the_annealing_is_watched_while_it_goes_on(
     page = window.controller.page
     assert isinstance(page, AlignedPage)
     qtbot.waitUntil(lambda: bool(page.run.cards))
+    page.run.is_live = True
+    page.run.note_change()
+    qtbot.waitUntil(lambda: page._panel is not None and page._panel.isVisible())
+    cells = page._panel.view.alignment.cells
+    assert [row.tobytes().decode().rstrip("-") for row in cells] == list(SEQUENCES.values()), "they are not aligned yet"
+    assert page.rows_panel is None, "there is no alignment to be saved"
+    assert not page._panel.isEnabled()
+    assert not page._panel.view.n_known, "the columns mean nothing"
+    page.run.is_live = False
+    page.show_facts()
+    assert page._nothing.isVisible(), "the run ended early"
+    page.run.is_live = True
     window.controller.queue.partial_received.emit(JobItem("Align", {"job": "align", "run": str(path)}), reports[0])
     qtbot.waitUntil(lambda: page.rows_panel is not None and page.run.is_idle)
+    page.run.is_live = False
+    page.show_facts()
+    assert page.rows_panel.isVisible(), "what was merged is seen"
     assert page.rows_panel.view.scheme == "safe"
     assert [row.replace("-", "") for row in rows_in_view(page)] == list(SEQUENCES.values())
     assert f"Merging: {len(half)} merges" in page.bar.words.text()

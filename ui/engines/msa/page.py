@@ -31,6 +31,7 @@ class AlignedPage(ResultsPage):
 
     def __init__(self, run: AlignedRunView) -> None:
         self._panel: RowsPanel | None = None
+        self._words = ""
         super().__init__(run)
 
     def _parts(self) -> dict[str, QWidget]:
@@ -60,7 +61,8 @@ class AlignedPage(ResultsPage):
 
     @property
     def rows_panel(self) -> RowsPanel | None:
-        return self._panel
+        panel = self._panel
+        return panel if panel is not None and panel.isEnabled() else None
 
     def close_parts(self) -> None:
         if self._panel is not None:
@@ -92,11 +94,14 @@ class AlignedPage(ResultsPage):
         if self._panel is None and self.run.rows is not None:
             self._panel = panel = RowsPanel(self.run.rows)
             panel.head.addWidget(self._annealing)
+            panel.setEnabled(False)
             self._rows.addWidget(panel)
-            self._rows.setCurrentWidget(panel)
             if self.run.aligned is None:
                 panel.fit()
             self.panel_made.emit(panel)
+            self.show_counts()
+        if self._panel is not None and self.run.has_columns and not self._panel.isEnabled():
+            self._panel.setEnabled(True)
             self.show_counts()
 
     def _show_whole(self) -> None:
@@ -105,7 +110,7 @@ class AlignedPage(ResultsPage):
             self._panel.fit()
 
     def _show_finished(self) -> None:
-        if self._panel is not None and self.run.progress:  # it was shown as a whole while it was made
+        if self._panel is not None and self._panel.canvas.is_whole:  # as it was shown while it was made
             self._panel.canvas.zoom(0)
             self._panel.canvas.show_middle(0.0, 0.0)
             self._annealing.setChecked(False)
@@ -133,20 +138,23 @@ class AlignedPage(ResultsPage):
         export = self._tools[1]
         export.setEnabled(run.is_complete)
         export.setToolTip("Write the alignment to a file" if run.is_complete else run.empty_words()[1])
-        self._nothing.show_text(*run.empty_words())
-        self._show_no_pairs(*run.empty_words())
+        self._show_state()
         if run.aligned is None and run.progress:  # it is being made
             self._annealing.setChecked(True)
 
     def show_progress(self, words: str, is_compiling: bool = False) -> None:
         super().show_progress(words, is_compiling)
-        text = self.run.empty_words()[1]
-        if self._panel is None:
-            self._nothing.show_text(words, text)
-        self._show_no_pairs(words, text)
+        self._words = words
+        self._show_state()
 
-    def _show_no_pairs(self, words: str, text: str) -> None:
-        self.pairs.empty.show_text(words, PAIRS_LATER if self.run.is_live else text)
+    def _show_state(self) -> None:
+        """Show how far the job is where something will be seen."""
+        heading, text = self.run.empty_words()
+        heading = self._words if self.run.is_live and self._words else heading
+        self._nothing.show_text(heading, text)
+        has_rows = self._panel is not None and (self.run.is_live or self._panel.isEnabled())
+        self._rows.setCurrentIndex(1 if has_rows else 0)
+        self.pairs.empty.show_text(heading, PAIRS_LATER if self.run.is_live else text)
 
     def show_histogram(self) -> None:
         """Do nothing: hits have no scores here."""

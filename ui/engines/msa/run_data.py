@@ -17,7 +17,7 @@ from clalign.engines.msa.reliability import MEASURES, Reliability, reliability
 from clalign.jobs import JobContext
 from clalign.runs.run_file import open_run
 from clalign.values.documents import JobResult
-from clalign.values.multiple_alignments import MultipleAlignment
+from clalign.values.multiple_alignments import MultipleAlignment, offsets_of
 from clalign.values.row_alignments import RowAlignment, RowNotes
 from clalign.values.sparse_posteriors import SparsePosteriors
 
@@ -44,10 +44,13 @@ def rows_of(given: AlignmentInput, alignment: MultipleAlignment) -> RowAlignment
 
 
 def live_rows(path: Path, event: JobResult) -> RowAlignment:
-    """Return the columns of a running alignment as rows."""
+    """Return the columns of a running alignment as rows; without an event its sequences, unaligned."""
     with open_run(path) as run:
         given = given_of(run)
-    return rows_of(given, reported_alignment(event, given.lengths))
+    if event:
+        return rows_of(given, reported_alignment(event, given.lengths))
+    places = np.concatenate([np.arange(length, dtype=np.int32) for length in given.lengths])
+    return rows_of(given, MultipleAlignment(offsets_of(given.lengths), places, int(given.lengths.max())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

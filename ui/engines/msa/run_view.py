@@ -61,6 +61,8 @@ class AlignedRunView(RunView):
                 self.stored = dict(alignments[0].facts)
                 path = self.path
                 self._work.ask_slowly("run", lambda context: read_aligned_run(path, context), self._take_run)
+        elif self.is_live and self.rows is None and self.facts.get("database"):
+            self.watch({})
 
     def _read_histogram(self) -> None:
         """Do nothing: the scores of pairs are likelihoods, by which nobody chooses."""
@@ -114,13 +116,14 @@ class AlignedRunView(RunView):
     def _show(self, alignment: RowAlignment) -> RowsView:
         if self.rows is None:
             self.rows = RowsView(alignment, self)
-            self.rows.begin()
+            if self.has_columns:
+                self.rows.begin()
         else:
             self.rows.show(alignment)
         return self.rows
 
     def watch(self, progress: JobResult) -> None:
-        """Show the columns of a running alignment."""
+        """Show the columns of a running alignment; at first the sequences."""
         if self.aligned is None and not self.stored:
             path = self.path
             self._work.ask("live", lambda: (progress, live_rows(path, progress)), self._take_live)
@@ -131,6 +134,11 @@ class AlignedRunView(RunView):
         self.progress, rows = answer
         self._show(rows)
         self.shown_changed.emit()
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether something is aligned."""
+        return self.aligned is not None or bool(self.progress)
 
     @property
     def is_step_shown(self) -> bool:
@@ -194,6 +202,8 @@ class AlignedRunView(RunView):
             parts.append(formatting.plural(self.stored["n_columns"], "column"))
             parts.append(f"expected accuracy {self.stored['accuracy']:.3f}")
             parts.append(f"gap factor {self.stored['gap_factor']:g}")
+        elif self.is_live and not self.has_columns:
+            parts.append("not aligned yet")
         finished = self.facts.get("finished")
         if self.is_complete and finished:
             parts.append(self._all_done(finished))
