@@ -131,6 +131,20 @@ def test_what_is_compiled_and_what_can_be_done_meanwhile_is_told(window: MainWin
     assert shown[0] == MEANWHILE != shown[1]
 
 
+def test_what_is_compiled_is_told_until_there_are_scores(qtbot: Any, window: MainWindow, page: ResultsPage) -> None:
+    run, histogram = page.run, page.run.histogram
+    run.is_live, run.facts["state"] = True, "running"
+    run.share_searched = lambda: 0.0
+    run.histogram = replace(histogram, counts=histogram.counts[:0])
+    page.show_progress("Compiling kernels", True)
+    assert (page.empty.heading.text(), page.empty.words.text()) == ("Compiling kernels", MEANWHILE)
+    page.show_counts()
+    assert page.empty.heading.text() == "Compiling kernels"
+    run.histogram = histogram
+    page.show_counts()
+    assert page.empty.heading.text() == run.empty_words()[0]
+
+
 def test_two_searches_at_once_have_two_files(qtbot: Any, loaded: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clalign.ui.services.job_controller.run_name", lambda spec, now: "same")
     controller = loaded.controller

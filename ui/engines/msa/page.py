@@ -138,16 +138,15 @@ class AlignedPage(ResultsPage):
         export = self._tools[1]
         export.setEnabled(run.is_complete)
         export.setToolTip("Write the alignment to a file" if run.is_complete else run.empty_words()[1])
-        self._show_state()
+        self._show_emptiness()
         if run.aligned is None and run.progress:  # it is being made
             self._annealing.setChecked(True)
 
     def show_progress(self, words: str, is_compiling: bool = False) -> None:
-        super().show_progress(words, is_compiling)
         self._words = words
-        self._show_state()
+        super().show_progress(words, is_compiling)
 
-    def _show_state(self) -> None:
+    def _show_emptiness(self) -> None:
         """Show how far the job is where something will be seen."""
         heading, text = self.run.empty_words()
         heading = self._words if self.run.is_live and self._words else heading

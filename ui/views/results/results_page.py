@@ -107,6 +107,7 @@ class ResultsPage(QWidget):
         self._no_histogram.hide()
         self._preferences = Preferences()
         self._first_hit: int | None = None
+        self._compiling = ""
         self._fold: IconButton | None = None
         self._retry = button("Try again", lambda: self.action_requested.emit("open_again"))
         self._retry.hide()
@@ -457,7 +458,10 @@ class ResultsPage(QWidget):
 
     def show_progress(self, words: str, is_compiling: bool = False) -> None:
         """Show how far the job is while there is nothing else to be seen."""
-        if not self.run.cards:
+        self._compiling = words if is_compiling else ""
+        if self.run.cards:
+            self._show_emptiness()
+        else:
             self.waiting.show_text(words, MEANWHILE if is_compiling else "Results appear here as they arrive.")
 
     def _show_found(self) -> None:
@@ -503,7 +507,8 @@ class ResultsPage(QWidget):
         """Show why there are no hits in place of an empty table, and disable the tools that need some."""
         run = self.run
         self.empty.show_icon("timer-sand" if run.is_live and run.unsearched_words() else "magnify-close", "muted")
-        self.empty.show_text(*run.empty_words())
+        is_compiled = self._compiling and run.is_live and self._unsearched() is not None
+        self.empty.show_text(*((self._compiling, MEANWHILE) if is_compiled else run.empty_words()))
         is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
         has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
