@@ -51,6 +51,11 @@ def place_of(page: LibraryPage, name: str) -> int:
     return next(place for place, found in enumerate(page.model.rows) if Path(found["path"]).stem == name)
 
 
+def test_all_columns_are_seen_in_a_small_window(qtbot: Any, window: MainWindow, library: LibraryPage) -> None:
+    window.resize(900, 600)
+    qtbot.waitUntil(lambda: not library.table.horizontalScrollBar().maximum(), timeout=10_000)
+
+
 def test_the_search_field_leads_to_the_runs(qtbot: Any, window: MainWindow, library: LibraryPage) -> None:
     QTest.keyClick(library.search, Qt.Key.Key_Down)
     assert len(library.chosen()) == 1

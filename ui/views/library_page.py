@@ -22,7 +22,7 @@ from .widgets.text_table_view import TextTableView
 MARKS = {"done": "good", "elsewhere": "note", "unreadable": "stop"}
 
 COLUMNS = (
-    TextColumn("Name", "Its name, or those of its inputs", lambda r: r["name"], width=260, stretch=True,
+    TextColumn("Name", "Its name, or those of its inputs", lambda r: r["name"], width=200, stretch=True,
                mark=lambda r: MARKS.get(r["state"], "caution"), value=lambda r: r["name"].casefold()),
     TextColumn("Command", "Command that made it", lambda r: r["kind"], width=110, value=lambda r: r["kind"]),
     TextColumn("State", "State of the run", lambda r: state_words(r), width=130, value=lambda r: state_words(r)),
