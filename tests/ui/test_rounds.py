@@ -130,6 +130,23 @@ def test_the_head_tells_of_the_last_rounds(qtbot: Any, window: MainWindow, run_f
     assert not any(one.has_converged for number, one in found.items() if number not in last.values())
 
 
+@pytest.mark.parametrize("has_rounds", [True, False])
+def test_a_profile_that_was_made_of_a_sequence_is_shown(
+    qtbot: Any, window: MainWindow, run_file: Path, made: Path, tmp_path: Path, has_rounds: bool
+) -> None:
+    path = run_file
+    if not has_rounds:
+        path = tmp_path / "sequences.clalign"
+        with clalign.phmmer(made.with_name("queries.fasta"), BUILT, path):
+            pass
+    page = open_page(qtbot, window, path)
+    assert page.run.is_of_rounds == has_rounds
+    page.show_tab("query")
+    qtbot.waitUntil(lambda: page.profile.profile is not None)
+    shown_hmm, card = page.profile.profile.hmm, page.run.card
+    assert (shown_hmm.name, shown_hmm.length) == (card["name"], card["length"])
+
+
 def test_families_are_the_last_rounds_under_the_names_of_their_queries(run_file: Path) -> None:
     seen, found = read_overview(run_file), found_by_round(run_file)
     with open_run(run_file) as run:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clalign.common.plain_data import Json
+from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import InputError
 from clalign.formats.profiles import read_profiles
 from clalign.jobs import JobContext, QuietContext
@@ -73,14 +74,22 @@ def read_profile(path: str, number: int, card: Card, context: JobContext | None 
 
 
 def read_run_profile(run: Path, number: int, card: Card, context: JobContext) -> ShownProfile:
-    """Read a profile of a run from its present place if its file is unchanged.
+    """Read a profile of a run from its present place if its file is unchanged; one of a sequence is made again.
 
     Raises
     ------
     ClalignError
         As of `input_of` and `read_profile`.
     """
+    from clalign.engines.plan7.exports.rounds import given_profiles
+    from clalign.engines.plan7.round_of_run import RoundOfRun
+
     with open_run(run) as file:
+        spec = file.spec(SearchSpec)
+        if spec.has_rounds:
+            return shown_profile(RoundOfRun(file, number).profile())
+        if spec.makes_profiles:
+            return shown_profile(given_profiles(file, spec, context)[number])
         path = input_of(file, "profiles", context)
     return read_profile(path, number, card, context)
 
