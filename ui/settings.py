@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import time
@@ -104,6 +105,13 @@ def write_whole(path: Path, text: str) -> None:
         file.write(text)
 
 
+def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> str:
+    """Return an unused path that is not `taken` either, with a number if necessary."""
+    numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
+    paths = map(str, itertools.chain([stem.with_name(stem.name + ending)], numbered))
+    return next(path for path in paths if not os.path.lexists(path) and path not in taken)
+
+
 def _read(path: Path, default: object) -> Any:
     try:
         return read_small_json(path)
@@ -187,11 +195,7 @@ class Settings:
         """
         place = self.data / folder
         place.mkdir(parents=True, exist_ok=True)
-        stem = file_words(name).strip("._") or folder
-        path, number = place / f"{stem}{ending}", 2
-        while path.exists() or str(path) in taken:
-            path, number = place / f"{stem}-{number}{ending}", number + 1
-        return str(path)
+        return free_path(place / (file_words(name).strip("._") or folder), ending, taken)
 
     @property
     def layout(self) -> QSettings:

@@ -188,11 +188,12 @@ class AppContext(QObject):
 
     def output_of_job(self, folder: str, name: str, ending: str) -> str:
         """Return an unused path for what a job will make, in a folder of the data; empty if that cannot be made."""
-        taken = {str(item.spec.get("output")) for item in self.queue.items}
+        taken = {str(item.spec.get(key)) for item in self.queue.items for key in ("output", "run")}
         try:
             return self.settings.new_file(folder, name, ending, taken)
         except OSError as error:
-            self.notify("stop", f"The folder for {folder} could not be created because: {error.strerror}.")
+            place = self.settings.data / folder
+            self.notify("stop", f"The folder {place} could not be created because: {error.strerror}.")
             return ""
 
     def write_file(self, path: str, what: str, write: Callable[[], None], reader: Reader | None = None) -> None:

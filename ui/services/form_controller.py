@@ -152,13 +152,8 @@ class FormController(Controller):
         chosen = {f.name: getattr(spec, f.name) for f in kept}
         changed = {f.name: chosen[f.name] for f in kept if chosen[f.name] != spec.usual(f.name, f.default)}
         self.keep_options({**self._own(spec), **changed})
-        try:
-            self.jobs.search(spec)
-        except OSError as error:
-            folder, why = self._app.settings.runs, error.strerror
-            self._app.notify("stop", f"The folder for runs, {folder}, could not be created because: {why}.")
-            return
-        self._app.window.sheets.close_sheet()
+        if self.jobs.search(spec):
+            self._app.window.sheets.close_sheet()
 
     def current_spec(self) -> Spec | None:
         """Return the spec that the sheet would start, if it is open."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from clalign.values.specs import Spec
 from .. import formatting
 from ..event_loop import defer
 from ..models.jobs import JobItem
+from ..settings import free_path
 from ..worker_process import END_SECONDS
 from .app_context import AppContext, Controller
 from .locate_controller import LocateController
@@ -40,13 +39,6 @@ def run_name(spec: Spec, now: float) -> str:
     """Return the file name of a new run: the names of its inputs, and the time."""
     stems = [formatting.file_words(Path(path).name.split(".")[0]) for path in spec.paths]
     return f"{'-x-'.join(stems)}-{time.strftime('%Y%m%d-%H%M%S', time.localtime(now))}"
-
-
-def free_path(stem: Path, ending: str, taken: Collection[str] = ()) -> Path:
-    """Return an unused path that is not `taken` either, with a number if necessary."""
-    numbered = (stem.with_name(f"{stem.name}-{number}{ending}") for number in itertools.count(2))
-    paths = itertools.chain([stem.with_name(stem.name + ending)], numbered)
-    return next(path for path in paths if not os.path.lexists(path) and str(path) not in taken)
 
 
 def verify_words(value: JobResult) -> str:
@@ -96,34 +88,22 @@ class JobController(Controller):
         queue.partial_received.connect(self._show_trace)
 
     def search(self, spec: Spec) -> str:
-        """Start a run; return the path of its file.
-
-        Raises
-        ------
-        OSError
-            The folder of the runs cannot be made.
-        """
+        """Start a run; return the path of its file, empty if its folder cannot be made."""
         self._begin()
         path = self.new_run(run_name(spec, time.time()))
+        if not path:
+            return ""
         engine = engine_for_spec(spec)
         title = engine.title.format(*map(stem_of, spec.paths))
         opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None
-        job: JobRequest = {"job": engine.job, "run": str(path), "spec": spec.to_dict(), "seen_digest": seen}
+        job: JobRequest = {"job": engine.job, "run": path, "spec": spec.to_dict(), "seen_digest": seen}
         self._submit(title, job, spec.paths)
-        return str(path)
+        return path
 
-    def new_run(self, name: str) -> Path:
-        """Return a path that neither a file nor a waiting run has.
-
-        Raises
-        ------
-        OSError
-            The folder of the runs cannot be made.
-        """
-        folder = self._app.settings.runs
-        folder.mkdir(parents=True, exist_ok=True)
-        return free_path(folder / name, ".clalign", {item.run for item in self.queue.items})
+    def new_run(self, name: str) -> str:
+        """Return a path that neither a file nor a waiting run has; empty if its folder cannot be made."""
+        return self._app.output_of_job("runs", name, ".clalign")
 
     def resume_elsewhere(self, run: str) -> None:
         """Continue a run on another device; ask first if only the reference is left."""
@@ -163,14 +143,11 @@ class JobController(Controller):
         if not names:
             return
         stem = re.sub(r"[-_. ]*[0-9]+(-of-[0-9]+)?$", "", Path(names[0]).stem)
-        try:
-            path = self.new_run(f"{stem or 'parts'}-merged")
-        except OSError as error:
-            folder = self._app.settings.runs
-            self._app.notify("stop", f"The folder for runs, {folder}, could not be created because: {error.strerror}.")
+        path = self.new_run(f"{stem or 'parts'}-merged")
+        if not path:
             return
         self._begin()
-        job = {"job": "merge", "runs": names, "run": str(path), "device": self._app.workspace.device_id}
+        job = {"job": "merge", "runs": names, "run": path, "device": self._app.workspace.device_id}
         self._submit(f"Merge {formatting.plural(len(names), 'part')}", job)
 
     def verify(self, run: str, hits: list[int] | None, what: str = "") -> None:
@@ -223,7 +200,7 @@ class JobController(Controller):
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
         if is_run and self._records_next:
             self._records_next = False
-            job["trace"] = {"path": str(free_path(Path(job["run"]).with_suffix(""), TRACE))}
+            job["trace"] = {"path": free_path(Path(job["run"]).with_suffix(""), TRACE)}
         item = self.queue.submit(title, job, files)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.

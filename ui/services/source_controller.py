@@ -229,17 +229,14 @@ class SourceController(Controller):
 
     def keep_pasted(self, name: str, text: str) -> str:
         """Write pasted sequences to a file and return its path; empty after a failure."""
-        folder = self._app.settings.data / "pasted"
-        stem = formatting.file_words(name).strip("._") or "pasted"
-        path, number = folder / f"{stem}.fasta", 2
-        while path.exists():
-            path, number = folder / f"{stem}-{number}.fasta", number + 1
         try:
-            write_whole(path, text)
+            path = self._app.settings.new_file("pasted", name, ".fasta")
+            write_whole(Path(path), text)
         except OSError as error:
+            folder = self._app.settings.data / "pasted"
             self._app.notify("stop", f"The sequences could not be saved in {folder} ({error.strerror}).")
             return ""
-        return str(path)
+        return path
 
     def open_together(self, files: list[Path]) -> None:
         """Open files that belong together and choose them; a run is offered for several."""

@@ -150,21 +150,18 @@ class AlignController(FormController):
         spec, old = run.spec, run.path
         if spec is None:
             return
-        name = f"{run_name(spec, time.time())}-gap-factor-{gap_factor:g}"
+        path = self.jobs.new_run(f"{run_name(spec, time.time())}-gap-factor-{gap_factor:g}")
+        if not path:
+            return
 
-        def write() -> str:
-            path = self.jobs.new_run(name)
-            begin_again(old, path, gap_factor)
-            return str(path)
-
-        def take(answer: str | Exception) -> None:
+        def take(answer: Exception | None) -> None:
             if isinstance(answer, Exception):
                 self._app.notify("stop", error_text(answer, "The run could not be copied"))
             else:
                 title = f"Merge the columns of {Path(spec.paths[0]).name} with the gap factor {gap_factor:g}"
-                self.jobs.resume(answer, title=title)
+                self.jobs.resume(path, title=title)
 
-        self._app.files.ask((str(old), "anneal"), write, take)
+        self._app.files.ask((str(old), "anneal"), lambda: begin_again(old, Path(path), gap_factor), take)
 
     def _export(self, page: AlignedPage) -> None:
         """Ask for a file and export to it in a worker."""

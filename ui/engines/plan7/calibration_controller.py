@@ -13,6 +13,7 @@ from ... import formatting
 from ...models.jobs import JobItem
 from ...services.app_context import AppContext, Controller
 from ...services.form_controller import FormController
+from ...settings import free_path
 
 if TYPE_CHECKING:
     from .calibrate_sheet import CalibrateSheet
@@ -58,18 +59,12 @@ class CalibrationController(Controller):
         source = space.sources.get(path) if path else space.profiles
         if source is None:
             return
-        sheet = CalibrateSheet(source, space, self._proposed(source.path))
+        output = free_path(self._app.settings.data / "calibrated" / Path(source.path).name.split(".")[0], ".hmm")
+        sheet = CalibrateSheet(source, space, Path(output))
         sheet.calibrate_requested.connect(self._start_calibration)
         sheet.stop_requested.connect(self._stop)
         sheet.search_requested.connect(self._search.open_sheet)
         sheets.open_sheet(sheet)
-
-    def _proposed(self, path: str) -> Path:
-        folder, stem = self._app.settings.data / "calibrated", Path(path).name.split(".")[0]
-        made, number = folder / f"{stem}.hmm", 2
-        while made.exists():
-            made, number = folder / f"{stem}-{number}.hmm", number + 1
-        return made
 
     def _start_calibration(self, facts: Json) -> None:
         folder = Path(facts["output"]).parent

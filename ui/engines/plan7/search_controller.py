@@ -13,14 +13,12 @@ from clalign.errors import ClalignError
 from clalign.values.documents import SpecFields
 from clalign.values.specs import Spec
 
-from ... import formatting
 from ...models.jobs import JobItem
 from ...models.results.hit_pages import HitRow
 from ...models.workspace import Offer, Source, reason_not_to_start
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
 from ...services.form_controller import FormController
-from ...services.job_controller import free_path
 from .building_controller import AligningController, BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
@@ -138,11 +136,9 @@ class SearchController(FormController):
         hit = page.run.hit if page is not None else None
         if page is None or hit is None:
             return
-        folder = self._app.settings.data / "pasted"
-        folder.mkdir(parents=True, exist_ok=True)
-        self._written = str(free_path(folder / (formatting.file_words(hit.name).strip("._") or "hit"), ".fasta"))
-        self._wanted = direction
-        self.jobs.export(str(page.run.path), "fasta", self._written, [hit.id])
+        self._written, self._wanted = self._app.output_of_job("pasted", hit.name, ".fasta"), direction
+        if self._written:
+            self.jobs.export(str(page.run.path), "fasta", self._written, [hit.id])
 
     def _take_written(self, item: JobItem) -> None:
         if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
