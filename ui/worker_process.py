@@ -44,9 +44,8 @@ def _disconnect(connections: Iterable[QMetaObject.Connection]) -> None:
 class WorkerProcess(QObject):
     """A job and its worker process.
 
-    Exactly one of the four ending signals is sent, and it is the last. A worker that ends without a
-    word (a driver that crashed) is lost; the window lives on. One that had waited for this job and is not there any
-    more when it comes is replaced.
+    `ended` is sent once, as the last signal. A worker that ends without a word (a driver that crashed) is lost; the
+    window lives on. One that had waited for this job and is not there any more when it comes is replaced.
 
     Parameters
     ----------
@@ -61,10 +60,8 @@ class WorkerProcess(QObject):
     """
 
     event_received = Signal(object)
-    job_finished = Signal(dict)
-    job_stopped = Signal(dict)
-    job_failed = Signal(dict)
-    worker_lost = Signal(str)
+    ended = Signal(str, dict)
+    """Kind and value of the last event; ``lost`` without one, with what the worker printed as the `hint`."""
 
     def __init__(
         self,
@@ -222,13 +219,9 @@ class WorkerProcess(QObject):
         if self._last is None and self._may_be_replaced:
             self._replace()
         elif self._last is None:
-            self.worker_lost.emit(self._notes.decode(errors="replace").strip())
-        elif self._last.kind == "finished":
-            self.job_finished.emit(self._last.value)
-        elif self._last.kind == "cancelled":
-            self.job_stopped.emit(self._last.value)
+            self.ended.emit("lost", {"hint": self._notes.decode(errors="replace").strip()})
         else:
-            self.job_failed.emit(self._last.value)
+            self.ended.emit(*self._last)
 
     def _miss(self, error: QProcess.ProcessError) -> None:
         if error != QProcess.ProcessError.FailedToStart:
@@ -239,7 +232,7 @@ class WorkerProcess(QObject):
             "exit_code": int(ExitCode.ENGINE),
             "traceback": None,
         }
-        QTimer.singleShot(0, self, lambda: self.job_failed.emit(value))
+        QTimer.singleShot(0, self, lambda: self.ended.emit("failed", value))
 
 
 class Standby(QObject):

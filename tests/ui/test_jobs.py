@@ -227,9 +227,10 @@ def test_a_worker_that_waits_no_more_is_replaced(
 
 def test_a_worker_that_cannot_start_is_an_error(qtbot: Any, tmp_path: Path) -> None:
     worker = WorkerProcess([str(tmp_path / "nothing-here")], {"job": "devices"})
-    with qtbot.waitSignal(worker.job_failed) as messages:
+    with qtbot.waitSignal(worker.ended) as messages:
         worker.start()
-    assert "could not be started" in messages.args[0]["message"]
+    assert messages.args[0] == "failed"
+    assert "could not be started" in messages.args[1]["message"]
     worker.leave()
 
 
@@ -243,17 +244,17 @@ def test_the_worker_runs_nothing_of_the_current_folder(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     worker = WorkerProcess(default_worker(), {"job": "inspect", "path": "seqs.fa", "alphabet": "amino"})
-    with qtbot.waitSignal(worker.job_finished) as messages:
+    with qtbot.waitSignal(worker.ended) as messages:
         worker.start()
-    assert messages.args[0]["report"]["n_sequences"] == 1
+    assert messages.args[1]["report"]["n_sequences"] == 1
     worker.leave()
 
 
 def test_what_a_driver_prints_is_no_event(qtbot: Any) -> None:
     worker = WorkerProcess(["sh", "-c", 'echo \'driver: hello\'; echo \'{"kind":"finished","value":{"n":1}}\''], {})
-    with qtbot.waitSignal(worker.job_finished) as messages:
+    with qtbot.waitSignal(worker.ended) as messages:
         worker.start()
-    assert messages.args[0] == {"n": 1}
+    assert messages.args == ["finished", {"n": 1}]
     worker.leave()
 
 

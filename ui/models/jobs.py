@@ -30,6 +30,9 @@ TICK_MS = 200
 DEVICE_LINES = 4
 """Largest number of lines for the devices of a job."""
 
+ENDS: dict[str, JobState] = {"finished": "done", "cancelled": "stopped", "failed": "failed", "lost": "lost"}
+"""States of a job by the end of its worker."""
+
 ACTIVE = ("waiting", "running", "paused", "stopping")
 
 BESIDE = ("export", "locate", "tree", "verify")
@@ -344,10 +347,7 @@ class JobQueue(QObject):
     def _start(self, item: JobItem) -> None:
         worker = self._worker_for(item)
         worker.event_received.connect(lambda event: self._take_event(item, event))
-        worker.job_finished.connect(lambda value: self._end(item, "done", result=value))
-        worker.job_stopped.connect(lambda value: self._end(item, "stopped", result=value))
-        worker.job_failed.connect(lambda value: self._fail(item, value))
-        worker.worker_lost.connect(lambda notes: self._end(item, "lost", hint=notes))
+        worker.ended.connect(lambda kind, value: self._end(item, ENDS[kind], value))
         item.state = "running"
         self._at_work[item.is_beside] = item, worker
         worker.start()
@@ -390,21 +390,18 @@ class JobQueue(QObject):
                 item.course.wait(time.monotonic())
                 self.job_ticked.emit(item)
 
-    def _fail(self, item: JobItem, value: JobResult) -> None:
-        engine = engine_for(item.kind)
-        said = {name: formatting.in_window(value.get(name) or "", engine) for name in ("message", "hint")}
-        self._end(
-            item, "failed", **said, traceback=value.get("traceback") or "", exit_code=int(value["exit_code"] or 0)
-        )
-
-    def _end(self, item: JobItem, state: JobState, **facts: object) -> None:
+    def _end(self, item: JobItem, state: JobState, value: JobResult) -> None:
         if self._worker_of(item) is None:  # the window is being closed
             return
         _, worker = self._at_work.pop(item.is_beside)
         # A worker that was ended because it did not stop by itself is not lost.
         item.state = "stopped" if (item.state, state) == ("stopping", "lost") else state
-        for name, value in facts.items():
-            setattr(item, name, value)
+        if state in ("done", "stopped"):
+            item.result = value
+        else:
+            said = (formatting.in_window(value.get(name) or "", engine_for(item.kind)) for name in ("message", "hint"))
+            item.message, item.hint = said
+            item.traceback, item.exit_code = value.get("traceback") or "", int(value.get("exit_code") or 0)
         if not self._at_work:
             self._clock.stop()
         if (process := worker.released()) is not None:

@@ -18,6 +18,11 @@ from ..worker_process import WorkerProcess
 MAX_WORKERS = 2
 """Quick jobs that run at once."""
 
+WITHOUT_ANSWER = {
+    "cancelled": ("It was stopped.", ""), "lost": ("The worker ended without an answer.", "Try again."),
+}  # fmt: skip
+"""What happened, and what to do, by the end of a worker that does not say so itself."""
+
 Answer = Callable[[JobResult], None]
 Problem = Callable[[str, str], None]
 PartialHandler = Callable[[Event], None]
@@ -86,9 +91,7 @@ class Inspector(QObject):
                 worker.deleteLater()
                 answer(value)
 
-        worker.job_finished.connect(end)
-        for signal in (worker.job_failed, worker.job_stopped, worker.worker_lost):
-            signal.connect(lambda _: end({}))
+        worker.ended.connect(lambda kind, value: end(value if kind == "finished" else {}))
         worker.start()
 
     def stop_dry_run(self) -> None:
@@ -126,22 +129,22 @@ class Inspector(QObject):
         worker = WorkerProcess(self._command, job, self)
         self._workers.append(worker)
 
-        def end(call: Callable[[], None]) -> None:
+        def end(kind: str, value: JobResult) -> None:
             if worker in self._workers:
                 self._workers.remove(worker)
                 worker.deleteLater()
-            call()
+            if kind == "finished":
+                answer(value)
+            else:
+                self._fail(kind, value, problem)
             self._start_next()
 
         worker.event_received.connect(on_partial)
-        worker.job_finished.connect(lambda value: end(lambda: answer(value)))
-        worker.job_failed.connect(lambda value: end(lambda: self._fail(value, problem)))
-        worker.job_stopped.connect(lambda value: end(lambda: problem("It was stopped.", "")))
-        worker.worker_lost.connect(lambda _: end(lambda: problem("The worker ended without an answer.", "Try again.")))
+        worker.ended.connect(end)
         worker.start()
 
-    def _fail(self, value: JobResult, problem: Problem) -> None:
-        message, hint = value["message"], value["hint"] or ""
+    def _fail(self, kind: str, value: JobResult, problem: Problem) -> None:
+        message, hint = WITHOUT_ANSWER.get(kind) or (value["message"], value["hint"] or "")
         problem(message, hint)
         if value.get("traceback"):
             self.fault_found.emit(message, hint, value["traceback"])
