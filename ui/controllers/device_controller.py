@@ -21,7 +21,6 @@ class DeviceController(Controller):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         app.queue.partial_received.connect(self._take_trial)
-        app.queue.job_ended.connect(self._end_tuning)
 
     def choose_device(self, number: str) -> None:
         """Choose the device of searches; ask for the address of a cluster."""
@@ -91,7 +90,8 @@ class DeviceController(Controller):
         name = device_words.title(next((d for d in space.devices if d.id == number), space.device))
         self._app.window.messages.clear_passed()
         title = f"Forget the tuning of {name}" if reset else f"Tune {name}"
-        queue.submit(title, {"job": "tune", "device": number, "reset": reset})
+        job = {"job": "tune", "device": number, "reset": reset}
+        queue.submit(title, job, answer=lambda value: self._end_tuning(number, reset, value))
 
     def _take_trial(self, item: JobItem, value: JobResult) -> None:
         from ..views.widgets.small_sheets import DeviceSheet
@@ -100,15 +100,12 @@ class DeviceController(Controller):
         if item.kind == "tune" and isinstance(sheet, DeviceSheet) and sheet.device_id == item.spec["device"]:
             sheet.add_trial(value["row"])
 
-    def _end_tuning(self, item: JobItem) -> None:
+    def _end_tuning(self, number: str, reset: bool, value: JobResult) -> None:
         """Show the result of a tuning."""
-        if (item.kind, item.state) != ("tune", "done"):
-            return
-        value = item.result
-        if item.spec["reset"]:
+        if reset:
             self._app.notify("good", f"{value['device']} uses the built-in settings again.")
             return
-        undo = ("Forget it", lambda: self._submit_tuning(item.spec["device"], True))
+        undo = ("Forget it", lambda: self._submit_tuning(number, True))
         self._app.notify("good", device_words.tuning(value), undo)
 
     def _renew_device(self, sheet: DeviceSheet) -> None:

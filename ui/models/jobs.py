@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -66,6 +66,8 @@ class JobItem:
         What it answered.
     files : tuple of str
         The whole paths of what the title names.
+    answer, problem : callable
+        Called with the result once it is done, or with this job if it ends otherwise or is removed while it waits.
     """
 
     title: str
@@ -80,6 +82,8 @@ class JobItem:
     result: JobResult = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     files: tuple[str, ...] = ()
+    answer: Callable[[JobResult], object] = lambda result: None
+    problem: Callable[[JobItem], object] = lambda item: None
 
     @property
     def kind(self) -> str:
@@ -291,9 +295,9 @@ class JobQueue(QObject):
         if False not in self._at_work:  # else that worker will do it
             self._standby.prepare(engine, device)
 
-    def submit(self, title: str, spec: JobRequest, files: tuple[str, ...] = ()) -> JobItem:
-        """Add a job at the end of the queue."""
-        item = JobItem(title, spec, files=files)
+    def submit(self, title: str, spec: JobRequest, **more: Any) -> JobItem:
+        """Add a job at the end of the queue, perhaps with the files of its title, and what takes its result."""
+        item = JobItem(title, spec, **more)
         self.items.append(item)
         self.job_added.emit(item)
         self._start_next()
@@ -331,6 +335,8 @@ class JobQueue(QObject):
         if item in self.items and self._worker_of(item) is None:
             self.items.remove(item)
             self.job_removed.emit(item)
+            if item.state == "waiting":
+                item.problem(item)
 
     def leave(self) -> None:
         """End the running workers when the window closes; the run can be continued."""
@@ -409,4 +415,8 @@ class JobQueue(QObject):
         worker.deleteLater()
         self.job_ended.emit(item)
         self.job_changed.emit(item)
+        if state == "done":
+            item.answer(value)
+        else:
+            item.problem(item)
         self._start_next()

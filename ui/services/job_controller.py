@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QTimer, Signal
 
@@ -98,7 +99,7 @@ class JobController(Controller):
         opened = self._app.workspace.sources.get(spec.paths[-1])
         seen = opened.report.get("digest") if opened else None
         job: JobRequest = {"job": engine.job, "run": path, "spec": spec.to_dict(), "seen_digest": seen}
-        self._submit(title, job, spec.paths)
+        self._submit(title, job, files=spec.paths)
         return path
 
     def new_run(self, name: str) -> str:
@@ -156,10 +157,13 @@ class JobController(Controller):
         job = {"job": "verify", "run": run, "hits": hits, "device": REFERENCE.id}
         self._submit(f"Verify {what} of {self._name(run)}", job)
 
-    def export(self, run: str, what: str, path: str, hits: list[int] | None, **how: object) -> None:
+    def export(
+        self, run: str, what: str, path: str, hits: list[int] | None,
+        answer: Callable[[JobResult], object] = lambda result: None, **how: object,
+    ) -> None:  # fmt: skip
         """Write hits to a file; `how` has other fields of `clalign.engines.export.Choice`."""
         job = {"job": "export", "run": run, "what": what, "path": path, "hits": hits, "how": how}
-        self._submit(f"Export to {Path(path).name}", job)
+        self._submit(f"Export to {Path(path).name}", job, answer=answer)
 
     def act(self, item: JobItem, name: str) -> None:
         """Do the action of a button of the job strip."""
@@ -196,12 +200,12 @@ class JobController(Controller):
         else:
             self._app.notify("good", "No trace of the next run will be recorded.")
 
-    def _submit(self, title: str, job: JobRequest, files: tuple[str, ...] = ()) -> None:
+    def _submit(self, title: str, job: JobRequest, **more: Any) -> None:
         is_run = job["job"] == "resume" or engine_for(job["job"]) is not None
         if is_run and self._records_next:
             self._records_next = False
             job["trace"] = {"path": free_path(Path(job["run"]).with_suffix(""), TRACE)}
-        item = self.queue.submit(title, job, files)
+        item = self.queue.submit(title, job, **more)
         if item.is_search:
             # In a turn of its own: starting a process and making a page together would stall the window.
             defer(self, lambda: self.run_begun.emit(item.run))

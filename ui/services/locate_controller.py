@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 
+from clalign.values.documents import JobResult
+
 from .. import formatting
-from ..models.jobs import JobItem
 from ..models.results.missing_files import LOCATE_TITLE, can_be_located, without_ways
 from .app_context import AppContext, Controller
 
@@ -23,7 +25,6 @@ class LocateController(Controller):
         super().__init__(app)
         self._missed: dict[str, list[str]] = {}
         self._failed: dict[str, str] = {}
-        app.queue.job_ended.connect(self._end)
 
     def locate_for_page(self) -> None:
         """Ask for the files of the run in view."""
@@ -35,7 +36,7 @@ class LocateController(Controller):
         if names := self._app.ask_files("Locate files of this run"):
             self._withdraw_failure(run)
             job = {"job": "locate", "run": run, "paths": names}
-            self._app.queue.submit(f"Locate files of {Path(run).stem}", job)
+            self._app.queue.submit(f"Locate files of {Path(run).stem}", job, answer=partial(self._take_found, run))
         return False
 
     def notify_failure(self, run: str, text: str, *ways: tuple[str, Callable[[], object]], details: str = "") -> None:
@@ -59,13 +60,11 @@ class LocateController(Controller):
         for text in self._missed.pop(run, ()):
             self._app.window.messages.withdraw(text)
 
-    def _end(self, item: JobItem) -> None:
+    def _take_found(self, run: str, value: JobResult) -> None:
         """Show the found files, and let views read again."""
-        if (item.kind, item.state) != ("locate", "done"):
-            return
-        self._withdraw_missing(item.run)
-        found = dict(item.result["found"])
+        self._withdraw_missing(run)
+        found = dict(value["found"])
         names = ", ".join(Path(old).name for old in found)
         places = ", ".join(formatting.short_path(new) for new in found.values())
         self._app.notify("good", f"Located {names}: {places}.")
-        self.located.emit(item.run)
+        self.located.emit(run)

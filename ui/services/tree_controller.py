@@ -10,11 +10,11 @@ from shiboken6 import isValid
 
 from clalign.formats.newick import write_newick
 from clalign.formats.writers import whole_file
+from clalign.values.documents import JobResult
 from clalign.values.trees import Tree
 
 from .. import formatting
 from ..models.alignment.tree_layout import KINDS, TreeLayout
-from ..models.jobs import JobItem
 from .alignment_controller import AlignmentController
 from .app_context import AppContext, Controller
 from .picture_files import export_picture_file
@@ -34,8 +34,6 @@ class TreeController(Controller):
     def __init__(self, app: AppContext, alignments: AlignmentController) -> None:
         super().__init__(app)
         self._alignments = alignments
-        self._waiting: list[tuple[JobItem, RowsPanel, RowAlignment, str, tuple[str, ...]]] = []
-        app.queue.job_ended.connect(self._end)
 
     def show(self, kind: str = "kimura", matrix: str = "") -> None:
         """Join neighbors by distances of a kind; with `matrix` only write the distances there."""
@@ -53,21 +51,17 @@ class TreeController(Controller):
             if isValid(panel):
                 job = {"job": "tree", "alignment": path, "kind": kind, "matrix": matrix or None}
                 what = "Distances" if matrix else "Tree"
-                item = self._app.queue.submit(f"{what} of {self._alignments.stem}", job)
-                self._waiting.append((item, panel, alignment, step, kinds))
+                self._app.queue.submit(
+                    f"{what} of {self._alignments.stem}", job, problem=lambda _: _choose_again(panel),
+                    answer=lambda value: self._take(value, panel, alignment, step, kinds),
+                )  # fmt: skip
 
         self._alignments.with_file(start)
 
-    def _end(self, item: JobItem) -> None:
-        found = next((entry for entry in self._waiting if entry[0] is item), None)
-        if found is None:
-            return
-        self._waiting.remove(found)
-        _, panel, alignment, step, kinds = found
-        if item.state != "done":
-            _choose_again(panel)
-            return
-        value = item.result
+    def _take(
+        self, value: JobResult, panel: RowsPanel, alignment: RowAlignment, step: str, kinds: tuple[str, ...]
+    ) -> None:
+        """Show a tree, unless another step of its alignment came into view, or tell where distances are."""
         if value["matrix"]:
             self._app.notify("good", f"Distances written to {formatting.short_path(value['matrix'])}.")
         elif isValid(panel) and panel.view.alignment is not alignment:

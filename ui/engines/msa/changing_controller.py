@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from clalign.engines.msa import ENGINE
 from clalign.engines.msa.changing import ChangeChoice
 from clalign.engines.msa.spec import AlignmentSpec
-from clalign.values.documents import JobRequest
+from clalign.values.documents import JobRequest, JobResult
 
 from ... import formatting
 from ...models.alignment.rows_view import Selection
-from ...models.jobs import JobItem
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext, Controller
 from ...services.source_controller import FILE_FILTER, SourceController
@@ -26,7 +26,6 @@ class ChangingController(Controller):
         super().__init__(app)
         self._alignments, self._sources = alignments, sources
         self._chosen: dict[str, range] = {}
-        app.queue.job_ended.connect(self._end)
         alignments.shown.connect(self._select_again)
 
     def choice(self) -> ChangeChoice:
@@ -69,22 +68,20 @@ class ChangingController(Controller):
 
         def start(alignment: str) -> None:
             self._app.window.messages.clear_passed()
-            self._app.queue.submit(title, {**job, **choice, **more, "alignment": alignment})
+            whole = {**job, **choice, **more, "alignment": alignment}
+            self._app.queue.submit(title, whole, answer=partial(self._open_changed, job))
 
         self._alignments.with_file(start)
 
-    def _end(self, item: JobItem) -> None:
+    def _open_changed(self, job: JobRequest, value: JobResult) -> None:
         """Open the result of a change."""
-        if item.kind not in ("add", "realign") or item.state != "done":
-            return
-        value = item.result
         n, width = formatting.plural(value["n_sequences"], "sequence"), formatting.plural(value["n_columns"], "column")
         before = f"{formatting.count(value['n_rows'])} in {formatting.count(value['width'])}"
         where = formatting.short_path(value["output"])
-        if item.kind == "add":
+        if job["job"] == "add":
             head = f"{formatting.plural(value['n_sequences'] - value['n_rows'], 'sequence')} added"
         else:
-            first, last = item.spec["first"], item.spec["last"]
+            first, last = job["first"], job["last"]
             head = f"Columns {formatting.count(first + 1)} to {formatting.count(last)} realigned"
             self._chosen[value["output"]] = range(first, last + value["n_columns"] - value["width"])
         self._app.notify("good", f"{head}: now {n} in {width}, before {before}. The alignment is kept in {where}.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 
+from clalign.values.documents import JobResult
+
 from ... import formatting
-from ...models.jobs import JobItem
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext, Controller
 from ...services.form_controller import FormController
@@ -24,10 +26,10 @@ class BuildingController(Controller):
         super().__init__(app)
         self._search = search
         self._alignments = AlignmentController.of(app)
-        self._searches: set[str] = set()
-        self._wanted = ""
+        self._wanted = "", False
+        """The profile that is read now, and whether a search with it is wanted."""
+
         app.inspector.file_read.connect(self._go_on)
-        app.queue.job_ended.connect(self._end)
 
     def build_chosen(self) -> None:
         """Build a profile from the chosen file, which is an alignment."""
@@ -56,8 +58,6 @@ class BuildingController(Controller):
         output = self._app.output_of_job("profiles", stem, ".hmm")
         if not output:
             return
-        if then_search:
-            self._searches.add(output)
         source = self._app.workspace.sources.get(path)
         alphabet = "auto"
         if source is not None and source.kind == "sequences":
@@ -65,29 +65,27 @@ class BuildingController(Controller):
             name = None  # it may have one of its own
         self._app.window.messages.clear_passed()
         job = {"job": "hmmbuild", "alignment": path, "output": output, "name": name, "alphabet": alphabet}
-        self._app.queue.submit(f"Build a profile from {Path(path).name if name is None else name}", job)
+        title = f"Build a profile from {Path(path).name if name is None else name}"
+        self._app.queue.submit(title, job, answer=partial(self._open_built, then_search))
 
-    def _end(self, item: JobItem) -> None:
+    def _open_built(self, then_search: bool, value: JobResult) -> None:
         """Open the profile that was built."""
-        if (item.kind, item.state) != ("hmmbuild", "done"):
-            return
-        value = item.result
         built = (
             f"{formatting.plural(value['length'], 'node')} from {formatting.plural(value['n_sequences'], 'sequence')}"
         )
         text = f"Profile {value['name']} built: {built}. It is kept in {formatting.short_path(value['output'])}."
         self._app.notify("good", text)
-        self._wanted = value["output"]
+        self._wanted = value["output"], then_search
         self._search.sources.open_quietly([value["output"]])
 
     def _go_on(self, path: str) -> None:
-        if path != self._wanted:
+        wanted, then_search = self._wanted
+        if path != wanted:
             return
-        self._wanted = ""
-        if path not in self._searches:
+        self._wanted = "", False
+        if not then_search:
             self.built.emit(path)
             return
-        self._searches.discard(path)
         self._leave_alignment()
         self._search.open_sheet()
 
@@ -106,7 +104,6 @@ class AligningController(Controller):
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
         self._alignments = AlignmentController.of(app)
-        app.queue.job_ended.connect(self._end)
 
     def align_chosen(self) -> None:
         """Align the chosen sequences to the chosen profile, on the chosen device."""
@@ -120,13 +117,10 @@ class AligningController(Controller):
             return
         self._app.window.messages.clear_passed()
         job = {"job": "hmmalign", "profile": profile.path, "sequences": sequences.path, "output": output}
-        self._app.queue.submit(f"Align {Path(sequences.path).name} to {name}", job)
+        self._app.queue.submit(f"Align {Path(sequences.path).name} to {name}", job, answer=self._show_aligned)
 
-    def _end(self, item: JobItem) -> None:
+    def _show_aligned(self, value: JobResult) -> None:
         """Show the alignment that was made."""
-        if (item.kind, item.state) != ("hmmalign", "done"):
-            return
-        value = item.result
         n = formatting.plural(value["n_sequences"], "sequence")
         text = f"{n} aligned to {value['profile']}. The alignment is kept in {formatting.short_path(value['output'])}."
         self._app.notify("good", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,6 @@ class CalibrationController(Controller):
         super().__init__(app)
         self._search = search
         app.queue.partial_received.connect(self._take_partial)
-        app.queue.job_removed.connect(self._forget)
-        app.queue.job_ended.connect(self._end)
 
     def ways(self, item: JobItem, text: str) -> list[tuple[str, Callable[[], object]]]:
         """Return the actions for a warning of a search."""
@@ -39,10 +38,6 @@ class CalibrationController(Controller):
     def _take_partial(self, item: JobItem, value: JobResult) -> None:
         if item.kind == "calibrate" and self._sheet is not None:
             self._sheet.show_progress(value)
-
-    def _forget(self, item: JobItem) -> None:
-        if item.kind == "calibrate" and item.state == "waiting" and self._sheet is not None:
-            self._sheet.show_problem("")
 
     @property
     def _sheet(self) -> CalibrateSheet | None:
@@ -75,22 +70,22 @@ class CalibrationController(Controller):
                 self._sheet.show_problem(f"The folder {folder} could not be created because: {error.strerror}.")
             return
         self._app.window.messages.clear_passed()
-        self._app.queue.submit("Calibrate", {"job": "calibrate", **facts})
+        answer = partial(self._take_fits, facts["profiles"])
+        self._app.queue.submit("Calibrate", {"job": "calibrate", **facts}, answer=answer, problem=self._show_problem)
 
     def _stop(self) -> None:
         for item in [entry for entry in self._app.queue.items if entry.kind == "calibrate" and entry.is_active]:
             self._app.queue.stop(item)
 
-    def _end(self, item: JobItem) -> None:
-        if item.kind != "calibrate":
-            return
-        sheet = self._sheet
-        if item.state != "done":
-            if sheet is not None:
-                sheet.show_problem("" if item.state == "stopped" else item.line())
-            return
-        output, fits = item.result["output"], item.result["fits"]
-        self._search.sources.replace(item.spec["profiles"], output)
+    def _show_problem(self, item: JobItem) -> None:
+        """Show why there is no result, unless the user stopped it."""
+        if self._sheet is not None:
+            self._sheet.show_problem("" if item.state in ("stopped", "waiting") else item.line())
+
+    def _take_fits(self, profiles: str, value: JobResult) -> None:
+        """Show the fits, and use the calibrated profiles in place of those that were not."""
+        output, fits, sheet = value["output"], value["fits"], self._sheet
+        self._search.sources.replace(profiles, output)
         if sheet is not None:
             sheet.show_fits(output, fits)
             return

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import ClalignError
-from clalign.values.documents import SpecFields
+from clalign.values.documents import JobResult, SpecFields
 from clalign.values.specs import Spec
 
-from ...models.jobs import JobItem
 from ...models.results.hit_pages import HitRow
 from ...models.workspace import Offer, Source, reason_not_to_start
 from ...services.alignment_controller import AlignmentController
@@ -45,8 +44,6 @@ class SearchController(FormController):
         self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)
         self.aligning = AligningController(app)
         self.building.built.connect(self.profiles.open_profile)
-        self._written, self._wanted = "", "sequence"
-        app.queue.job_ended.connect(self._take_written)
         self.jobs.advisers.append(self.calibrating.ways)
         self.sources.runs.append(self._offer)
 
@@ -136,14 +133,14 @@ class SearchController(FormController):
         hit = page.run.hit if page is not None else None
         if page is None or hit is None:
             return
-        self._written, self._wanted = self._app.output_of_job("pasted", hit.name, ".fasta"), direction
-        if self._written:
-            self.jobs.export(str(page.run.path), "fasta", self._written, [hit.id])
+        path = self._app.output_of_job("pasted", hit.name, ".fasta")
 
-    def _take_written(self, item: JobItem) -> None:
-        if item.kind == "export" and item.state == "done" and item.spec["path"] == self._written:
-            self.read_queries(self._written)
-            self.open_sequences(self._wanted)
+        def take(_: JobResult) -> None:
+            self.read_queries(path)
+            self.open_sequences(direction)
+
+        if path:
+            self.jobs.export(str(page.run.path), "fasta", path, [hit.id], take)
 
     @property
     def options(self) -> SpecFields:
