@@ -400,7 +400,7 @@ def test_recent_files_open_and_can_be_pinned(
     assert {action.text().partition(" – missing")[0] for action in window.recent_menu.actions()} >= {*apart, "away.hmm"}
     QTest.mouseClick(buttons["made.fasta"], LEFT)
     qtbot.waitUntil(lambda: window.controller.workspace.sequences is not None)
-    window._pin(files["made.fasta"], True)
+    window.pin(files["made.fasta"], True)
     assert window.settings.recent[0].pinned
 
 

@@ -282,7 +282,7 @@ def test_the_tour_leads_through_every_step(qtbot: Any, window: MainWindow, press
     assert not window.tour.isVisible()
     window.start.tour.click()
     card = window.start.cards[0]
-    window.start.example_requested.emit(card.name, card.example)
+    card.click()
     assert window.tour.place == 1, "what was done is no longer asked for"
     qtbot.waitUntil(lambda: window.controller.inspector.is_idle and window.controller.search.sheet is not None)
     window.controller.search.run()

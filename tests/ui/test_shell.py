@@ -204,11 +204,11 @@ def test_a_closed_message_leaves_the_focus_where_it_can_be_used(qtbot: Any, wind
 def test_enter_opens_the_example_in_focus(qtbot: Any, window: MainWindow) -> None:
     card = window.start.findChildren(ExampleCard)[0]
     asked: list[Any] = []
-    window.start.example_requested.disconnect()
-    window.start.example_requested.connect(lambda *what: asked.append(what))
+    window.start.command_requested.disconnect()
+    window.start.command_requested.connect(lambda *what: asked.append(what))
     card.setFocus()
     QTest.keyClick(card, Qt.Key.Key_Return)
-    assert asked == [(card.name, card.example)]
+    assert asked == [("open_example", (card.name, card.example))]
 
 
 @pytest.mark.thorough
@@ -216,7 +216,8 @@ def test_a_recent_file_of_sequences_is_shown(qtbot: Any, window: MainWindow, fil
     path = files["made.fasta"]
     window.settings.add_recent(path, "sequences")
     window.show_recent()
-    window.start.recent_requested.emit(path)
+    (entry,) = window.start.findChildren(ElidedButton)
+    entry.click()
     qtbot.waitUntil(lambda: window.details.source.isVisible() and window.details.source.source.path == path)
     assert not window.messages.messages
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import sqlite3
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -239,7 +238,7 @@ class AppController(AppContext):
             self.show_run(path)
 
     def _connect_page(self, page: ResultsPage) -> None:
-        page.action_requested.connect(lambda command: attrgetter(command)(self)())
+        page.action_requested.connect(self.call)
         page.verify_requested.connect(lambda hits: self.jobs.verify(str(page.run.path), hits))
         page.show_preferences(self.settings.preferences)
         page.preferences_chosen.connect(self.change_preferences)
@@ -261,7 +260,7 @@ class AppController(AppContext):
 
         if self.page is not None:
             sheet = ReportSheet(self.page.run)
-            sheet.copy_requested.connect(lambda command: attrgetter(command)(self)())
+            sheet.copy_requested.connect(self.call)
             self.window.sheets.open_sheet(sheet)
 
     def _note_state(self, run: RunView) -> None:

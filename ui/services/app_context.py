@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -134,6 +135,10 @@ class AppContext(QObject):
     def update_actions(self) -> None:
         """Enable the available commands."""
         self.actions_outdated.emit()
+
+    def call(self, command: str, arguments: tuple[object, ...] = ()) -> None:
+        """Call a method of a controller or of the window, as ``sources.open_files``."""
+        attrgetter(command)(self)(*arguments)
 
     # --- messages ---
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
@@ -325,6 +324,5 @@ class Actions:
         if command.objection(self._app):
             return
         name, _, argument = command.id.partition(":")
-        method = attrgetter(name)(self._app)
         is_number = argument.lstrip("-").isdigit()
-        method(*([int(argument) if is_number else argument] if argument else []))
+        self._app.call(name, (int(argument) if is_number else argument,) if argument else ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import attrgetter
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -138,34 +137,11 @@ class MainWindow(Workbench):
 
     def _connect(self) -> None:
         controller = self.controller
-        start, data, devices, details = self.start, self.data, self.devices, self.details
-        start.open_requested.connect(controller.sources.open_files)
-        start.paste_requested.connect(controller.sources.paste_sequences)
-        start.command_requested.connect(self._call)
-        start.example_requested.connect(controller.open_example)
-        start.recent_requested.connect(self.open_recent)
-        start.pin_requested.connect(self._pin)
-        start.show_start_changed.connect(lambda on: self.settings.change(show_start=on))
-        data.source_chosen.connect(controller.sources.choose_source)
-        data.source_activated.connect(controller.sources.use_source)
-        data.close_requested.connect(controller.close_source)
-        data.open_requested.connect(controller.sources.open_files)
-        data.menu_requested.connect(lambda path, place: self.file_menu(path).popup(place))
-        data.run_requested.connect(lambda path: controller.sources.open_paths([path]))
-        data.resume_requested.connect(controller.resume_recent)
-        devices.device_chosen.connect(controller.devices.choose_device)
-        chosen = controller.workspace.words_with
-        devices.device_toggled.connect(lambda number: controller.devices.choose_device(chosen(number)))
-        devices.test_requested.connect(lambda number: controller.devices.show_device(number, True))
-        devices.details_requested.connect(controller.devices.show_device)
-        devices.refresh_requested.connect(controller.devices.refresh_devices)
-        details.source.alphabet_chosen.connect(controller.sources.choose_alphabet)
-        details.source.use_requested.connect(controller.sources.use_source)
-        details.source.close_requested.connect(controller.close_source)
-        details.source.command_requested.connect(self._call)
-        devices.compare_requested.connect(controller.labs.compare)
-        start.lab_requested.connect(controller.labs.open)
-        start.tour_requested.connect(self.start_tour)
+        for part in (self.start, self.data, self.devices, self.details.source):
+            part.command_requested.connect(controller.call)
+        self.data.menu_requested.connect(lambda path, place: self.file_menu(path).popup(place))
+        self.devices.device_chosen.connect(controller.devices.choose_device)
+        self.devices.refresh_requested.connect(controller.devices.refresh_devices)
         self.past_messages.clicked.connect(controller.help.messages)
         self.jobs.action_requested.connect(controller.jobs.act)
         self.tour.show_requested.connect(self._show_step)
@@ -204,12 +180,10 @@ class MainWindow(Workbench):
             self.dock.show()
         self.controller.sources.open_paths([path])
 
-    def _pin(self, path: str, pinned: bool) -> None:
+    def pin(self, path: str, pinned: bool) -> None:
+        """Pin a recent file to the list, or unpin it."""
         self.settings.change_recent(path, pinned=pinned)
         self.show_recent()
-
-    def _call(self, command: str, arguments: tuple[object, ...]) -> None:
-        attrgetter(command)(self.controller)(*arguments)
 
     def dress(self) -> None:
         """Apply the colors of the theme."""

@@ -22,9 +22,6 @@ ALPHABETS = (("auto", "Automatic"), ("amino", "Protein"), ("dna", "DNA"), ("rna"
 class SourceCard(ScrolledCard):
     """The card of an open file."""
 
-    alphabet_chosen = Signal(str, str)
-    use_requested = Signal(str)
-    close_requested = Signal(str)
     command_requested = Signal(str, tuple)
 
     def __init__(self) -> None:
@@ -56,8 +53,9 @@ class SourceCard(ScrolledCard):
         self._add_buttons(source)
 
     def _add_buttons(self, source: Source) -> None:
-        use = button("Use for the next search", lambda: self.use_requested.emit(source.path))
-        self.box.addLayout(Flow(use, button("Close file", lambda: self.close_requested.emit(source.path))))
+        ask, of_file = self.command_requested.emit, (source.path,)
+        use = button("Use for the next search", lambda: ask("sources.use_source", of_file))
+        self.box.addLayout(Flow(use, button("Close file", lambda: ask("close_source", of_file))))
         use.setVisible(source.state == "ready" and source.kind in ("sequences", "profiles"))
         for offer in self._offers(source, "foot"):
             self.box.insertLayout(self.box.count() - 1, row(self._button(source, offer), None))
@@ -88,7 +86,8 @@ class SourceCard(ScrolledCard):
         guessed = f" ({formatting.alphabet(source.alphabet_found)})" if source.alphabet == "auto" else ""
         entries = ((key, text + guessed * (key == "auto")) for key, text in ALPHABETS)
         fill_box(box, entries, source.alphabet)
-        box.activated.connect(lambda: self.alphabet_chosen.emit(source.path, box.currentData()))
+        ask = self.command_requested.emit
+        box.activated.connect(lambda: ask("sources.choose_alphabet", (source.path, box.currentData())))
         self._add_offers(source)
         for part in report_parts(source.report):
             self.box.addWidget(part)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPoint, QRect, QSize, Qt, Signal, SignalInstance
+from PySide6.QtCore import QAbstractItemModel, QEvent, QModelIndex, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QKeyEvent,
@@ -51,14 +51,9 @@ MAX_RECENT = 6
 class DataDock(QWidget):
     """The tree of open files, and recent runs below it."""
 
-    source_chosen = Signal(str)
-    source_activated = Signal(str)
-    close_requested = Signal(str)
-    open_requested = Signal()
+    command_requested = Signal(str, tuple)
     menu_requested = Signal(str, QPoint)
     """Path of a file, and the place of its menu."""
-    run_requested = Signal(str)
-    resume_requested = Signal(str)
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -76,7 +71,8 @@ class DataDock(QWidget):
         self.tree.setAccessibleName("Opened files")
         self._path = ""
         self._quiet = False
-        opening = button("Open files…", self.open_requested.emit, tip="Profiles, sequences or runs (Ctrl+O)")
+        ask = partial(self.command_requested.emit, "sources.open_files", ())
+        opening = button("Open files…", ask, tip="Profiles, sequences or runs (Ctrl+O)")
         self._workspace, self._shown_recent = workspace, [("", "", "")] * 0
         self._recent_title = label("Recent runs", "heading")
         self._recent = stacked(spacing=0, margins=(8, 0, 8, 4))
@@ -100,11 +96,11 @@ class DataDock(QWidget):
         has_files = any(source.kind != "run" for source in sources.values())
         shown = [run for run in runs if run[0] not in sources][: 0 if has_files else MAX_RECENT]
         for path, name, state in shown:
-            opened = ElidedButton(name, partial(self.run_requested.emit, path))
+            opened = ElidedButton(name, partial(self.command_requested.emit, "sources.open_paths", ([path],)))
             opened.setToolTip(f"{path}\n{state}".strip())
             parts: list[QWidget] = [opened]
             if PARTIAL in state:
-                resume = partial(self.resume_requested.emit, path)
+                resume = partial(self.command_requested.emit, "resume_recent", (path,))
                 parts.append(button("Continue", resume, "link", "It is partial: search the rest"))
             self._recent.addLayout(row((opened, 1), *parts[1:], spacing=4))
             for part in parts:
@@ -139,7 +135,7 @@ class DataDock(QWidget):
         path = index.data(PATH_ROLE)
         if path:
             self._path = path
-            self.source_chosen.emit(path)
+            self.command_requested.emit("sources.choose_source", (path,))
 
     def _request_menu(self, place: QPoint) -> None:
         path = self.tree.indexAt(place).data(PATH_ROLE)
@@ -149,11 +145,11 @@ class DataDock(QWidget):
     def _activate(self, index: Index) -> None:
         path = index.data(PATH_ROLE)
         if path:
-            self.source_activated.emit(path)
+            self.command_requested.emit("sources.use_source", (path,))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Delete and self._path:
-            self.close_requested.emit(self._path)
+            self.command_requested.emit("close_source", (self._path,))
             return
         super().keyPressEvent(event)
 
@@ -225,11 +221,9 @@ class DevicePicker(QWidget):
     """The devices of searches, with health and measured speed: one, or all that are checked."""
 
     device_chosen = Signal(str)
-    device_toggled = Signal(str)
-    test_requested = Signal(str)
-    details_requested = Signal(str)
     refresh_requested = Signal()
-    compare_requested = Signal()
+    command_requested = Signal(str, tuple)
+    """A command that leads away from the list."""
 
     def __init__(self, workspace: Workspace) -> None:
         super().__init__()
@@ -248,10 +242,11 @@ class DevicePicker(QWidget):
         self.view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.words = label("", "muted", wrap=True)
-        self.test = button("Self-test", lambda: self._ask(self.test_requested))
-        self.details = button("Details", lambda: self._ask(self.details_requested))
+        ask = self.command_requested.emit
+        self.test = button("Self-test", lambda: ask("devices.show_device", (workspace.device.id, True)))
+        self.details = button("Details", lambda: ask("devices.show_device", (workspace.device.id,)))
         self.refresh = button("Look again", self.refresh_requested.emit, tip="Look for devices again and test them")
-        self.compare = button("Compare devices…", self.compare_requested.emit, tip="Your search on several devices")
+        self.compare = button("Compare devices…", lambda: ask("labs.compare", ()), tip="Your search on several devices")
         tools = row(self.test, self.details, self.refresh, None, spacing=6)
         below = stacked(self.words, tools, row(self.compare, None), spacing=6, margins=(8, 0, 8, 0))
         self.setLayout(stacked((self.view, 1), below, spacing=6, margins=(4, 0, 4, 8)))
@@ -326,10 +321,7 @@ class DevicePicker(QWidget):
 
     def _toggle(self, index: Index) -> None:
         number = index.data(ID_ROLE)
-        (self.device_chosen if number in EXCLUSIVE else self.device_toggled).emit(number)
-
-    def _ask(self, signal: SignalInstance) -> None:
-        signal.emit(self.workspace.device.id)
+        self.device_chosen.emit(number if number in EXCLUSIVE else self.workspace.words_with(number))
 
 
 class DeviceChip(QPushButton):
@@ -355,8 +347,7 @@ class DeviceChip(QPushButton):
         self.popover.setLayout(stacked(picker, margins=(4, 8, 4, 4)))
         self._picker = picker
         self.clicked.connect(self.show_list)
-        for leads_away in (picker.test_requested, picker.details_requested, picker.compare_requested):
-            leads_away.connect(self.popover.hide)
+        picker.command_requested.connect(self.popover.hide)
         picker.device_chosen.connect(lambda number: self.popover.setVisible(number != device_words.CLUSTER))
         self._workspace.devices_changed.connect(self.show_device)
         self._workspace.choice_changed.connect(self.show_device)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
@@ -37,6 +36,7 @@ from .widgets.parts import (
     held,
     label,
     row,
+    scrolled,
     stacked,
 )
 
@@ -104,27 +104,16 @@ class ExampleCard(QPushButton):
 class StartPage(QScrollArea):
     """Your data and recent files, and the examples, in two columns."""
 
-    open_requested = Signal()
-    paste_requested = Signal()
     command_requested = Signal(str, tuple)
-    example_requested = Signal(str, object)
-    recent_requested = Signal(str)
-    lab_requested = Signal(str)
-    tour_requested = Signal()
-    pin_requested = Signal(str, bool)
-    show_start_changed = Signal(bool)
 
     def __init__(self, workspace: Workspace, welcome: Welcome, show_start: bool) -> None:
         super().__init__()
         self.workspace = workspace
         self._welcome = welcome
         self.cards = [ExampleCard(*example) for example in welcome.examples]
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._recent = stacked(spacing=2)
         inside = QWidget()
-        self.setWidget(inside)
+        scrolled(inside, self)
         self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         columns.setSpacing(48)
         columns.addLayout(self._own_data(), 1)
@@ -132,6 +121,10 @@ class StartPage(QScrollArea):
         parts = self._head(), columns, self._laboratory(), self._foot(show_start)
         middle = stacked(*parts, spacing=16, margins=(9, 0, 9, 0))
         self._center(inside, middle)
+
+    def _asking(self, command: str, *arguments: object) -> Callable[[], object]:
+        """Return a function that requests a command."""
+        return lambda: self.command_requested.emit(command, arguments)
 
     def _center(self, inside: QWidget, middle: QVBoxLayout) -> None:
         block = held(middle)
@@ -142,7 +135,7 @@ class StartPage(QScrollArea):
     def _head(self) -> QHBoxLayout:
         mark = QLabel()
         mark.setPixmap(theme.app_icon().pixmap(40, 40))
-        self.tour = button("New here? Take the five-minute tour", self.tour_requested.emit, "link")
+        self.tour = button("New here? Take the five-minute tour", self._asking("window.start_tour"), "link")
         return row(mark, label("clalign", "title"), None, self.tour, spacing=10)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -154,16 +147,15 @@ class StartPage(QScrollArea):
         super().resizeEvent(event)
 
     def _own_data(self) -> QVBoxLayout:
-        self.open_button = button("Open files…", self.open_requested.emit, "primary", "Of any kind (Ctrl+O)")
+        opens = self._asking("sources.open_files")
+        self.open_button = button("Open files…", opens, "primary", "Of any kind (Ctrl+O)")
         opening = row(self.open_button, label("or drop them here", "muted"), None)
-        buttons = [
-            button(text, partial(self.command_requested.emit, command, ()), tip=tip)
-            for text, command, tip in self._welcome.buttons
-        ]
+        paste = button("Paste sequences…", self._asking("sources.paste_sequences"))
+        buttons = [paste, *(button(text, self._asking(to), tip=tip) for text, to, tip in self._welcome.buttons)]
         grid = QGridLayout()
         grid.setSpacing(8)
         grid.setColumnStretch(2, 1)
-        for place, each in enumerate([button("Paste sequences…", self.paste_requested.emit), *buttons]):
+        for place, each in enumerate(buttons):
             grid.addWidget(each, place // 2, place % 2)
         heading, words = label("Start with your data", "heading"), label(self._welcome.input_words, "muted", wrap=True)
         box = stacked(heading, opening, grid, words, spacing=10)
@@ -174,18 +166,19 @@ class StartPage(QScrollArea):
         return box
 
     def _laboratory(self) -> Flow:
-        compare = button("Compare devices", lambda: self.lab_requested.emit("comparison"))
-        compare.setToolTip("The same job on each device: equal scores, speed, break-even")
-        ladder = button("Run the ladder", lambda: self.lab_requested.emit("ladder"))
-        ladder.setToolTip("Every step of a published optimization, run and checked on your device")
-        published = button("Repeat published tables", lambda: self.lab_requested.emit("publication_004"))
-        published.setToolTip("Every numbered table and figure of the published systems, on your device")
-        return Flow(label("What can my device do?", "heading"), compare, ladder, published)
+        labs = (
+            ("comparison", "Compare devices", "The same job on each device: equal scores, speed, break-even"),
+            ("ladder", "Run the ladder", "Every step of a published optimization, run and checked on your device"),
+            ("publication_004", "Repeat published tables",
+             "Every numbered table and figure of the published systems, on your device"),
+        )  # fmt: skip
+        buttons = (button(text, self._asking("labs.open", kind), tip=tip) for kind, text, tip in labs)
+        return Flow(label("What can my device do?", "heading"), *buttons)
 
     def _examples(self) -> QVBoxLayout:
         box = stacked(label("Try an example", "heading"))
         for card in self.cards:
-            card.clicked.connect(lambda _=False, card=card: self.example_requested.emit(card.name, card.example))
+            card.clicked.connect(self._asking("open_example", card.name, card.example))
             box.addWidget(card)
         if not self.cards:
             box.addWidget(label("The examples are not installed with this copy of clalign.", "muted", wrap=True))
@@ -196,7 +189,8 @@ class StartPage(QScrollArea):
         self.show_start = QCheckBox("Show at start")
         self.show_start.setProperty("role", "muted")
         self.show_start.setChecked(show_start)
-        self.show_start.toggled.connect(self.show_start_changed)
+        ask = self.command_requested.emit
+        self.show_start.toggled.connect(lambda on: ask("change_preferences", ({"show_start": on},)))
         keys = label("Ctrl+K finds commands, files and families · F1 opens the help", "muted")
         return Flow(keys, self.show_start, spacing=16)
 
@@ -215,13 +209,12 @@ class StartPage(QScrollArea):
 
     def _recent_row(self, entry: RecentFile, words: str, state: str) -> QWidget:
         problem = entry.problem
-        name = ElidedButton(words, lambda: self.recent_requested.emit(entry.path))
+        name = ElidedButton(words, self._asking("window.open_recent", entry.path))
         name.setEnabled(not problem)
         name.setToolTip(f"{entry.path}\n{problem}".strip())
         opened = formatting.moment(entry.opened)
         note = FactsLabel(problem or (f"{state} · {opened}" if state else opened), "muted")
         tip = "Unpin from this list" if entry.pinned else "Pin to this list"
-        pin = IconButton(
-            "pin" if entry.pinned else "pin-outline", tip, lambda: self.pin_requested.emit(entry.path, not entry.pinned)
-        )
+        turn = self._asking("window.pin", entry.path, not entry.pinned)
+        pin = IconButton("pin" if entry.pinned else "pin-outline", tip, turn)
         return held(row((name, 1), (note, 1), pin, spacing=4))
