@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clalign.formats.recognize import recognize
@@ -26,7 +24,7 @@ from ..formatting import error_text
 from ..models.alignment.row_measures import Rows, order_by_species
 from ..models.workspace import Offer, Source, stamp_of
 from .app_context import AppContext, PagesController
-from .picture_files import copy_picture
+from .picture_files import open_picture_sheet
 from .source_controller import SourceController
 
 if TYPE_CHECKING:
@@ -258,29 +256,15 @@ class AlignmentController(PagesController["RowsPage"]):
 
     def export_picture(self) -> None:
         """Open the sheet for a picture of the alignment in view."""
+        from ..views.alignment.rows_picture import RowsPicture, picture_title
         from ..views.alignment.rows_sheet import RowsPictureSheet
 
         panel, title = self.panel, self.title
         if panel is None:
             return
+
+        def make(choices: RowsChoices) -> RowsPicture:
+            return RowsPicture(panel.view, choices, picture_title(title, panel.view, choices.part))
+
         sheet = RowsPictureSheet(panel, Path(title).name, self._app.export_folder)
-        sheet.export_requested.connect(lambda choices, path: self._save_picture(panel, title, choices, path))
-        sheet.copy_requested.connect(lambda choices: self._copy_picture(panel, title, choices))
-        self._app.window.sheets.open_sheet(sheet)
-
-    def _copy_picture(self, panel: RowsPanel, name: str, choices: RowsChoices) -> None:
-        from ..views.alignment.rows_picture import RowsPicture, picture_title
-
-        self._app.window.sheets.close_sheet()
-        picture = RowsPicture(panel.view, choices, picture_title(name, panel.view, choices.part))
-        copy_picture(self._app, picture, choices.millimeters)
-
-    def _save_picture(self, panel: RowsPanel, name: str, choices: RowsChoices, path: str) -> None:
-        from ..views.alignment.rows_picture import RowsPicture, picture_title
-        from ..views.charts.pictures import save_picture
-
-        self._app.window.sheets.close_sheet()
-        title = picture_title(name, panel.view, choices.part)
-        picture, font = RowsPicture(panel.view, choices, title), QFont(QApplication.font())
-        write = partial(save_picture, picture, path, font, choices.millimeters)
-        self._app.write_file(path, "Picture", write, self._app.files)
+        open_picture_sheet(self._app, sheet, make, lambda choices: choices.millimeters)

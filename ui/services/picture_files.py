@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from .app_context import AppContext
 
 if TYPE_CHECKING:
+    from ..views.charts.picture_sheet import PictureSheet
     from ..views.charts.pictures import Picture
 
 
@@ -32,21 +33,39 @@ def export_picture_file(
         Returns why a picture cannot be written to a path; empty if it can.
     """
     from ..views.charts.picture_sheet import SizedPictureSheet
-    from ..views.charts.pictures import save_picture
 
     sheet = SizedPictureSheet("Save picture", re.sub(r"[/|\\:*?\"<>]+", "_", stem), app.export_folder, objection)
+    open_picture_sheet(app, sheet, lambda _: make(), lambda millimeters: millimeters, objection("picture.svg"))
 
-    def save(millimeters: float, path: str) -> None:
+
+def open_picture_sheet(
+    app: AppContext, sheet: PictureSheet, make: Callable[[Any], Picture], width: Callable[[Any], float] = lambda _: 0.0,
+    no_copy: str = "",
+) -> None:  # fmt: skip
+    """Open a sheet for a picture, and write or copy it.
+
+    Parameters
+    ----------
+    app : AppContext
+    sheet : PictureSheet
+    make, width : callable
+        Return the picture for the choices of the sheet, and its width in millimeters; 0 for that of its pixels.
+    no_copy : str
+        Why it cannot be copied; empty if it can.
+    """
+    from ..views.charts.pictures import save_picture
+
+    def save(choices: Any, path: str) -> None:
         app.window.sheets.close_sheet()
-        write = partial(save_picture, make(), path, QApplication.font(), millimeters)
+        write = partial(save_picture, make(choices), path, QFont(QApplication.font()), width(choices))
         app.write_file(path, "Picture", write, app.files)
 
-    def copy(millimeters: float) -> None:
+    def copy(choices: Any) -> None:
         app.window.sheets.close_sheet()
-        if reason := objection("picture.svg"):
-            app.notify("stop", reason)
+        if no_copy:
+            app.notify("stop", no_copy)
         else:
-            copy_picture(app, make(), millimeters)
+            copy_picture(app, make(choices), width(choices))
 
     sheet.export_requested.connect(save)
     sheet.copy_requested.connect(copy)

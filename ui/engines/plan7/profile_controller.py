@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
 
 from clalign.engines.hit_alignments import read_hit_alignment
@@ -18,13 +17,11 @@ from ... import formatting
 from ...formatting import error_text
 from ...services.app_context import AppContext, PagesController
 from ...services.form_controller import FormController
-from ...services.picture_files import copy_picture
+from ...services.picture_files import open_picture_sheet
 from .profile_nodes import ShownProfile, node_line, read_profile, read_run_profile
 
 if TYPE_CHECKING:
     from ...views.results.results_page import ResultsPage
-    from .logo_figure import LogoFigure
-    from .logo_pictures import PictureChoices
     from .page import SearchPage
     from .profile_view import ProfilePage, ProfileView
 
@@ -209,30 +206,14 @@ class ProfileController(PagesController["ProfilePage"]):
 
     def export_logo(self) -> None:
         """Open the sheet that exports the logo in view."""
+        from .logo_pictures import LogoPicture
         from .logo_sheet import LogoSheet
 
         view = self.view
         if view is None or view.figure is None:
             return
-        figure, scheme = view.figure, view.logo.scheme
-        sheet = LogoSheet(figure, view.logo.shown_nodes(), self._app.export_folder, scheme)
-        sheet.export_requested.connect(lambda choices, path: self._save(figure, choices, path))
-        sheet.copy_requested.connect(lambda choices: self._copy(figure, choices))
-        self._app.window.sheets.open_sheet(sheet)
-
-    def _copy(self, figure: LogoFigure, choices: PictureChoices) -> None:
-        from .logo_pictures import LogoPicture
-
-        self._app.window.sheets.close_sheet()
-        copy_picture(self._app, LogoPicture(figure, choices))
-
-    def _save(self, figure: LogoFigure, choices: PictureChoices, path: str) -> None:
-        from ...views.charts.pictures import save_picture
-        from .logo_pictures import LogoPicture
-
-        self._app.window.sheets.close_sheet()
-        font = QFont(QApplication.font())
-        self._app.write_file(path, "Logo", lambda: save_picture(LogoPicture(figure, choices), path, font))
+        sheet = LogoSheet(view.figure, view.logo.shown_nodes(), self._app.export_folder, view.logo.scheme)
+        open_picture_sheet(self._app, sheet, partial(LogoPicture, view.figure))
 
 
 def _card_line(card: Card) -> str:
