@@ -292,7 +292,7 @@ def test_a_ladder_is_saved_opened_copied_and_drawn(
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *rest: (str(next(answers)), ""))
     press(ladder_page, "Save…")
     press(ladder_page, "Save…")
-    assert window.messages.messages
+    qtbot.waitUntil(lambda: [message.severity for message in window.messages.messages] == ["stop", "good"])
 
     def draw(name: str) -> None:
         press(ladder_page, "Picture…")
@@ -683,6 +683,7 @@ def test_tables_of_a_source_are_ticked_and_repeated(
     path = tmp_path / "report.html"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *asked: (str(path), "Report (*.html)"))
     page.tools["save"].click()
+    qtbot.waitUntil(path.exists)
     assert "table 3.4" in path.read_text("utf-8")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,6 @@ from clalign.engines.engine import engine_for_spec
 from clalign.errors import ClalignError
 from clalign.values.documents import JobRequest, JobResult
 
-from .. import formatting
 from ..models.jobs import JobItem
 from ..models.laboratory.documents import COMPARISON, SEARCHES, read_document, with_other_machine, write_document
 from ..models.widgets.text_table import Row
@@ -25,6 +24,7 @@ from ..settings import write_whole
 
 if TYPE_CHECKING:
     from clalign.labs.laboratory import Laboratory
+    from clalign.labs.publication_lab import PublicationLab
 
     from ..models.laboratory.lab_view import LabView
     from ..views.laboratory.comparison_page import SearchesPage
@@ -44,7 +44,6 @@ class LabController(Controller):
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self._sources = sources
-        self.views: dict[str, LabView] = {}
         self.pages: dict[str, LabPage] = {}
         self._chosen: dict[str, Row] = {}
         app.queue.partial_received.connect(self._take_partial)
@@ -86,7 +85,7 @@ class LabController(Controller):
         if kind in self.pages:
             return self.pages[kind]
         page = self._new_page(kind)
-        view, self.views[kind], self.pages[kind] = page.view, page.view, page
+        view, self.pages[kind] = page.view, page
         page.other_requested.connect(self.open)
         page.run_requested.connect(lambda facts: self._start(kind, {"job": view.of.job, **facts}))
         page.stop_requested.connect(lambda: self._stop(view.of.job))
@@ -120,7 +119,7 @@ class LabController(Controller):
 
     def _show_facts(self, kind: str, row: Row | None) -> None:
         """Show all facts about a row in the dock."""
-        details, view = self._app.window.details, self.views[kind]
+        details, view = self._app.window.details, self.pages[kind].view
         if row is None:
             details.show_source(None)
             return
@@ -139,7 +138,7 @@ class LabController(Controller):
         chosen = self._chosen.get(kind)
         shown = self.page is self.pages.get(kind) and self._app.window.details.shows_facts
         if chosen is not None and shown:
-            view = self.views[kind]
+            view = self.pages[kind].view
             key = view.main.row_key(chosen)
             now = next((row for row in view.rows if view.main.row_key(row) == key), chosen)
             if now != chosen:
@@ -155,7 +154,7 @@ class LabController(Controller):
 
     def _start(self, kind: str, job: JobRequest) -> None:
         self._app.inspector.stop_dry_run()  # it would have the devices, too
-        self.views[kind].begin()
+        self.pages[kind].view.begin()
         self._app.window.messages.clear_passed()
         self._app.queue.submit(_laboratory(kind).title, job)
 
@@ -165,7 +164,8 @@ class LabController(Controller):
             queue.stop(item)
 
     def _view_of(self, item: JobItem) -> LabView | None:
-        return self.views.get(_document_of(item))
+        page = self.pages.get(_document_of(item))
+        return page.view if page is not None else None
 
     def _take_partial(self, item: JobItem, value: JobResult) -> None:
         view, row = self._view_of(item), value.get("row") or value.get("device")
@@ -222,7 +222,7 @@ class LabController(Controller):
         files = sorted(self.folder.glob(f"{kind}-*.json"))
         if files:
             try:
-                self.views[kind].take(read_document(str(files[-1])))
+                self.pages[kind].view.take(read_document(str(files[-1])))
             except ClalignError as error:
                 self._app.notify("caution", str(error))
 
@@ -234,8 +234,7 @@ class LabController(Controller):
             self._app.notify("stop", str(error))
             return
         kind = document["kind"]
-        self._made(kind)
-        view = self.views[kind]
+        view = self._made(kind).view
         if view.is_live:
             self._app.notify("note", "The job is still running. Stop it first to show another result.")
             return
@@ -262,7 +261,7 @@ class LabController(Controller):
     def _save_file(self, kind: str) -> None:
         from clalign.labs.publication_lab import PublicationLab
 
-        laboratory, document = _laboratory(kind), self.views[kind].document
+        laboratory, document = _laboratory(kind), self.pages[kind].view.document
         title, forms = f"Save: {laboratory.title}", "Results (*.json)"
         if isinstance(laboratory, PublicationLab):
             forms += f";;{REPORT}"
@@ -270,16 +269,15 @@ class LabController(Controller):
         if not path:
             return
         if isinstance(laboratory, PublicationLab) and (form == REPORT or path.endswith(".html")):
-            from clalign.labs.publication_report import html_report
-
             if not path.endswith(".html"):  # the dialog has asked for another file
                 path = str(Path(path).with_suffix(".html"))
                 if Path(path).exists():
                     self._app.notify("caution", f"{path} exists. Name it with its ending to replace it.")
                     return
-            self._write(lambda: write_whole(Path(path), html_report([(laboratory, document)])), path)
+            write = partial(_write_report, path, laboratory, document)
         else:
-            self._write(lambda: write_document(document, Path(path)), path)
+            write = partial(write_document, document, Path(path))
+        self._app.write_file(path, "Results", write)
 
     def _save_picture(self, kind: str) -> None:
         from ..views.charts.figure_view import chart_picture
@@ -290,13 +288,11 @@ class LabController(Controller):
             return
         export_picture_file(self._app, kind, lambda: chart_picture(chart))
 
-    def _write(self, write: Callable[[], None], path: str) -> None:
-        try:
-            write()
-        except OSError as error:
-            self._app.notify("stop", f"{path} could not be written because: {error.strerror}.")
-            return
-        self._app.notify("good", f"Written to {formatting.short_path(path)}.")
+
+def _write_report(path: str, laboratory: PublicationLab, document: Json) -> None:
+    from clalign.labs.publication_report import html_report
+
+    write_whole(Path(path), html_report([(laboratory, document)]))
 
 
 def _document_of(item: JobItem) -> str:
