@@ -390,8 +390,7 @@ class AppController(AppContext):
         self.queue.leave()
         self.inspector.leave()
         self.alignments.leave()
-        if self._files is not None:
-            self._files.close()
+        self.files.close()
         paths = list(self.pages)
         for path in paths:
             self._drop_page(path)

@@ -58,12 +58,14 @@ class AppContext(QObject):
         self.queue = JobQueue(worker, self)
         self.inspector = Inspector(worker, self.workspace, self)
         self.reader = Reader(self)
+        self.files = Reader(self)
+        """A thread that reads sequences and profiles, which may take minutes: tables must not wait for it."""
+
         self.pages: dict[str, ResultsPage] = {}
         self.notes = QUndoStack(self)
         self.notes.setUndoLimit(MAX_NOTES_UNDONE)
         self.notes.indexChanged.connect(self.update_actions)
         self._trail: list[QWidget] = []
-        self._files: Reader | None = None
         self.inspector.problem_found.connect(lambda text: self.notify("caution", text))
         self.inspector.remark_made.connect(lambda text: self.notify("note", text))
         self.inspector.devices_found.connect(self._settle_remarks)
@@ -71,17 +73,9 @@ class AppContext(QObject):
         self.queue.job_added.connect(lambda _: self.inspector.stop_dry_run())  # the job is to have the device
         window.sheets.sheet_closed.connect(self.inspector.stop_dry_run)
 
-    @property
-    def files(self) -> Reader:
-        """A thread that reads sequences and profiles, which may take minutes: tables must not wait for it."""
-        if self._files is None:
-            self._files = Reader(self)
-        return self._files
-
     def forget_files(self, owner: str) -> None:
         """Stop reading for a closed page; `owner` is the path of its run or file."""
-        if self._files is not None:
-            self._files.forget_all(owner)
+        self.files.forget_all(owner)
 
     def current_spec(self) -> Spec | None:
         """Return the spec of the run in view, or of the one to which the page in view leads back."""
