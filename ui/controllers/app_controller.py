@@ -72,8 +72,7 @@ class AppController(AppContext):
         self.library.deleting.connect(self._release)
         self.library.renamed.connect(self._note_name)
         self.help = HelpController(self)
-        self.session = SessionController(self)
-        self._connect_session()
+        self.session = SessionController(self, self.sources, self.help)
         self.forms: dict[str, FormController] = {}
         for entry, kind in parts("controller"):
             self.forms[entry.controller_name] = kind(self, self.jobs, self.sources, self.locating)
@@ -88,13 +87,6 @@ class AppController(AppContext):
         self.queue.job_removed.connect(self._note_removal)
         self.queue.job_changed.connect(lambda item: self._note_state(self.pages[item.run].run)
                                        if item.run in self.pages else None)  # fmt: skip
-
-    def _connect_session(self) -> None:
-        self.session.restoring.connect(self.sources.keep_times)
-        self.session.open_requested.connect(self.sources.open_quietly)
-        self.session.run_requested.connect(self.show_run)
-        self.session.report_requested.connect(self.help.report_problem)
-        self.session.close_requested.connect(self.window.close)
 
     def form_of(self, engine: Engine | None) -> FormController | None:
         """Return the controller that prepares runs of an engine; None if the window has none."""
@@ -153,11 +145,10 @@ class AppController(AppContext):
             self.notify("note", "The job is still running. Stop it first to close its results.")
             return
         self.show_start()
-        self._drop_page(path)
-        self.workspace.remove(path)
+        self._release(path)
 
     def _release(self, path: str) -> None:
-        """Close a run before it is deleted."""
+        """Close a run, as before it is deleted."""
         self._drop_page(path)
         self.workspace.remove(path)
 
@@ -282,14 +273,12 @@ class AppController(AppContext):
 
     def search_wider(self) -> None:
         """Open the sheet with the files of the run in view and a higher E-value limit."""
-        form = self.form_of(self.page.run.engine) if self.page is not None else None
-        if form is not None and self.page is not None:
+        if self.page is not None and (form := self.form_of(self.page.run.engine)):
             form.search_wider(self.page.run)
 
     def edit_run(self) -> None:
         """Open the sheet with the files and options of the run in view."""
-        form = self.form_of(self.page.run.engine) if self.page is not None else None
-        if form is not None and self.page is not None:
+        if self.page is not None and (form := self.form_of(self.page.run.engine)):
             form.edit_run(self.page.run)
 
     def open_example(self, name: str, example: object) -> None:
@@ -339,8 +328,7 @@ class AppController(AppContext):
         """Close the page of a search that has no run file."""
         if item.is_search and not Path(item.run).exists():
             in_view = self.page is self.pages.get(item.run)
-            self._drop_page(item.run)
-            self.workspace.remove(item.run)
+            self._release(item.run)
             if in_view:
                 self.show_start()
 

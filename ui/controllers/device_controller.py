@@ -65,21 +65,13 @@ class DeviceController(Controller):
         space = self._app.workspace
         device = next((d for d in space.devices if d.id == number), space.device)
         sheet = DeviceSheet(device)
-        sheet.test_requested.connect(self._test_device)
+        sheet.test_requested.connect(self._app.inspector.test_device)
         sheet.tune_requested.connect(self._submit_tuning)
         self._app.inspector.device_tested.connect(sheet.show_test)
         self._app.workspace.devices_changed.connect(lambda: self._renew_device(sheet))
         self._app.window.sheets.open_sheet(sheet)
         if test:
-            self._test_device(device.id)
-
-    def _test_device(self, number: str) -> None:
-        from ..views.widgets.small_sheets import DeviceSheet
-
-        sheet = self._app.window.sheets.sheet
-        if isinstance(sheet, DeviceSheet):
-            sheet.show_busy()
-        self._app.inspector.test_device(number)
+            sheet.begin_test()
 
     def tune(self) -> None:
         """Find the fastest kernel choices for the chosen device."""

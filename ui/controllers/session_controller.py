@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QProcess, Signal
+from PySide6.QtCore import QProcess
 
+from clalign.runs.side_files import ENDING
 from clalign.system.processes import own_command
 
 from .. import formatting
 from ..models.session import Session
 from ..services.app_context import AppContext, Controller
+from ..services.source_controller import SourceController
+from .help_controller import HelpController
 
 CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs are safe."
 
@@ -19,16 +22,9 @@ CRASHED = "clalign closed unexpectedly last time. Finished batches of its runs a
 class SessionController(Controller):
     """Records what is open, and opens it again."""
 
-    restoring = Signal(list)
-    """Files of the last session are about to be opened again."""
-
-    open_requested = Signal(list)
-    run_requested = Signal(str)
-    report_requested = Signal()
-    close_requested = Signal()
-
-    def __init__(self, app: AppContext) -> None:
+    def __init__(self, app: AppContext, sources: SourceController, help_: HelpController) -> None:
         super().__init__(app)
+        self._sources, self._help = sources, help_
         self.session = Session(app.settings.config / "session.json")
         app.workspace.sources_changed.connect(self._keep)
         self._is_closed = False
@@ -58,22 +54,19 @@ class SessionController(Controller):
         if not last.files:
             self._app.notify("note", "There is nothing to restore: no files were open, or they no longer exist.")
             return
-        runs = [name for name in last.files if name.endswith(".clalign")]
-        others = [name for name in last.files if name not in runs]
-        self.restoring.emit(last.files)
-        self.open_requested.emit(others)
-        for name in [*(run for run in runs if run != last.in_view), *([last.in_view] if last.in_view else [])]:
-            self.run_requested.emit(name)
+        self._sources.keep_times(last.files)
+        # Runs are shown as they are opened: the one that was in view is the last.
+        self._sources.open_quietly(sorted(last.files, key=lambda name: (name.endswith(ENDING), name == last.in_view)))
         self._app.notify("good", f"{formatting.plural(len(last.files), 'file')} opened again.")
 
     def _report(self) -> bool:
-        self.report_requested.emit()
+        self._help.report_problem()
         return False
 
     def _start_safely(self) -> None:
         command = own_command("gui", "--safe-mode", "--new-window")
         QProcess.startDetached(command[0], command[1:], str(Path.home()))
-        self.close_requested.emit()
+        self._app.window.close()
 
     def leave(self) -> None:
         """Record that the window was closed regularly."""

@@ -190,7 +190,7 @@ class DeviceSheet(Sheet):
         self.body.addLayout(self._checks)
         self.body.addLayout(self._facts)
         self.body.addStretch(1)
-        self.test = button("Self-test", lambda: self.test_requested.emit(device.id), "primary")
+        self.test = button("Self-test", self.begin_test, "primary")
         self.test.setToolTip("Search the bundled examples on it and compare with their known answers")
         ask = self.tune_requested.emit
         self.tune = button("Tune", lambda: ask(device.id, False), tip="Try the kernels in different sizes and keep the"
@@ -218,8 +218,8 @@ class DeviceSheet(Sheet):
         self._checks.addWidget(notice_row("caution" if trial["problem"] else "note", words))
         self.resized.emit()
 
-    def show_busy(self) -> None:
-        """Show that the self-test runs, and for how long."""
+    def begin_test(self) -> None:
+        """Request the self-test, and show that it runs, and for how long."""
         self.test.setEnabled(False)
         self.test.setToolTip("The self-test is running.")
         clear_layout(self._checks)
@@ -229,6 +229,7 @@ class DeviceSheet(Sheet):
         clock.start()
         self._checks.addWidget(words)
         self.resized.emit()
+        self.test_requested.emit(self.device_id)
 
     def show_test(self, device: str, checks: list[DeviceFields], problem: str) -> None:
         """Show the result of a self-test."""
