@@ -146,7 +146,7 @@ def painted(*blocks: Block) -> QImage:
     image = QImage(120, 20, QImage.Format.Format_RGB32)
     image.fill(theme.QColor(theme.current().surface))
     painter = QPainter(image)
-    paint_strip(painter, QRectF(0, 0, 120, 20), 120, blocks, None)
+    paint_strip(painter, QRectF(0, 0, 120, 20), 120, blocks)
     painter.end()
     return image
 

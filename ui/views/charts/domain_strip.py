@@ -39,7 +39,7 @@ class Block:
 
 
 def paint_strip(
-    painter: QPainter, area: QRectF, length: int, spans: Sequence[Block], chosen: int | None, dim: bool = False
+    painter: QPainter, area: QRectF, length: int, spans: Sequence[Block], dim: bool = False
 ) -> list[QRectF]:
     """Draw a sequence as a line and its domains as blocks; return their envelopes."""
     colors = theme.current()
@@ -49,9 +49,8 @@ def paint_strip(
     painter.drawLine(QPointF(area.left(), middle), QPointF(area.right(), middle))
     scale = area.width() / max(1, length)
     envelopes = []
-    for place, span in enumerate(spans):
+    for span in spans:
         color = QColor(colors.muted if dim or not span.is_reported else colors.accent)
-        color.setAlphaF(1.0 if chosen is None or chosen == place else 0.45)
         pale = QColor(color)
         pale.setAlphaF(0.3)
         envelope, block = (
@@ -146,7 +145,7 @@ class DomainDelegate(RowDelegate):
             if strip.width() > 16:
                 model = index.model()
                 dim = isinstance(model, HitsModel) and not model.is_significant(row)
-                paint_strip(painter, strip, row.length, [block_of(domain) for domain in row.domains], None, dim)
+                paint_strip(painter, strip, row.length, [block_of(domain) for domain in row.domains], dim)
         painter.restore()
 
 
@@ -193,7 +192,7 @@ class DomainStrip(QWidget):
         painter = QPainter(self)
         area = QRectF(self.rect()).adjusted(8, 4, -8, -18)
         spans = [block_of(domain) for domain in self._hit.domains]
-        self._blocks = paint_strip(painter, area, self._hit.length, spans, None)
+        self._blocks = paint_strip(painter, area, self._hit.length, spans)
         painter.setPen(QColor(theme.current().muted))
         below = QRectF(self.rect()).adjusted(8, 20, -8, -2)
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, "1")

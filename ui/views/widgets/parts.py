@@ -199,9 +199,9 @@ def height_for(layout: QLayout | None, width: int) -> int:
 class IconButton(QToolButton):
     """A tool button whose icon follows the theme."""
 
-    def __init__(self, name: str, tip: str, call: Callable[[], object], text: str = "", color: str = "text") -> None:
+    def __init__(self, name: str, tip: str, call: Callable[[], object], text: str = "") -> None:
         super().__init__()
-        self._icon, self._color, self._theme = name, color, theme.current()
+        self._icon, self._theme = name, theme.current()
         self.setProperty("role", "flat")
         self.setToolTip(tip)
         self.setAccessibleName(text or tip)
@@ -209,13 +209,13 @@ class IconButton(QToolButton):
         if text:
             self.setText(text)
             self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        self.setIcon(theme.icon(name, color))
+        self.setIcon(theme.icon(name))
         self.clicked.connect(lambda: call())
 
     def show_icon(self, name: str, tip: str) -> None:
         """Show another icon and tooltip."""
         self._icon = name
-        self.setIcon(theme.icon(name, self._color))
+        self.setIcon(theme.icon(name))
         self.setToolTip(tip)
         self.setAccessibleName(tip)
 
@@ -229,7 +229,7 @@ class IconButton(QToolButton):
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange and self._theme is not theme.current():
             self._theme = theme.current()
-            self.setIcon(theme.icon(self._icon, self._color))
+            self.setIcon(theme.icon(self._icon))
         super().changeEvent(event)
 
 
