@@ -86,11 +86,6 @@ def limit(value: float) -> str:
     return re.sub(r"e([+-])0*", lambda found: f"e{found[1].strip('+')}", f"{value:g}")
 
 
-def plain(text: str) -> str:
-    """Return a number for people in the form that programs read."""
-    return text.replace(THIN, "").replace(",", "").replace("−", "-")
-
-
 def span(first: int, last: int) -> str:
     """Return the two ends of a range, as in ``1–3,032``."""
     return f"{count(first)}–{count(last)}"

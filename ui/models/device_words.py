@@ -110,14 +110,3 @@ def tuning(value: JobResult) -> str:
     tried = formatting.plural(len(value["rows"]), "trial")
     what = ", ".join(changed) if changed else "the present settings were the fastest"
     return f"{value['device']} is tuned after {tried}: {what}."
-
-
-def summary(devices: list[Device], sought: bool = True) -> str:
-    """Return the number of ready devices, for the status bar."""
-    real = [d for d in devices if d.kind != "reference"]
-    if not real:
-        return "No OpenCL device found" if sought else "Devices were not looked for"
-    ready = sum(d.is_usable for d in real)
-    text = f"{formatting.plural(ready, 'OpenCL device')} ready"
-    other = len(real) - ready
-    return text if not other else f"{text} · {other} {'needs' if other == 1 else 'need'} attention"

@@ -104,10 +104,6 @@ class HelpPages:
         self.documents = read_documents(folder or documents_folder())
         self.sections = [part for name, text in self.documents.items() for part in sections_of(name, text)]
 
-    def titles(self) -> dict[str, str]:
-        """Return the titles of the documents by their names."""
-        return {part.document: part.title for part in self.sections if part.place == 0}
-
     def find(self, words: str) -> list[Section]:
         """Return the sections that contain all words, the best match first."""
         wanted = words.lower().split()
