@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QProgressBar, QPushButton, QWidget
 
 from clalign.common.escapes import escaped
 
 from ..models.jobs import JobItem, JobQueue
-from ..views.widgets.parts import ElidedLabel, FactsLabel, IconLabel, clear_layout, label, row, set_role, stacked
+from ..views.widgets.parts import ElidedLabel, FactsLabel, IconLabel, clear_layout, grid, label, row, set_role, stacked
 
 ICONS = {
     "waiting": ("clock-outline", "muted"),
@@ -42,12 +42,9 @@ class DeviceLines(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[list[ElidedLabel | QLabel]] = []
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(38, 0, 8, 4)
-        self._grid.setHorizontalSpacing(18)
-        self._grid.setVerticalSpacing(1)
-        self._grid.setColumnStretch(0, 1)
+        self._grid = grid(18, 1, wide=0, margins=(38, 0, 8, 4))
         self._grid.setColumnStretch(4, 1)
+        self.setLayout(self._grid)
         self.hide()
 
     def show_lines(self, lines: list[tuple[str, ...]]) -> None:

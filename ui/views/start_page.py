@@ -10,7 +10,6 @@ from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
-    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -32,6 +31,7 @@ from .widgets.parts import (
     IconButton,
     button,
     clear_layout,
+    grid,
     height_for,
     held,
     label,
@@ -152,13 +152,11 @@ class StartPage(QScrollArea):
         opening = row(self.open_button, label("or drop them here", "muted"), None)
         paste = button("Paste sequences…", self._asking("sources.paste_sequences"))
         buttons = [paste, *(button(text, self._asking(to), tip=tip) for text, to, tip in self._welcome.buttons)]
-        grid = QGridLayout()
-        grid.setSpacing(8)
-        grid.setColumnStretch(2, 1)
+        table = grid(8, 8, wide=2)
         for place, each in enumerate(buttons):
-            grid.addWidget(each, place // 2, place % 2)
+            table.addWidget(each, place // 2, place % 2)
         heading, words = label("Start with your data", "heading"), label(self._welcome.input_words, "muted", wrap=True)
-        box = stacked(heading, opening, grid, words, spacing=10)
+        box = stacked(heading, opening, table, words, spacing=10)
         box.addSpacing(12)
         box.addWidget(label("Recent", "heading"))
         box.addLayout(self._recent)

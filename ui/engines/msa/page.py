@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
 
 from ...models.results.result_tabs import TABS
 from ...views.alignment.rows_page import RowsPanel
 from ...views.results.results_page import ResultsPage
-from ...views.widgets.parts import EmptyPanel, IconButton, stacked
+from ...views.widgets.parts import EmptyPanel, IconButton, Surface, one_of, stacked
 from .annealing_bar import AnnealingBar
 from .pair_view import PairView
 from .run_view import AlignedRunView
@@ -43,11 +43,7 @@ class AlignedPage(ResultsPage):
         self._annealing = IconButton("play-box-outline", tip, lambda: None, "Annealing")
         self._annealing.setCheckable(True)
         self._annealing.toggled.connect(lambda shown: self.bar.setVisible(shown and self._panel is not None))
-        self._rows = QStackedWidget()
-        self._rows.addWidget(self._nothing)
-        aligned = QWidget()
-        aligned.setProperty("role", "page")
-        aligned.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._rows, aligned = one_of(self._nothing), Surface()
         aligned.setLayout(stacked(self.bar, (self._rows, 1), spacing=0))
         self.pairs = PairView(self.run)
         return {"aligned": aligned, "pairs": self.pairs}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog, QGridLayout, QLineEdit, QProgressBar, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QProgressBar, QWidget
 
 from clalign.common.escapes import escaped
 from clalign.common.plain_data import Json
@@ -20,7 +20,7 @@ from ...views.charts.figure_view import FigureView
 from ...views.laboratory.lab_page import fill_devices
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import FormLines
-from ...views.widgets.parts import button, label, notice_row, row, set_role
+from ...views.widgets.parts import button, held, label, notice_row, row, set_role, stacked
 from ...views.widgets.sheet import Sheet
 
 AXIS = "score (bits)"
@@ -128,15 +128,10 @@ class CalibrateSheet(Sheet):
         return made
 
     def _result(self) -> QWidget:
-        made = QWidget()
         self.names.setAccessibleName("Profile whose fit is shown")
         self.names.activated.connect(self.show_fit)
         self.figure.setMinimumHeight(300)
-        box = QGridLayout(made)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(self.names, 0, 0)
-        box.addWidget(self.figure, 1, 0)
-        return made
+        return held(stacked(self.names, self.figure, spacing=-1))
 
     def _show_state(self, state: str) -> None:
         """Show the widgets of a state: ``asking``, ``running`` or ``done``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from clalign.engines.plan7.steps import LEFT_OUT, NOT_REACHED, Step
 from clalign.values.documents import Explanation
@@ -10,7 +10,7 @@ from clalign.values.evalues import distinguishing_decimals
 
 from ... import formatting, theme
 from ...views.results.explain_sheet import ExplainSheet
-from ...views.widgets.parts import IconLabel, label, line
+from ...views.widgets.parts import IconLabel, grid, held, label, line
 
 FILTERS = ("msv", "bias", "viterbi", "forward")
 """Steps that numbers describe completely."""
@@ -92,21 +92,16 @@ class FilterSheet(ExplainSheet):
 
 def step_card(step: Step) -> QWidget:
     """Return the widgets of one step."""
-    made = QWidget()
-    grid = QGridLayout(made)
-    grid.setContentsMargins(0, 2, 0, 2)
-    grid.setHorizontalSpacing(10)
-    grid.setVerticalSpacing(2)
-    grid.setColumnStretch(1, 1)
-    grid.addWidget(IconLabel(*theme.MARKS[step_mark(step)]), 0, 0)
+    lines = grid(10, 2, margins=(0, 2, 0, 2))
+    lines.addWidget(IconLabel(*theme.MARKS[step_mark(step)]), 0, 0)
     result = step_result(step)
     quiet = "" if step["ran"] else "muted"
     name = label(f"{step['label']}: {result}" if result else step["label"], quiet, wrap=True)
     font = name.font()
     font.setBold(step["ran"])
     name.setFont(font)
-    grid.addWidget(name, 0, 1)
+    lines.addWidget(name, 0, 1)
     for place, (text, role) in enumerate(((step_numbers(step), quiet), (step_note(step), "muted")), 1):
         if text:
-            grid.addWidget(label(text, role, wrap=True, selectable=True), place, 1)
-    return made
+            lines.addWidget(label(text, role, wrap=True, selectable=True), place, 1)
+    return held(lines)

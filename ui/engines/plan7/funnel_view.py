@@ -22,6 +22,7 @@ from ...views.widgets.parts import (
     IconButton,
     IconLabel,
     Surface,
+    grid,
     height_for,
     held,
     label,
@@ -119,7 +120,7 @@ def scale_of(total: int, width: float) -> Scale:
 class StageRow:
     """The widgets of one stage."""
 
-    def __init__(self, grid: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
+    def __init__(self, lines: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
         self.name = label("")
         self.bar = FunnelBar()
         self.passed, self.rejected = self._link(), self._link()
@@ -128,9 +129,9 @@ class StageRow:
         self._step: FunnelStep | None = None
         line, below = 2 * place + 1, 2 * place + 2
         for column, widget in enumerate((self.name, self.bar, self.passed, self.share, self.rejected)):
-            grid.addWidget(widget, line, column)
+            lines.addWidget(widget, line, column)
         said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(int(EDGE), 0, 0, 2))
-        grid.addLayout(said, below, 1, 1, 4)
+        lines.addLayout(said, below, 1, 1, 4)
         self._ask = ask
         self.passed.clicked.connect(lambda: self._list(False))
         self.rejected.clicked.connect(lambda: self._list(True))
@@ -208,10 +209,7 @@ class FunnelView(Surface):
         self._splitter.hide()
 
     def _stages(self) -> QWidget:
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(0)
-        self._grid.setColumnStretch(1, 1)
+        self._grid = grid(12, 0)
         self.scale, legend = FunnelScale(), Legend()
         self._grid.addWidget(self.scale, 0, 1)
         legend.show_entries(LEGEND)

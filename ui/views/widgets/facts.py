@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from clalign.common.escapes import escaped
 
 from ... import formatting
 from ...models.glossary import explanation
-from .parts import ElidedLabel, label
+from .parts import ElidedLabel, grid, held, label
 
 MAX_HEADING = 120
 """Letters of a heading; its tooltip has all."""
@@ -27,21 +27,16 @@ def heading(text: str) -> QLabel:
 
 def facts_grid(rows: list[tuple[str, str]]) -> QWidget:
     """Return names and values in two columns, with explanations of the glossary as tooltips."""
-    made = QWidget()
-    grid = QGridLayout(made)
-    grid.setContentsMargins(0, 0, 0, 0)
-    grid.setHorizontalSpacing(12)
-    grid.setVerticalSpacing(3)
-    grid.setColumnStretch(1, 1)
+    lines = grid(12, 3)
     for place, (name, value) in enumerate(rows):
         named, shown = label(name, "muted"), _value(value)
-        grid.addWidget(named, place, 0, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(shown, place, 1)
+        lines.addWidget(named, place, 0, Qt.AlignmentFlag.AlignTop)
+        lines.addWidget(shown, place, 1)
         explained = explanation(name)
         for part in (named, shown) if explained else ():
             part.setToolTip(formatting.tip(explained))
             part.setWhatsThis(explained)
-    return made
+    return held(lines)
 
 
 def _value(text: str) -> QWidget:

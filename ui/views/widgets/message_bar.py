@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, qVersion
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPlainTextEdit, QScrollArea, QWidget
 
 import clalign
 from clalign.common.escapes import escaped
@@ -70,13 +70,6 @@ class ReportBox(QPlainTextEdit):
         # The last lines can be shown only when the size is known.
         super().resizeEvent(event)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
-
-
-def _below(box: ReportBox) -> QHBoxLayout:
-    """Return a line with the box below the words of its message."""
-    made = row(box)
-    made.setContentsMargins(42, 0, 16, 8)
-    return made
 
 
 class MessageBar(QWidget):
@@ -223,19 +216,15 @@ class MessageBar(QWidget):
         frame.setProperty("role", "message")
         frame.setProperty("severity", message.severity)
         frame.setAccessibleName(message.text)
-        rows = QVBoxLayout(frame)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(0)
-        box = QHBoxLayout()
-        rows.addLayout(box)
-        box.setContentsMargins(16, 2, 8, 2)
-        box.setSpacing(10)
+        box = row(spacing=10, margins=(16, 2, 8, 2))
+        rows = stacked(box, spacing=0)
+        frame.setLayout(rows)
         box.addWidget(IconLabel(*theme.MARKS[message.severity]), 0, Qt.AlignmentFlag.AlignVCenter)
         text = label(message.text, wrap=True, selectable=True) if self._is_unfolded else ElidedLabel(message.text)
         text.setMinimumWidth(1)
         box.addWidget(text, 1)
         if message.details and self._is_unfolded:
-            rows.addLayout(_below(ReportBox(message.details)))
+            rows.addLayout(row(ReportBox(message.details), margins=(42, 0, 16, 8)))  # below the words
             box.addWidget(button("Copy the text", lambda: QGuiApplication.clipboard().setText(report(message)), "flat"))
         for title, call in message.actions:
             box.addWidget(button(title, partial(self._act, call, message)))

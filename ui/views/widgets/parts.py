@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QResizeEv
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLayout,
@@ -106,6 +107,16 @@ def _filled(box: Box, parts: Iterable[Part | tuple[Part, int]], spacing: int, ma
         else:
             box.addWidget(inside, share)
     return box
+
+
+def grid(across: int, down: int, wide: int = 1, margins: Margins = (0, 0, 0, 0)) -> QGridLayout:
+    """Return a grid with pixels between columns and between lines, and a `wide` column that takes the free room."""
+    made = QGridLayout()
+    made.setContentsMargins(*margins)
+    made.setHorizontalSpacing(across)
+    made.setVerticalSpacing(down)
+    made.setColumnStretch(wide, 1)
+    return made
 
 
 def held(layout: QLayout) -> QWidget:
@@ -454,10 +465,8 @@ class EmptyPanel(QWidget):
         super().__init__()
         self.heading, self.words = label(heading, "heading", wrap=True), label(text, "muted", wrap=True)
         self._icon = IconLabel(icon, "muted", 40)
-        box = QVBoxLayout(self)
-        box.setSpacing(10)
-        box.addStretch(2)
-        box.addLayout(row(None, self._icon, None))
+        self._box = box = stacked((None, 2), row(None, self._icon, None), spacing=10, margins=None)
+        self.setLayout(box)
         for words in (self.heading, self.words):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             words.setMaximumWidth(420)
@@ -468,7 +477,6 @@ class EmptyPanel(QWidget):
         if buttons:
             box.addLayout(row(None, *buttons, None))
         box.addStretch(3)
-        self._box = box
 
     def add_row(self, made: QLayout) -> None:
         """Add a widget below text and buttons."""
