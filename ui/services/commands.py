@@ -62,26 +62,6 @@ def has_theme(app: AppContext, name: str) -> bool:
     return app.settings.preferences.theme == name
 
 
-def shows_dock(app: AppContext) -> bool:
-    """Return whether the dock of opened files is in view."""
-    return not app.window.dock.isHidden()
-
-
-def shows_logarithms(app: AppContext) -> bool:
-    """Return whether histograms are logarithmic."""
-    return app.settings.preferences.log_counts
-
-
-def no_note_to_undo(app: AppContext) -> str:
-    """Return why no change of a note can be undone."""
-    return "" if app.notes.canUndo() else Elsewhere("No note was changed.")
-
-
-def no_note_to_redo(app: AppContext) -> str:
-    """Return why no change of a note can be redone."""
-    return "" if app.notes.canRedo() else Elsewhere("No change of a note was undone.")
-
-
 def no_page(app: AppContext) -> str:
     """Return why there are no results to act on."""
     if app.page is None:
@@ -115,11 +95,6 @@ def nothing_to_export(app: AppContext) -> str:
 def no_hit(app: AppContext) -> str:
     """Return why there is no selected hit to act on."""
     return _of_page(app, lambda page: page.run.hit is not None, "Select a hit first.")
-
-
-def no_job(app: AppContext) -> str:
-    """Return why there is nothing to stop."""
-    return "" if app.queue.current is not None else "No job is running."
 
 
 def no_search(app: AppContext) -> str:

@@ -21,9 +21,6 @@ from ..services.commands import (
     no_devices,
     no_hit,
     no_hits,
-    no_job,
-    no_note_to_redo,
-    no_note_to_undo,
     no_page,
     no_rows,
     no_run_form,
@@ -33,8 +30,6 @@ from ..services.commands import (
     not_partial,
     nothing_to_close,
     nothing_to_export,
-    shows_dock,
-    shows_logarithms,
 )
 
 SORTED = {
@@ -49,6 +44,11 @@ TAB_ICONS = {
     "hits": "table", "families": "grid", "aligned": "format-align-justify", "plots": "chart-histogram",
     "query": "chart-timeline-variant",
 }  # fmt: skip
+
+THEMES = (
+    ("light", "Light", "white-balance-sunny"), ("dark", "Dark", "weather-night"),
+    ("system", "Light or dark as the system", "theme-light-dark"),
+)  # fmt: skip
 
 LOOK = "theme appearance"
 
@@ -84,9 +84,11 @@ _COMMANDS = (
             "Residues, a pattern or a name; Ctrl+F in the alignment"),
     Command("hits.copy_command", "Copy search as command", "Edit", "", "console", no_run_form, separator=True),
     Command("hits.copy_python", "Copy search as Python", "Edit", "", "language-python", no_run_form),
-    Command("hits.undo_note", "Undo note", "Edit", "Ctrl+Z", "undo", no_note_to_undo,
+    Command("hits.undo_note", "Undo note", "Edit", "Ctrl+Z", "undo",
+            lambda app: "" if app.notes.canUndo() else Elsewhere("No note was changed."),
             "Undoes the last change of a note", separator=True),
-    Command("hits.redo_note", "Redo note", "Edit", "Ctrl+Shift+Z", "redo", no_note_to_redo),
+    Command("hits.redo_note", "Redo note", "Edit", "Ctrl+Shift+Z", "redo",
+            lambda app: "" if app.notes.canRedo() else Elsewhere("No change of a note was undone.")),
     Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
             "Edits the note of the selected hit, which is stored in the run file"),
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
@@ -107,7 +109,8 @@ _COMMANDS = (
     Command("page.step_hit:1", "Next hit", "View", "N", "arrow-down", no_hits, separator=True),
     Command("page.step_hit:-1", "Previous hit", "View", "P", "arrow-up", no_hits),
     Command("hits.choose_columns", "Columns of the table…", "View", "", "view-column-outline", no_page),
-    Command("toggle_scale", "Logarithmic histogram", "View", "L", "chart-bell-curve", is_on=shows_logarithms),
+    Command("toggle_scale", "Logarithmic histogram", "View", "L", "chart-bell-curve",
+            is_on=lambda app: app.settings.preferences.log_counts),
     Command("page.hit.alignment.zoom:1", "Larger letters", "View", "Ctrl++", "magnify-plus-outline", no_hit,
             separator=True, words="zoom in"),
     Command("page.hit.alignment.zoom:-1", "Smaller letters", "View", "Ctrl+-", "magnify-minus-outline", no_hit,
@@ -120,7 +123,8 @@ _COMMANDS = (
     Command("alignments.panel.wrap.toggle", "Wrap the alignment", "View", "", "wrap", no_rows,
             "Blocks of columns below each other"),
     Command("alignments.panel.fit", "Show the whole alignment", "View", "", "fit-to-page-outline", no_rows),
-    Command("stop_job", "Stop", "Run", "Ctrl+.", "stop", no_job,
+    Command("stop_job", "Stop", "Run", "Ctrl+.", "stop",
+            lambda app: "" if app.queue.current is not None else "No job is running.",
             "Stops after this batch; the results so far are kept"),
     Command("pause_job", "Pause or continue", "Run", "Ctrl+Shift+.", "pause", no_search),
     Command("resume_run", "Continue this run", "Run", "", "play-circle-outline", not_partial,
@@ -165,13 +169,13 @@ _COMMANDS = (
             tip="Runs the search in view on each device and compares hits, time and speed"),
     Command("labs.open:comparison", "Compare devices by a random job", "Devices", "", "scale-balance",
             tip="The same job on several devices: equal scores, speed, start-up, break-even"),
-    Command("set_theme:light", "Light", "View", "", "white-balance-sunny", is_on=partial(has_theme, name="light"),
-            separator=True, choice="theme", words=LOOK),
-    Command("set_theme:dark", "Dark", "View", "", "weather-night", is_on=partial(has_theme, name="dark"),
-            choice="theme", words=LOOK),
-    Command("set_theme:system", "Light or dark as the system", "View", "", "theme-light-dark",
-            is_on=partial(has_theme, name="system"), choice="theme", words=LOOK),
-    Command("window.toggle_dock", "Show opened files", "View", "", "dock-left", separator=True, is_on=shows_dock),
+    *(
+        Command(f"set_theme:{name}", text, "View", "", icon, separator=name == "light", choice="theme", words=LOOK,
+                is_on=partial(has_theme, name=name))
+        for name, text, icon in THEMES
+    ),
+    Command("window.toggle_dock", "Show opened files", "View", "", "dock-left", separator=True,
+            is_on=lambda app: not app.window.dock.isHidden()),
     Command("window.reset_layout", "Reset layout", "View", "", "restore", separator=True),
     Command("window.full_screen", "Full screen", "View", "F11", "fullscreen", separator=True),
     Command("help.show", "Help", "Help", "F1", "help-circle-outline", tip="The documents, with search"),
