@@ -28,12 +28,9 @@ from clalign.ui.models.results.hit_filter import parse_filter
 from clalign.ui.models.results.hit_pages import ALL_QUERIES, HitPages
 from clalign.ui.models.results.hits_model import NO_DOMAIN, HitsModel
 from clalign.ui.shell.main_window import MainWindow
-from clalign.ui.views.charts.domain_strip import (
-    Block,
-    domain_tip,
-    paint_strip,
-)
+from clalign.ui.views.charts.domain_strip import domain_tip, paint_strip
 from clalign.ui.views.results.results_page import ResultsPage
+from clalign.values.hits import AlignmentText, Domain
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -142,18 +139,20 @@ def test_columns_of_an_alignment_lead_to_nodes() -> None:
     assert node_at(Line("model", "...", first=None), 1) is None
 
 
-def painted(*blocks: Block) -> QImage:
+def painted(is_reported: bool) -> QImage:
+    no_text = AlignmentText("", "", "")
+    domain = Domain(1, 9.0, 0.0, 1e-5, (0, 9), (40, 60), (20, 90), 9, "", no_text, is_reported=is_reported)
     image = QImage(120, 20, QImage.Format.Format_RGB32)
     image.fill(theme.QColor(theme.current().surface))
     painter = QPainter(image)
-    paint_strip(painter, QRectF(0, 0, 120, 20), 120, blocks)
+    paint_strip(painter, QRectF(0, 0, 120, 20), 120, [domain])
     painter.end()
     return image
 
 
 def test_envelopes_are_pale_and_what_does_not_count_is_an_outline(qapp: Any) -> None:
     theme.apply("light")
-    strong, pale = painted(Block(40, 60, 20, 90)), painted(Block(40, 60, 20, 90, False))
+    strong, pale = painted(True), painted(False)
     accent = theme.QColor(theme.current().accent)
     assert strong.pixelColor(50, 8) == accent
     envelope = strong.pixelColor(30, 8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -19,29 +18,13 @@ LONG_NAME = "sp|A0A024RBG1|NUD4B_HUMAN"
 """Columns in which a name like this fits show whole names, others short ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A drawn domain: the aligned part solid, the envelope pale around it.
-
-    Attributes
-    ----------
-    start, end, env_start, env_end : int
-        0-based, half open.
-    is_reported : bool
-        One that is not is drawn as an outline.
-    """
-
-    start: int
-    end: int
-    env_start: int
-    env_end: int
-    is_reported: bool = True
-
-
 def paint_strip(
-    painter: QPainter, area: QRectF, length: int, spans: Sequence[Block], dim: bool = False
+    painter: QPainter, area: QRectF, length: int, domains: Sequence[Domain], dim: bool = False
 ) -> list[QRectF]:
-    """Draw a sequence as a line and its domains as blocks; return their envelopes."""
+    """Draw a sequence as a line and its domains as blocks; return where they are.
+
+    The aligned part is solid, the envelope pale around it; a domain that is not reported is an outline.
+    """
     colors = theme.current()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     middle = area.center().y()
@@ -49,29 +32,24 @@ def paint_strip(
     painter.drawLine(QPointF(area.left(), middle), QPointF(area.right(), middle))
     scale = area.width() / max(1, length)
     envelopes = []
-    for span in spans:
-        color = QColor(colors.muted if dim or not span.is_reported else colors.accent)
+    for domain in domains:
+        color = QColor(colors.muted if dim or not domain.is_reported else colors.accent)
         pale = QColor(color)
         pale.setAlphaF(0.3)
         envelope, block = (
             QRectF(area.left() + start * scale, middle - half, max(3.0, (end - start) * scale), 2 * half)
-            for start, end, half in ((span.env_start, span.env_end, 4), (span.start, span.end, 5))
+            for (start, end), half in ((domain.envelope, 4), (domain.target_range, 5))
         )
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(colors.surface))
         painter.drawRoundedRect(envelope, 2, 2)
         painter.setBrush(pale)
         painter.drawRoundedRect(envelope, 2, 2)
-        painter.setPen(QPen(QColor(colors.surface) if span.is_reported else color, 1))
-        painter.setBrush(color if span.is_reported else Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(colors.surface) if domain.is_reported else color, 1))
+        painter.setBrush(color if domain.is_reported else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(block, 2, 2)
         envelopes.append(envelope.united(block))
     return envelopes
-
-
-def block_of(domain: Domain) -> Block:
-    """Return the block of a domain."""
-    return Block(*domain.target_range, *domain.envelope, domain.is_reported)
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -145,7 +123,7 @@ class DomainDelegate(RowDelegate):
             if strip.width() > 16:
                 model = index.model()
                 dim = isinstance(model, HitsModel) and not model.is_significant(row)
-                paint_strip(painter, strip, row.length, [block_of(domain) for domain in row.domains], dim)
+                paint_strip(painter, strip, row.length, row.domains, dim)
         painter.restore()
 
 
@@ -191,8 +169,7 @@ class DomainStrip(QWidget):
             return
         painter = QPainter(self)
         area = QRectF(self.rect()).adjusted(8, 4, -8, -18)
-        spans = [block_of(domain) for domain in self._hit.domains]
-        self._blocks = paint_strip(painter, area, self._hit.length, spans)
+        self._blocks = paint_strip(painter, area, self._hit.length, self._hit.domains)
         painter.setPen(QColor(theme.current().muted))
         below = QRectF(self.rect()).adjusted(8, 20, -8, -2)
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, "1")
