@@ -111,7 +111,7 @@ def test_a_partial_run_is_continued_from_the_library(
         run.set_facts(state="stopped")
     window.controller.library.refresh()
     qtbot.waitUntil(lambda: len(library.model.rows) == 3)
-    offered = {action.text(): action for action in library.table.menu.actions()}["Continue"]
+    offered = {action.text(): action for action in library.table.actions()}["Continue"]
     library.table.selectRow(place_of(library, "one"))
     assert not offered.isEnabled(), "it is complete"
     library.table.clearSelection()

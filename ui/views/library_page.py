@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QMenu, QStackedWidget, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QStackedWidget, QWidget
 
 from clalign.tools.library import RunEntry
 
@@ -46,19 +46,6 @@ def state_words(found: Row) -> str:
     return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
 
 
-class LibraryTable(TextTableView):
-    """Runs, several of which can be selected."""
-
-    def __init__(self, model: TextTable) -> None:
-        super().__init__(model, "Runs")
-        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        self.menu = QMenu(self)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        if self.selectionModel().hasSelection():
-            self.menu.popup(event.globalPos())
-
-
 ACTIONS = {
     "open": ("Open", "Show its results (Enter)"),
     "resume": ("Continue", "It is partial: compute the rest"),
@@ -87,7 +74,9 @@ class LibraryPage(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.model = TextTable(COLUMNS, self, is_dim=lambda r: bool(r["problem"]))
-        self.table = LibraryTable(self.model)
+        self.table = TextTableView(self.model, "Runs")
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search: name, files, command, state")
         self.search.setClearButtonEnabled(True)
@@ -97,7 +86,7 @@ class LibraryPage(QWidget):
         self.buttons = {}
         for name, (text, tip) in ACTIONS.items():
             self.buttons[name] = button(text, partial(self._ask, name), tip=tip)
-            self.table.menu.addAction(text, partial(self._ask, name))
+            self.table.addAction(text, partial(self._ask, name))
         self.empty = EmptyPanel("archive-outline", "No runs", "Every search, comparison and alignment is kept here.")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -141,7 +130,7 @@ class LibraryPage(QWidget):
         is_partial = n == 1 and chosen[0] in partial_runs
         needs = {"open": n == 1, "resume": is_partial, "rename": n == 1, "reveal": n == 1, "compare": n == 2,
                  "delete": n > 0}  # fmt: skip
-        for (name, shown), action in zip(self.buttons.items(), self.table.menu.actions(), strict=True):
+        for (name, shown), action in zip(self.buttons.items(), self.table.actions(), strict=True):
             shown.setEnabled(needs[name])
             action.setEnabled(needs[name])
             shown.setToolTip(ACTIONS[name][1] if needs[name] else NEEDED.get(name, "Choose a run."))
