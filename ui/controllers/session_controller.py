@@ -29,11 +29,11 @@ class SessionController(Controller):
         app.workspace.sources_changed.connect(self._keep)
         self._is_closed = False
 
-    def _keep(self) -> None:
-        if self._is_closed:
-            return
-        page = self._app.page
-        self.session.keep(list(self._app.workspace.sources), str(page.run.path) if page is not None else "")
+    def _keep(self, closed: bool = False) -> None:
+        if not self._is_closed:
+            page, self._is_closed = self._app.page, closed
+            in_view = str(page.run.path) if page is not None else ""
+            self.session.keep(list(self._app.workspace.sources), in_view, closed)
 
     def begin(self) -> None:
         """Record that a window is open, and report a crash of the last one."""
@@ -70,8 +70,4 @@ class SessionController(Controller):
 
     def leave(self) -> None:
         """Record that the window was closed regularly."""
-        self._keep()
-        page = self._app.page
-        self._is_closed = True
-        in_view = str(page.run.path) if page is not None else ""
-        self.session.keep(list(self._app.workspace.sources), in_view, closed=True)
+        self._keep(closed=True)
