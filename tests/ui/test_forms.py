@@ -132,7 +132,7 @@ def test_notices_say_what_is_wrong_with_a_combination() -> None:
     assert "values are rough" in notices(profile(calibration=None), sequences(), READY)[0].text
     wrong = notices(profile(), sequences("dna"), READY)[0]
     assert wrong.blocks
-    assert [name for name, _ in wrong.ways] == ["open", "take_as_amino"]
+    assert [name for name, _ in wrong.ways] == ["sources.open_files", "search.take_as:amino"]
     little = Source("s.fasta", "sequences", "ready", report={"alphabet": "dna", "is_doubtful": True})
     (taken,) = notices(profile(), little, READY)  # as the search does
     assert (taken.severity, taken.blocks) == ("caution", False)

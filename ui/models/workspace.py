@@ -115,7 +115,7 @@ class Notice:
     blocks : bool
         The run makes no sense before this is mended.
     ways : tuple of (str, str)
-        Actions that are offered: id and words of each.
+        Commands that are offered: id and words of each.
     """
 
     severity: str

@@ -131,8 +131,11 @@ class AppContext(QObject):
         self.actions_outdated.emit()
 
     def call(self, command: str, arguments: tuple[object, ...] = ()) -> None:
-        """Call a method of a controller or of the window, as ``sources.open_files``."""
-        attrgetter(command)(self)(*arguments)
+        """Call a method of a controller or of the window, as ``sources.open_files`` or ``set_theme:dark``."""
+        name, _, argument = command.partition(":")
+        if argument:
+            arguments = (int(argument) if argument.lstrip("-").isdigit() else argument, *arguments)
+        attrgetter(name)(self)(*arguments)
 
     # --- messages ---
 
@@ -264,7 +267,7 @@ class Controller(QObject):
 
 
 class PagesController(Controller, Generic[Page]):
-    """A controller of files that have a page each."""
+    """A controller of what has a page each: files, by their paths, or laboratories."""
 
     def __init__(self, app: AppContext) -> None:
         super().__init__(app)
@@ -278,7 +281,7 @@ class PagesController(Controller, Generic[Page]):
 
     @property
     def page(self) -> Page | None:
-        """The page in view, if it is that of a file."""
+        """The page in view, if it is one of these."""
         return self.pages.get(self.path_in_view)
 
     def close_page(self) -> None:

@@ -325,8 +325,5 @@ class Actions:
 
     def _call(self, command: Command) -> None:
         # Keys reach an action that was enabled when it was last looked at.
-        if command.objection(self._app):
-            return
-        name, _, argument = command.id.partition(":")
-        is_number = argument.lstrip("-").isdigit()
-        self._app.call(name, (int(argument) if is_number else argument,) if argument else ())
+        if not command.objection(self._app):
+            self._app.call(command.id)

@@ -59,7 +59,9 @@ def _profile_notices(profiles: Source) -> list[Notice]:
     rough = _uncalibrated(profiles, "hmmer2")
     if not rough:
         return []
-    return [Notice("caution", _rough_words(profiles, len(rough)), ways=(("calibrate", "Calibrate…"),))]
+    return [
+        Notice("caution", _rough_words(profiles, len(rough)), ways=(("search.calibrating.calibrate", "Calibrate…"),))
+    ]
 
 
 def _rough_words(profiles: Source, n_rough: int) -> str:
@@ -79,7 +81,7 @@ def _alphabet_notices(profiles: Source, sequences: Source) -> list[Notice]:
     if not found.blocks:
         return [Notice("caution", f"{found.text} If that is wrong, choose the alphabet of the sequences.")]
     kind, word = ("dna", "DNA") if known[0][1].is_nucleic else ("amino", "proteins")
-    ways = ("open", "Open other files…"), (f"take_as_{kind}", f"Read as {word}")
+    ways = ("sources.open_files", "Open other files…"), (f"search.take_as:{kind}", f"Read as {word}")
     text = found.text if kind == "dna" else f"{found.text} {TRANSLATED}"
     return [Notice("stop", text, True, ways)]
 

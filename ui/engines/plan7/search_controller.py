@@ -100,7 +100,7 @@ class SearchController(FormController):
             self.open_with_queries(queries)
             return queries
         sheet = RunSheet(self._app.workspace, options)
-        sheet.action_requested.connect(self._take_advice)
+        sheet.action_requested.connect(self._app.call)
         if self._app.settings.preferences.run_examples and self._is_example():
             sheet.run_when_ready(self._is_example)
         return sheet
@@ -155,14 +155,10 @@ class SearchController(FormController):
         chosen = [one for one in (space.profiles, space.sequences) if one is not None]
         return space.profiles is not None and all("examples" in Path(one.path).parts for one in chosen)
 
-    def _take_advice(self, name: str) -> None:
-        sequences = self._app.workspace.sequences
-        if name == "calibrate":
-            self.calibrating.calibrate()
-        elif name == "open":
-            self.sources.open_files()
-        elif sequences is not None and name.startswith("take_as_"):
-            self.sources.choose_alphabet(sequences.path, name.removeprefix("take_as_"))
+    def take_as(self, alphabet: str) -> None:
+        """Read the chosen sequences as those of an alphabet."""
+        if self._app.workspace.sequences is not None:
+            self.sources.choose_alphabet(self._app.workspace.sequences.path, alphabet)
 
     def current_spec(self) -> Spec | None:
         """Return the search of the sheet, or else one with the chosen files at the default options."""
