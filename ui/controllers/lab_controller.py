@@ -17,7 +17,7 @@ from clalign.values.documents import JobRequest, JobResult
 from ..models.jobs import JobItem
 from ..models.laboratory.documents import COMPARISON, SEARCHES, read_document, with_other_machine, write_document
 from ..models.widgets.text_table import Row
-from ..services.app_context import AppContext, Controller
+from ..services.app_context import AppContext, PagesController
 from ..services.picture_files import export_picture_file
 from ..services.source_controller import SourceController
 from ..settings import write_whole
@@ -35,7 +35,7 @@ REPORT = "Report (*.html)"
 """What a source may be saved as besides JSON."""
 
 
-class LabController(Controller):
+class LabController(PagesController["LabPage"]):
     """Connects the pages of the laboratory with their jobs and files.
 
     The job of a ladder has the name of the document that it makes.
@@ -44,7 +44,6 @@ class LabController(Controller):
     def __init__(self, app: AppContext, sources: SourceController) -> None:
         super().__init__(app)
         self._sources = sources
-        self.pages: dict[str, LabPage] = {}
         self._chosen: dict[str, Row] = {}
         app.queue.partial_received.connect(self._take_partial)
         app.queue.job_changed.connect(self._mark)
@@ -53,12 +52,6 @@ class LabController(Controller):
         sources.document_opened.connect(self.open_document)
 
     # --- pages ---
-
-    @property
-    def page(self) -> LabPage | None:
-        """The laboratory page in view."""
-        shown = self._app.window.center.currentWidget()
-        return next((page for page in self.pages.values() if page is shown), None)
 
     def open(self, kind: str) -> None:
         """Show a ladder, a comparison of devices, or waiting groups."""
