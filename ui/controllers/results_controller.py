@@ -93,7 +93,7 @@ class ResultsController(Controller):
 
     def _connect_overview(self, page: ResultsPage, view: OverviewView) -> None:
         view.requested.connect(lambda _: self.read_overview(page, view))
-        view.hit_chosen.connect(lambda key: self.show_hit(page, key))
+        view.map.cell_chosen.connect(lambda key: self.show_hit(page, key))
         view.matrix_requested.connect(lambda: self._save(page, MATRIX, "Save the scores as"))
         view.picture_requested.connect(lambda: self.draw_map(page, view))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "overview"))
@@ -148,7 +148,7 @@ class ResultsController(Controller):
         view.clans_requested.connect(lambda: self._choose_clans(view))
         view.table_requested.connect(lambda: self.save_architectures(page, view))
         view.picture_requested.connect(lambda: self.draw_architectures(page, view))
-        view.domain_chosen.connect(lambda domain: self.show_hit(page, domain.hit))
+        view.canvas.domain_chosen.connect(lambda domain: self.show_hit(page, domain.hit))
         view.choice_requested.connect(lambda content: self.choose_architecture(page, view, content))
         view.waiting.stopped.connect(lambda: self._stop(page, view, "architectures"))
         view.reload()  # it is looked at already

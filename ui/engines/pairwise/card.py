@@ -26,13 +26,11 @@ class PairCard(HitCard):
 
     dots_requested = Signal()
     alignment_picture_requested = Signal()
-    dots_picture_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.alignment.column_chosen.connect(self.dots.canvas.mark_column)
         self.dots.column_chosen.connect(self.alignment.go_to_column)
-        self.dots.picture_requested.connect(self.dots_picture_requested)
 
     def _main_part(self) -> QWidget:
         self.dots = DotPlotView()

@@ -93,7 +93,7 @@ class PairController(FormController):
         card.dots.canvas.closer_requested.connect(lambda part: self._fill_part(page, card, part))
         card.dots.locate_requested.connect(lambda: self.locating.ask(str(page.run.path)))
         card.alignment_picture_requested.connect(self.save_alignment)
-        card.dots_picture_requested.connect(self.save_dots)
+        card.dots.picture_requested.connect(self.save_dots)
 
     def _fill_again(self, run: str) -> None:
         """Compute the dots once a missing file of the run was found."""

@@ -28,7 +28,6 @@ class ArchitectureView(LazyView):
     clans_requested = Signal()
     table_requested = Signal()
     picture_requested = Signal()
-    domain_chosen = Signal(object)
     choice_requested = Signal(object)
     """Many architectures, to be searched for those of `choice`; `show_bars` shows the result."""
 
@@ -51,7 +50,6 @@ class ArchitectureView(LazyView):
         foot = row((self.words, 1), margins=(12, 2, 12, 4))
         self._stack = one_of(self.empty, body)
         self.setLayout(stacked(self._tools(), (self._stack, 1), foot, spacing=0))
-        self.canvas.domain_chosen.connect(self.domain_chosen)
         self.canvas.described.connect(lambda text: self.words.setText(text.replace("\n", " · ")))
         self.show_text("Domain architectures", "They are being read.")
 

@@ -17,7 +17,6 @@ from .heat_map_view import HeatMapView
 class OverviewView(LazyView):
     """Shows the heat map once it is read."""
 
-    hit_chosen = Signal(int)
     matrix_requested = Signal()
     picture_requested = Signal()
 
@@ -29,7 +28,6 @@ class OverviewView(LazyView):
         self._stack = one_of(self.empty, self._shown())
         self.waiting = WaitSign("Reading the queries")
         self.setLayout(stacked((self._stack, 1), row(None, self.waiting, margins=(12, 0, 12, 0)), spacing=0))
-        self.map.cell_chosen.connect(self.hit_chosen)
 
     def _shown(self) -> QWidget:
         self.words = ElidedLabel("", "muted")
