@@ -119,18 +119,14 @@ class StartPage(QScrollArea):
         columns.addLayout(self._own_data(), 1)
         columns.addLayout(self._examples(), 1)
         parts = self._head(), columns, self._laboratory(), self._foot(show_start)
-        middle = stacked(*parts, spacing=16, margins=(9, 0, 9, 0))
-        self._center(inside, middle)
+        middle = held(stacked(*parts, spacing=16, margins=(9, 0, 9, 0)))
+        middle.setMaximumWidth(2 * COLUMN_WIDTH + 120)
+        across = row(None, (middle, 100), None, spacing=-1)
+        inside.setLayout(stacked(None, across, (None, 2), margins=(24, 14, 24, 10), spacing=-1))
 
     def _asking(self, command: str, *arguments: object) -> Callable[[], object]:
         """Return a function that requests a command."""
         return lambda: self.command_requested.emit(command, arguments)
-
-    def _center(self, inside: QWidget, middle: QVBoxLayout) -> None:
-        block = held(middle)
-        block.setMaximumWidth(2 * COLUMN_WIDTH + 120)
-        across = row(None, (block, 100), None, spacing=-1)
-        inside.setLayout(stacked(None, across, (None, 2), margins=(24, 14, 24, 10), spacing=-1))
 
     def _head(self) -> QHBoxLayout:
         mark = QLabel()

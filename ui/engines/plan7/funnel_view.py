@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QPushButton, QScrollArea, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QSizePolicy, QWidget
 
 from clalign.engines.pictures.charts import diamond
 from clalign.values.axes import Scale
@@ -22,10 +23,12 @@ from ...views.widgets.parts import (
     IconButton,
     IconLabel,
     Surface,
+    button,
     grid,
     height_for,
     held,
     label,
+    one_of,
     row,
     scrolled,
     set_role,
@@ -123,7 +126,9 @@ class StageRow:
     def __init__(self, lines: QGridLayout, place: int, ask: Callable[[FunnelStep, bool], object]) -> None:
         self.name = label("")
         self.bar = FunnelBar()
-        self.passed, self.rejected = self._link(), self._link()
+        self.passed, self.rejected = (button("", partial(self._list, rejected), "link") for rejected in (False, True))
+        for link in (self.passed, self.rejected):
+            link.setCursor(Qt.CursorShape.PointingHandCursor)
         self.share, self.expected = label("", "muted"), label("", "muted")
         self.mark, self.verdict = IconLabel("check", "muted"), ElidedLabel("", "muted")
         self._step: FunnelStep | None = None
@@ -133,18 +138,10 @@ class StageRow:
         said = row(self.expected, self.mark, (self.verdict, 1), spacing=6, margins=(int(EDGE), 0, 0, 2))
         lines.addLayout(said, below, 1, 1, 4)
         self._ask = ask
-        self.passed.clicked.connect(lambda: self._list(False))
-        self.rejected.clicked.connect(lambda: self._list(True))
 
     def _list(self, rejected: bool) -> None:
         if self._step is not None:
             self._ask(self._step, rejected)
-
-    def _link(self) -> QPushButton:
-        made = QPushButton("")
-        made.setProperty("role", "link")
-        made.setCursor(Qt.CursorShape.PointingHandCursor)
-        return made
 
     def show_step(self, step: FunnelStep, total: int) -> None:
         """Show the numbers of a stage."""
@@ -204,9 +201,8 @@ class FunnelView(Surface):
         self.table = TextTable(COLUMNS, self)
         self.sentence = label("", "muted", wrap=True)
         self.empty = OneAtATime("filter-outline")
-        self._splitter = split(StagesArea(self._stages()), self._listed(), shares=(0, 1))
-        self.setLayout(stacked(self.empty, self._splitter, spacing=-1))
-        self._splitter.hide()
+        self._stack = one_of(self.empty, split(StagesArea(self._stages()), self._listed(), shares=(0, 1)))
+        self.setLayout(stacked(self._stack))
 
     def _stages(self) -> QWidget:
         self._grid = grid(12, 0)
@@ -244,15 +240,13 @@ class FunnelView(Surface):
         for made, step in zip(self.rows, steps, strict=True):
             made.show_step(step, total)
         self.sentence.setText(sentence)
-        self.empty.hide()
-        self._splitter.show()
+        self._stack.setCurrentIndex(1)
 
     def show_text(self, heading: str, text: str, too_many: RunView | None = None) -> None:
         """Show a text in place of the funnel; if a run shows too many profiles, offer one."""
         self.empty.offer(too_many)
         self.empty.show_text(heading, text)
-        self._splitter.hide()
-        self.empty.show()
+        self._stack.setCurrentIndex(0)
 
     def show_reading(self, step: FunnelStep, rejected: bool) -> None:
         """Show that the sequences of a stage are being read."""

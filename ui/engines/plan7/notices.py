@@ -59,9 +59,8 @@ def _profile_notices(profiles: Source) -> list[Notice]:
     rough = _uncalibrated(profiles, "hmmer2")
     if not rough:
         return []
-    return [
-        Notice("caution", _rough_words(profiles, len(rough)), ways=(("search.calibrating.calibrate", "Calibrate…"),))
-    ]
+    ways = (("search.calibrating.calibrate", "Calibrate…"),)
+    return [Notice("caution", _rough_words(profiles, len(rough)), ways=ways)]
 
 
 def _rough_words(profiles: Source, n_rough: int) -> str:

@@ -485,21 +485,17 @@ class ScorePlot(pg.GraphicsView):
         editor.setFocus()
 
     def _leave_number(self) -> None:
-        """Close the field without a change."""
+        """Close the field."""
         editor, self.editor = self.editor, None
         if editor is not None:
             editor.deleteLater()
             self.setFocus()
 
     def _take_number(self, name: str) -> None:
-        editor, self.editor = self.editor, None
-        if editor is None:
-            return
-        score = _number(editor.text()) if editor.isModified() else None
+        score = _number(self.editor.text()) if self.editor is not None and self.editor.isModified() else None
+        self._leave_number()
         if score is not None:
             self.lines[name].setValue(score)
-        editor.deleteLater()
-        self.setFocus()
 
 
 def _number(text: str) -> float | None:

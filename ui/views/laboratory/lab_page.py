@@ -132,7 +132,7 @@ class LabPage(QWidget):
 
     def add_field(self, name: str, field: QWidget, width: int = 0) -> None:
         """Add a field with its label to the setup, of a width in pixels if one is given."""
-        shown, both = label(name, "muted"), QWidget()
+        shown = label(name, "muted")
         shown.setBuddy(field)
         field.setAccessibleName(name)
         if width == BOX_WIDTH:
@@ -140,8 +140,7 @@ class LabPage(QWidget):
             field.setMaximumWidth(2 * width)
         elif width:
             field.setFixedWidth(width)
-        both.setLayout(row(shown, field))
-        self.setup.addWidget(both)
+        self.setup.addWidget(held(row(shown, field)))
 
     def add_others(self, name: str, kinds: dict[str, str]) -> QComboBox:
         """Add a box that leads to pages of other laboratories, by their titles."""

@@ -38,19 +38,14 @@ class Sheet(QWidget):
         self.preferred_width = width
         self.heading = heading
         self.body, self.foot = stacked(margins=(20, 12, 20, 12)), stacked(margins=(20, 10, 20, 14))
-        self._frame(heading)
-
-    def _frame(self, heading: str) -> None:
-        top = row(label(heading, "heading"), None, IconButton("close", "Close (Esc)", self.close_sheet))
-        top.setContentsMargins(20, 12, 12, 4)
-        self._top = top
-        inside = held(self.body)
-        self._inside = inside
-        self._scroll = scrolled(inside)
+        close = IconButton("close", "Close (Esc)", self.close_sheet)
+        self._top = row(label(heading, "heading"), None, close, margins=(20, 12, 12, 4))
+        self._inside = held(self.body)
+        self._scroll = scrolled(self._inside)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setMinimumHeight(1)  # its own would squeeze the foot below a single line
-        self.setLayout(stacked(top, (self._scroll, 1), line(), self.foot, spacing=0))
+        self.setLayout(stacked(self._top, (self._scroll, 1), line(), self.foot, spacing=0))
 
     @property
     def min_width(self) -> int:
