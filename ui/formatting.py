@@ -202,11 +202,6 @@ def alphabet(name: str) -> str:
     return {"amino": "protein", "dna": "DNA", "rna": "RNA", "auto": "automatic"}.get(name, name)
 
 
-def seconds(value: float) -> str:
-    """Return a measured time with three digits: ``4.21 ms``."""
-    return sizes.seconds_text(value, THIN)
-
-
 def unit(alphabet: str) -> str:
     """Return the noun for a letter of a sequence."""
     return "residue" if alphabet == "amino" else "base"

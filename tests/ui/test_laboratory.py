@@ -13,6 +13,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
+from clalign.common.amounts import THIN, seconds_text
 from clalign.errors import InputError, OptionError
 from clalign.jobs import QuietContext
 from clalign.labs.comparison_results import COLUMNS, COMPARISON, height_of
@@ -111,10 +112,10 @@ JOBS = {
 CELLS = {
     "ladder": ("rows", 2, {"Rung": "private scores", "Speed-up": "12.4×", "Published": "21.5×", "Registers": "40",
                            "Local memory": f"0{formatting.THIN}B", "Occupancy": f"50{formatting.THIN}%"}),
-    "smith_waterman_ladder": ("rows", 1, {"Rung": "global", "Speed-up": "4.00×", "Host": formatting.seconds(0.125),
-                                          "Published kernel": formatting.seconds(0.2736)}),
-    "pair_hmm_ladder": ("rows", 3, {"Rung": "states", "Speed-up": "5.00×", "Forward": formatting.seconds(0.1),
-                                    "Published Forward": formatting.seconds(0.395), "Of each sweep": "0.2 · 0.2 · 0.2",
+    "smith_waterman_ladder": ("rows", 1, {"Rung": "global", "Speed-up": "4.00×", "Host": seconds_text(0.125, THIN),
+                                          "Published kernel": seconds_text(0.2736, THIN)}),
+    "pair_hmm_ladder": ("rows", 3, {"Rung": "states", "Speed-up": "5.00×", "Forward": seconds_text(0.1, THIN),
+                                    "Published Forward": seconds_text(0.395, THIN), "Of each sweep": "0.2 · 0.2 · 0.2",
                                     "Published run": f"57.8{formatting.THIN}min"}),
 }  # fmt: skip
 
@@ -610,7 +611,7 @@ def test_what_did_a_sample_is_no_faster_than_what_did_all(qtbot: Any) -> None:
     assert [kernel.text(row) for row in view.rows] == ["1\u202fs", "a sample"]
     job = {"nodes": 200, "n_sequences": 9, "n_residues": 10_000_000, "cells": 2e9}
     view.take({"job": job, "devices": [fast, slow]})
-    assert [kernel.text(row) for row in view.rows] == ["1\u202fs", f"≈ {formatting.seconds(1000)}"]
+    assert [kernel.text(row) for row in view.rows] == ["1\u202fs", f"≈ {seconds_text(1000, THIN)}"]
     assert any(f"a sample of {formatting.plural(5000, 'residue')}" in text for _, text in view.verdicts())
     lines = view.chart("devices").lines
     assert [line.name for line in lines] == ["Fast", "Slow, from a sample", "Slow, from a sample"]

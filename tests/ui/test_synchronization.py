@@ -11,8 +11,8 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit, QWidget
 
+from clalign.common.amounts import THIN, seconds_text
 from clalign.labs.synchronization_results import SYNCHRONIZATION, cell_text, way_name
-from clalign.ui import formatting
 from clalign.ui.models.laboratory.documents import read_document
 from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.shell.main_window import MainWindow
@@ -126,7 +126,7 @@ def test_a_saved_measurement_is_opened(
 def test_the_tables_of_a_document(shown: LabView) -> None:
     cells = {c.title: shown.tables["rows"].index(30, i).data() for i, c in enumerate(shown.tables["rows"].columns)}
     assert (cells["Groups"], cells["At once"], cells["LFS"]) == ("37", "37", "not possible")
-    assert cells["LBS"] == formatting.seconds(shown.rows[30]["cells"]["lbs"]["seconds"])
+    assert cells["LBS"] == seconds_text(shown.rows[30]["cells"]["lbs"]["seconds"], THIN)
     assert cell_text(shown.rows[-1], "lbs") == "48 at once"
     assert cell_text(shown.rows[-1], "nothing") == ""
     assert [row["first"] for row in shown.tables["bands"].rows] == [7, 16, 25, 34, 43, 52]

@@ -5,6 +5,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QStyleOptionViewItem, QTableView
 
+from clalign.common.amounts import seconds_text
 from clalign.engines.engine import engine_named
 from clalign.ui import formatting
 from clalign.ui.views.charts.domain_strip import NameDelegate
@@ -85,7 +86,7 @@ def test_moments_are_near_or_dates() -> None:
 
 @pytest.mark.parametrize(("value", "text"), [(0, "0 s"), (4.2e-6, "4.2 µs"), (0.0161, "16.1 ms"), (1.5, "1.5 s")])
 def test_measured_times_have_three_digits(value: float, text: str) -> None:
-    assert formatting.seconds(value).replace(formatting.THIN, " ") == text
+    assert seconds_text(value, " ") == text
 
 
 def test_of_a_long_name_the_last_part_says_most() -> None:
