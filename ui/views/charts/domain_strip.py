@@ -13,6 +13,7 @@ from clalign.values.hits import Domain, Hit
 from ... import formatting, theme
 from ...models.results.hits_model import NO_DOMAIN, RULE_ROLE, HitsModel
 from ...models.widgets.text_table import ROW_ROLE, Index
+from ..widgets.place_tips import PlaceTips
 
 LONG_NAME = "sp|A0A024RBG1|NUD4B_HUMAN"
 """Columns in which a name like this fits show whole names, others short ones."""
@@ -151,7 +152,7 @@ class DomainStrip(QWidget):
         super().__init__()
         self._hit: Hit | None = None
         self._blocks: list[QRectF] = []
-        self.setMouseTracking(True)
+        PlaceTips(self, self.words_at)
         self.setMinimumHeight(40)
         self.setMaximumHeight(40)
 
@@ -185,9 +186,7 @@ class DomainStrip(QWidget):
         if place is not None:
             self.domain_chosen.emit(place)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        place = self._block_at(event.position().x())
-        if place is None or self._hit is None:
-            self.setToolTip("")
-            return
-        self.setToolTip(domain_tip(self._hit.domains[place]))
+    def words_at(self, place: QPointF) -> str:
+        """Return the tooltip for a place."""
+        block = self._block_at(place.x())
+        return "" if block is None or self._hit is None else domain_tip(self._hit.domains[block])
