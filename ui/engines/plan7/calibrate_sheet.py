@@ -17,7 +17,7 @@ from clalign.values.evalues import gumbel_density
 from ... import formatting, theme
 from ...models.workspace import Source, Workspace
 from ...views.charts.figure_view import FigureView
-from ...views.laboratory.lab_page import fill_devices
+from ...views.laboratory.lab_page import fill_devices, whole_number
 from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import FormLines
 from ...views.widgets.parts import button, held, label, notice_row, row, set_role, stacked
@@ -149,18 +149,14 @@ class CalibrateSheet(Sheet):
 
     def _numbers(self) -> tuple[int, int | None, str]:
         """Return number and seed, and what is wrong with them."""
-        number = "".join(self.number.text().replace(formatting.THIN, "").replace(",", "").split())
-        seed = self.seed.text().strip()
-        wrong_number = not number.isdigit() or not MIN_SEQUENCES <= int(number) <= MAX_SEQUENCES
+        number, seed, problem = whole_number(self.number, MAX_SEQUENCES, MIN_SEQUENCES), self.seed.text().strip(), ""
         wrong_seed = bool(seed) and not (seed.isdigit() and int(seed) < 2**32)
-        set_role(self.number, "state", "wrong" if wrong_number else "")
         set_role(self.seed, "state", "wrong" if wrong_seed else "")
-        problem = ""
-        if wrong_number:
+        if not number:
             problem = f"Give a number of sequences from {MIN_SEQUENCES} to {formatting.count(MAX_SEQUENCES)}."
         elif wrong_seed:
             problem = "A seed is a whole number from 0 to 4294967295."
-        return int(number) if number.isdigit() else 0, int(seed) if seed and not wrong_seed else None, problem
+        return number, int(seed) if seed and not wrong_seed else None, problem
 
     def _judge(self) -> None:
         *_, problem = self._numbers()

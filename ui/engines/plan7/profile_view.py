@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from clalign.values.documents import Card
 from clalign.values.profile_logo import HEIGHT_MODES, HeightMode, ProfileLogo
@@ -75,7 +75,6 @@ class DisfavoredSheet(Sheet):
         model.set_rows(disfavored_residues(profile))
         self.table = TextTableView(model, "Least favored residues")
         self.table.setMinimumHeight(360)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.clicked.connect(self._go)
         self.table.activated.connect(self._go)
         self.body.addWidget(self.table, 1)

@@ -237,10 +237,10 @@ def fill_files(box: QComboBox, space: Workspace, field: FileField, usual: str) -
     fill_box(box, [("", usual), *((one.path, one.name) for one in usable)], box.currentData() or "")
 
 
-def whole_number(field: QLineEdit, most: int) -> int:
-    """Return the number from 1 to `most` in a field; 0 if there is none, and mark the field."""
+def whole_number(field: QLineEdit, most: int, least: int = 1) -> int:
+    """Return the number from `least` to `most` in a field; 0 if there is none, and mark the field."""
     digits = "".join(field.text().replace(formatting.THIN, "").replace(",", "").split())
     value = int(digits) if digits.isdigit() else 0
-    found = value if value <= most else 0
+    found = value if least <= value <= most else 0
     set_role(field, "state", "" if found else "wrong")
     return found
