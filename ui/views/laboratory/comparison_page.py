@@ -14,9 +14,7 @@ from clalign.values.specs import Spec
 
 from ... import formatting
 from ...models import device_words
-from ...models.laboratory.lab_view import LabView
 from ...models.results.scripts import as_command
-from ...models.workspace import Workspace
 from ..widgets import spec_sheet
 from ..widgets.flow import Flow
 from ..widgets.parts import ElidedLabel, clear_layout, label, stacked
@@ -26,14 +24,10 @@ from .lab_page import NUMBER_WIDTH, LabPage, whole_number
 class DevicesPage(LabPage):
     """Shows measurements of the devices that are ticked."""
 
-    def __init__(self, view: LabView, workspace: Workspace) -> None:
-        super().__init__(
-            view, workspace, "Compare devices", "Open a comparison; one of another machine is added to this",
-            "scale-balance",
-            "Tick devices and measure them, or open a comparison that was saved on another machine.",
-        )  # fmt: skip
-        workspace.devices_changed.connect(self.show_devices)
-        self.show_devices()
+    run_text = "Compare devices"
+    import_tip = "Open a comparison; one of another machine is added to this"
+    icon = "scale-balance"
+    empty_text = "Tick devices and measure them, or open a comparison that was saved on another machine."
 
     def _add_setup(self) -> None:
         self.ticks: dict[str, QCheckBox] = {}
@@ -46,7 +40,7 @@ class DevicesPage(LabPage):
         """Add the fields of the job to the setup."""
         raise NotImplementedError
 
-    def show_devices(self) -> None:
+    def show_workspace(self) -> None:
         """List the devices; ready ones are ticked."""
         before = {name: tick.isChecked() for name, tick in self.ticks.items()}
         clear_layout(self._devices)

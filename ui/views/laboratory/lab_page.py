@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QTabWidget, QVBoxLayout, QWidget
 
@@ -47,10 +49,8 @@ class LabPage(QWidget):
 
     Requests are emitted as signals. A page of a laboratory adds its fields to the setup.
 
-    Parameters
+    Attributes
     ----------
-    view : LabView
-    workspace : Workspace
     run_text : str
         Text of the primary button.
     import_tip : str
@@ -58,6 +58,11 @@ class LabPage(QWidget):
     icon, empty_text : str
         Icon and text before the first measurement.
     """
+
+    run_text: ClassVar[str] = "Run"
+    import_tip: ClassVar[str]
+    icon: ClassVar[str]
+    empty_text: ClassVar[str]
 
     back_requested = Signal()
     run_requested = Signal(dict)
@@ -67,12 +72,10 @@ class LabPage(QWidget):
     other_requested = Signal(str)
     """The kind of a laboratory whose page is wanted in place of this one."""
 
-    def __init__(
-        self, view: LabView, workspace: Workspace, run_text: str, import_tip: str, icon: str, empty_text: str
-    ) -> None:
+    def __init__(self, view: LabView, workspace: Workspace) -> None:
         super().__init__()
         self.view, self.workspace, self.title = view, workspace, view.of.title
-        self.run_button = button(run_text, self.run, "primary")
+        self.run_button = button(self.run_text, self.run, "primary")
         self.stop_button = button("Stop", self.stop_requested.emit, tip="Stop; the measurements so far are kept")
         self.stop_button.hide()
         self.summary = FactsParagraph(BETWEEN_WORDS)
@@ -82,8 +85,8 @@ class LabPage(QWidget):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setTabBarAutoHide(True)
-        self.experiments = [self._experiment(one, icon, empty_text) for one in view.of.experiments]
-        self.box = stacked(self._head(import_tip), self.setup, self.notices, (self.tabs, 1), spacing=0)
+        self.experiments = [self._experiment(one) for one in view.of.experiments]
+        self.box = stacked(self._head(), self.setup, self.notices, (self.tabs, 1), spacing=0)
         self.setLayout(self.box)
         self.setFocusProxy(self.run_button)
         self._add_setup()
@@ -92,13 +95,20 @@ class LabPage(QWidget):
             self.experiments[0].table.model().dataChanged.connect(lambda: self.show_running())
         view.changed.connect(self.show_view)
         self.show_view()
+        for signal in (workspace.sources_changed, workspace.devices_changed, workspace.choice_changed):
+            signal.connect(self.show_workspace)
+        self.show_workspace()
 
     def _add_setup(self) -> None:
         """Add the fields of the job to the setup."""
         raise NotImplementedError
 
-    def _experiment(self, of: Experiment, icon: str, empty_text: str) -> ExperimentTab:
-        made = ExperimentTab(of, self.view.tables[of.key], icon, empty_text)
+    def show_workspace(self) -> None:
+        """List the devices and files that can be chosen."""
+        raise NotImplementedError
+
+    def _experiment(self, of: Experiment) -> ExperimentTab:
+        made = ExperimentTab(of, self.view.tables[of.key], self.icon, self.empty_text)
         if of.columns is self.view.main.columns:  # only of these rows more is known
             made.table.row_chosen.connect(self.row_chosen)
         self.tabs.addTab(made, of.title)
@@ -114,7 +124,7 @@ class LabPage(QWidget):
             self.notices.addWidget(notice_row(severity, text))
         self.show_running()
 
-    def _head(self, import_tip: str) -> QVBoxLayout:
+    def _head(self) -> QVBoxLayout:
         ask = self.action_requested.emit
         tips = self._tips = {
             "save": "Save the result",
@@ -122,7 +132,7 @@ class LabPage(QWidget):
             "picture": "Save the chart in view as SVG or PNG",
         }
         self.tools = {
-            "open": IconButton("folder-open-outline", import_tip, lambda: ask("open"), "Open…"),
+            "open": IconButton("folder-open-outline", self.import_tip, lambda: ask("open"), "Open…"),
             "save": IconButton("content-save-outline", tips["save"], lambda: ask("save"), "Save…"),
             "copy": IconButton("content-copy", tips["copy"], lambda: ask("copy"), "Copy table"),
             "picture": IconButton("image-outline", tips["picture"], lambda: ask("picture"), "Picture…"),

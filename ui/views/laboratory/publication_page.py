@@ -8,8 +8,6 @@ from clalign.labs.publication_lab import files_of
 from clalign.labs.register import PUBLICATIONS
 from clalign.values.documents import JobRequest
 
-from ...models.laboratory.lab_view import LabView
-from ...models.workspace import Workspace
 from ..widgets.parts import shrinking
 from .lab_page import BOX_WIDTH, LabPage, fill_devices, fill_files
 
@@ -17,14 +15,9 @@ from .lab_page import BOX_WIDTH, LabPage, fill_devices, fill_files
 class PublicationPage(LabPage):
     """Shows the view of a source."""
 
-    def __init__(self, view: LabView, workspace: Workspace) -> None:
-        super().__init__(
-            view, workspace, "Run", "Open a repetition that was saved as JSON", "book-open-page-variant-outline",
-            "Nothing was repeated yet. Tick tables and figures and run.",
-        )  # fmt: skip
-        for signal in (workspace.sources_changed, workspace.devices_changed):
-            signal.connect(self.show_workspace)
-        self.show_workspace()
+    import_tip = "Open a repetition that was saved as JSON"
+    icon = "book-open-page-variant-outline"
+    empty_text = "Nothing was repeated yet. Tick tables and figures and run."
 
     def _add_setup(self) -> None:
         self.devices = QComboBox()
@@ -43,7 +36,6 @@ class PublicationPage(LabPage):
         self.add_ticks(*tips, self.is_small, self.is_full)
 
     def show_workspace(self) -> None:
-        """List devices and files."""
         for field in files_of(self.view.of):
             fill_files(self.files[field.key], self.workspace, field, "Bundled (default)")
         fill_devices(self.devices, self.workspace)

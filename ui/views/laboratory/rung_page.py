@@ -9,8 +9,6 @@ from clalign.labs.register import LADDERS
 from clalign.values.documents import JobRequest
 
 from ... import formatting
-from ...models.laboratory.lab_view import LabView
-from ...models.workspace import Workspace
 from ..widgets.parts import shrinking
 from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, fill_files, whole_number
 
@@ -18,15 +16,9 @@ from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, fill_files
 class RungPage(LabPage):
     """Shows the view of a ladder."""
 
-    def __init__(self, view: LabView, workspace: Workspace) -> None:
-        super().__init__(
-            view, workspace, "Run", "Open a ladder that was saved as JSON", "stairs",
-            "This experiment was not run yet. Tick Experiments above and run.",
-        )  # fmt: skip
-        self.devices.activated.connect(lambda: self.show_running())
-        for signal in (workspace.sources_changed, workspace.devices_changed, workspace.choice_changed):
-            signal.connect(self.show_workspace)
-        self.show_workspace()
+    import_tip = "Open a ladder that was saved as JSON"
+    icon = "stairs"
+    empty_text = "This experiment was not run yet. Tick Experiments above and run."
 
     @property
     def ladder(self) -> Ladder:
@@ -36,6 +28,7 @@ class RungPage(LabPage):
 
     def _add_setup(self) -> None:
         self.devices, self.with_experiments = QComboBox(), QCheckBox("Experiments")
+        self.devices.activated.connect(lambda: self.show_running())
         others = {other.title.removeprefix("Ladder of "): other.kind for other in LADDERS.values()}
         self.ladders = self.add_others("Ladder", others)
         self.add_field("Device", self.devices, BOX_WIDTH)
@@ -57,7 +50,6 @@ class RungPage(LabPage):
         return made
 
     def show_workspace(self) -> None:
-        """List devices and files."""
         space = self.workspace
         for field in self.ladder.fields:
             box = self.fields[field.key]

@@ -12,8 +12,6 @@ from clalign.labs.synchronization_results import TIPS, way_name
 from clalign.values.documents import JobRequest
 
 from ... import formatting
-from ...models.laboratory.lab_view import LabView
-from ...models.workspace import Workspace
 from ..widgets.parts import fill_box, set_role
 from .lab_page import BOX_WIDTH, NUMBER_WIDTH, LabPage, fill_devices, whole_number
 
@@ -23,13 +21,9 @@ MAX_RUNS, MAX_SIZE = 1000, 1024
 class SynchronizationPage(LabPage):
     """Shows the view of waiting groups."""
 
-    def __init__(self, view: LabView, workspace: Workspace) -> None:
-        super().__init__(
-            view, workspace, "Run", "Open a measurement that was saved as JSON", "timer-sand",
-            "Choose a device and a program and run it, or open a measurement that was saved on another machine.",
-        )  # fmt: skip
-        workspace.devices_changed.connect(self.show_devices)
-        self.show_devices()
+    import_tip = "Open a measurement that was saved as JSON"
+    icon = "timer-sand"
+    empty_text = "Choose a device and a program and run it, or open a measurement that was saved on another machine."
 
     def _add_setup(self) -> None:
         self.devices, self.programs = QComboBox(), QComboBox()
@@ -56,8 +50,7 @@ class SynchronizationPage(LabPage):
             tick.toggled.connect(lambda: self.show_running())
             self.setup.addWidget(tick)
 
-    def show_devices(self) -> None:
-        """List the devices."""
+    def show_workspace(self) -> None:
         fill_devices(self.devices, self.workspace)
         self.show_running()
 
