@@ -167,22 +167,12 @@ class JobController(Controller):
 
     def act(self, item: JobItem, name: str) -> None:
         """Do the action of a button of the job strip."""
-        match name:
-            case "pause" | "proceed":
-                self.queue.toggle_pause(item)
-            case "stop":
-                self.queue.stop(item)
-            case "dismiss":
-                self.queue.dismiss(item)
-                self._withdraw_warnings(item)
-            case "show":
-                self._show(item)
-            case "resume":
-                self.resume(item.run)
-            case "resume_elsewhere":
-                self.resume_elsewhere(item.run)
-            case _:
-                raise KeyError(name)
+        ways: dict[str, Callable[[JobItem], object]] = {
+            "pause": self.queue.toggle_pause, "proceed": self.queue.toggle_pause, "stop": self.queue.stop,
+            "dismiss": self._dismiss, "show": self._show, "resume": lambda item: self.resume(item.run),
+            "resume_elsewhere": lambda item: self.resume_elsewhere(item.run),
+        }  # fmt: skip
+        ways[name](item)
 
     def _show(self, item: JobItem) -> None:
         """Show the page of a job, if it has one."""
@@ -250,8 +240,9 @@ class JobController(Controller):
             return  # it was chosen, and the form has said it
         self._app.notify("caution", text, *(action for adviser in self.advisers for action in adviser(item, text)))
 
-    def _withdraw_warnings(self, item: JobItem) -> None:
-        """Close the warnings of a job that the user is done with, unless another job has given the same."""
+    def _dismiss(self, item: JobItem) -> None:
+        """Remove a job that the user is done with, and its warnings unless another job has given the same."""
+        self.queue.dismiss(item)
         for text in set(item.warnings).difference(*(other.warnings for other in self.queue.items)):
             self._app.window.messages.withdraw(text)
 

@@ -65,7 +65,10 @@ class AnnealingBar(QWidget):
         self.factor.setMaximumWidth(80)
         self.factor.setAccessibleName("Gap factor")
         self.factor.setToolTip(FACTOR_TIP)
-        self._offer_lower()
+        self.range = label("", "muted")
+        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower gap factor")
+        self._lower_menu = self.lower_button.add_menu()
+        self.lower_button.hide()
         self.place = label("", "muted")
         self.words, self.measures = FactsLabel("", "muted"), FactsLabel("", "muted")
         self._timer = QTimer(self, interval=PLAY_MS)
@@ -88,13 +91,6 @@ class AnnealingBar(QWidget):
         run.shown_changed.connect(self.show_step)
         run.judged_changed.connect(self.show_measures)
         self.show_step()
-
-    def _offer_lower(self) -> None:
-        """Create the buttons that show the range of gap factors and request lower ones."""
-        self.range = label("", "muted")
-        self.lower_button = IconButton("arrow-down", LOWER_TIP, lambda: None, "Lower gap factor")
-        self._lower_menu = self.lower_button.add_menu()
-        self.lower_button.hide()
 
     def _slide(self, step: int) -> None:
         if step != self._run.step:

@@ -270,13 +270,8 @@ class DotPlotView(QWidget):
             IconButton("fit-to-page-outline", "Show all of it (key 0)", lambda: self.canvas.zoom(0)),
         )
         save = IconButton("export-variant", "Save the plot as SVG, PDF or PNG", self.picture_requested.emit, "Save…")
-        self._tools = row(label("Dots", "muted"), self.least, self.level_words, None)
-        self._tools.addLayout(zooms)
-        self._tools.addWidget(save)
-        self._parts = QBoxLayout(QBoxLayout.Direction.TopToBottom)
-        self._parts.setSpacing(4)
-        self._parts.addLayout(self._tools)
-        self._parts.addWidget(self.canvas, 1)
+        self._tools = row(label("Dots", "muted"), self.least, self.level_words, None, zooms, save)
+        self._parts = stacked(self._tools, (self.canvas, 1), spacing=4)
         return self._parts
 
     def resizeEvent(self, event: QResizeEvent) -> None:
