@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,13 +52,8 @@ def _judges(page: ResultsPage) -> bool:
 
 def _load_parts() -> None:
     """Load the modules of some parts of results in a thread: the window would stall for a third of a second."""
-    from ..views.alignment import aligned_hits
-    from ..views.charts import architecture_view, overview_view, pictures_view
-
-    assert aligned_hits
-    assert overview_view
-    assert architecture_view
-    assert pictures_view
+    for name in ("alignment.aligned_hits", "charts.overview_view", "charts.architecture_view", "charts.pictures_view"):
+        import_module(f"..views.{name}", __package__)
 
 
 def names_with_query(names: Sequence[str], card: Card) -> dict[int, str]:
