@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QProcess
@@ -14,7 +13,6 @@ from clalign.system.processes import own_command
 from .. import formatting, log
 from ..models.jobs import JobItem
 from ..services.app_context import AppContext, Controller
-from ..settings import write_whole
 
 if TYPE_CHECKING:
     from ..views.help_page import HelpPage
@@ -110,8 +108,5 @@ class HelpController(Controller):
 
     def _save(self, sheet: ReportSheet) -> None:
         name = f"clalign-report-{time.strftime('%Y%m%d-%H%M')}.txt"
-        path, _ = self._app.ask_target("Save report as", name, "Text (*.txt)")
-        if path:
-            text = sheet.text()
+        if self._app.save_text("Save report as", name, "Text (*.txt)", "Report", sheet.text()):
             self._app.window.sheets.close_sheet()
-            self._app.write_file(path, "Report", lambda: write_whole(Path(path), text))

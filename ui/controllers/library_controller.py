@@ -18,7 +18,6 @@ from ..formatting import moment
 from ..models.results.run_view import STATE_WORDS
 from ..models.widgets.text_table import Row
 from ..services.app_context import AppContext, Controller
-from ..settings import write_whole
 
 if TYPE_CHECKING:
     from ..views.library_page import LibraryPage
@@ -191,7 +190,5 @@ class LibraryController(Controller):
         self._app.reader.ask((id(self), "compare"), compare, show)
 
     def _save(self, pairs: list[library.HitPair]) -> None:
-        path, _ = self._app.ask_target("Save comparison as", "compared_runs.tsv", "Tables (*.tsv)")
-        if path:
-            lines = library.comparison_lines(pairs)
-            self._app.write_file(path, "Comparison", lambda: write_whole(Path(path), "\n".join(lines) + "\n"))
+        text = "\n".join(library.comparison_lines(pairs)) + "\n"
+        self._app.save_text("Save comparison as", "compared_runs.tsv", "Tables (*.tsv)", "Comparison", text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ from clalign.formats.row_forms import ENDINGS, FORMS, form_of
 from clalign.formats.row_writers import Part, write_rows
 from clalign.formats.writers import whole_file
 from clalign.jobs import Event, JobContext
+from clalign.tools.library import stem_of
 from clalign.values.row_alignments import RowAlignment
 
 from .. import formatting
@@ -77,7 +77,7 @@ class AlignmentController(PagesController["RowsPage"]):
         """The stem of names of files made from the alignment in view."""
         run = self._app.page.run if self.page is None and self._app.page is not None else None
         path = self.title if run is None else run.spec.paths[0] if run.spec is not None else str(run.path)
-        return Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
+        return stem_of(path)
 
     def with_file(self, take: Callable[[str], None]) -> None:
         """Call something with a file of the alignment in view: its own, its run, or a temporary one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -18,7 +19,7 @@ from clalign.values.specs import Spec
 from .. import formatting, theme
 from ..models.jobs import JobQueue
 from ..models.reader import Reader
-from ..settings import Settings
+from ..settings import Settings, write_whole
 from ..views.workbench import Workbench
 from .inspector import Inspector
 
@@ -223,6 +224,13 @@ class AppContext(QObject):
 
         reader.ask(key, write, finish)
         QTimer.singleShot(BUSY_MS, self, lambda: self.notify("note", words) if reader.is_asked(key) else None)
+
+    def save_text(self, heading: str, name: str, filters: str, what: str, text: str) -> bool:
+        """Ask for a file, and write a text to it; return whether one was named."""
+        path, _ = self.ask_target(heading, name, filters)
+        if path:
+            self.write_file(path, what, partial(write_whole, Path(path), text))
+        return bool(path)
 
     # --- preferences ---
 

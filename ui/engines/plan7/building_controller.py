@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 
+from clalign.tools.library import stem_of
 from clalign.values.documents import JobResult
 
 from ... import formatting
@@ -39,8 +39,7 @@ class BuildingController(Controller):
 
     def build(self, path: str, then_search: bool) -> None:
         """Build a profile from an alignment; then show its logo, or open the search sheet with it."""
-        stem = Path(re.sub(r"\.(gz|bz2|xz|zst)$", "", Path(path).name)).stem
-        self._build(path, stem, None, then_search)
+        self._build(path, stem_of(path), None, then_search)
 
     def build_shown(self) -> None:
         """Build a profile from the alignment in view."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shiboken6 import isValid
@@ -10,7 +9,6 @@ from shiboken6 import isValid
 from ...formatting import error_text
 from ...models.widgets.text_table import Row
 from ...services.app_context import Controller
-from ...settings import write_whole
 from .funnel import HMMER2_WORDS, FunnelStep, read_funnel, read_survivors
 
 if TYPE_CHECKING:
@@ -79,6 +77,4 @@ class FunnelController(Controller):
 
     def save_table(self, text: str) -> None:
         """Write the listed sequences to a file."""
-        name, _ = self._app.ask_target("Save the table as", "sequences.tsv", "Table (*.tsv)")
-        if name:
-            self._app.write_file(name, "Table", lambda: write_whole(Path(name), text))
+        self._app.save_text("Save the table as", "sequences.tsv", "Table (*.tsv)", "Table", text)
