@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_right
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,11 +12,12 @@ from msgspec.structs import asdict
 from clalign import tracing
 from clalign.databases import cache, packed
 from clalign.databases.cache_root import FOLDER_VARIABLE
+from clalign.databases.packing import pack
 from clalign.databases.reports import Facts, InputReport, code_counts, make_report
 from clalign.errors import ExitCode, InputError, OptionError, OutputError, quoted
 from clalign.formats.a3m import check_columns, is_a3m
 from clalign.formats.blocks import Reading
-from clalign.formats.readers import ALIGNMENTS, FORMATS, read_blocks
+from clalign.formats.readers import ALIGNMENTS, FORMATS
 from clalign.formats.recognize import identify
 from clalign.formats.sources import PathLike, Source, TextReader, opened, path_text
 from clalign.formats.tally import BLANKS, DIGITS, GAPS, Finding
@@ -196,18 +196,7 @@ def _encode(source: Source, name: str, entry: Path, context: JobContext, guessed
 def _pack(
     source: Source, name: str, working: Path, context: JobContext, drop_gaps: bool, checksum: int
 ) -> tuple[Reading, packed.LengthFacts]:
-    reading = Reading(TextReader(source, context), drop_gaps)
-    last, records = b"", reading.tally.records
-    with packed.PackedWriter(working) as writer:
-        for block in read_blocks(name, reading):
-            if name not in ALIGNMENTS:  # in which the parts of rows are interleaved
-                for byte in reading.tally.lines.keys() - records.keys():
-                    place = bisect_right(block.lines, reading.tally.lines[byte][0])
-                    text = block.texts[place - 1] if place else last
-                    records[byte] = text.partition(b"\t")[0].decode("utf-8", "replace")
-            last = block.texts[-1] if block.texts else last
-            writer.add(block)
-        lengths = writer.finish()
+    reading, lengths = pack(source, name, working, context, drop_gaps)
     reading.text.check_same(checksum)
     _refuse_without_residues(reading, lengths)
     return reading, lengths

@@ -20,14 +20,11 @@ from clalign.formats.tally import MAX_SHOWN_LINES
 from clalign.values.alphabets import Alphabet
 from clalign.values.sequences import SequenceDatabase, longest_first
 
-VERSION = 2
+VERSION = 3
 """Changes with the order of rows, since runs store numbers of rows."""
 
-READING = 5
-"""Changes with the way in which files are read or packed, so that entries of the cache are rebuilt.
-
-4: A header of FASTA may follow residues in a line, and A3M may have comments and annotation.
-"""
+READING = 6
+"""Changes with the way in which files are read or packed, so that entries of the cache are rebuilt."""
 
 VOLUME_RESIDUES = 8 << 20
 VOLUME_SEQUENCES = 64 << 10
@@ -48,8 +45,11 @@ LINES = "lines"
 SUMS = "sums"
 """Working files: hash of each name and line of each header (int64), in the order of the input; checksums."""
 
-NAMES_AT_ONCE = 1 << 19
-"""Hashes that are compared in memory; more are compared in parts."""
+NAMES_AT_ONCE = 1 << 22
+"""Hashes that are compared in memory; more are compared in parts, for each of which all are read."""
+
+BYTES_AT_ONCE = 1 << 23
+"""Bytes of a folder that are copied together."""
 
 Integers = npt.NDArray[np.int64]
 
@@ -66,7 +66,7 @@ class LengthFacts(Struct):
     longest: int = 0
     n_empty: int = 0
     empty_lines: list[int] = field(default_factory=list)
-    bins: Integers = field(default_factory=lambda: np.zeros(len(LENGTH_EDGES) + 1, np.int64))
+    bins: list[int] = field(default_factory=lambda: [0] * (len(LENGTH_EDGES) + 1))
 
     def add(self, lengths: Integers, lines: Integers) -> None:
         """Add sequences with the lines of their headers."""
@@ -79,7 +79,16 @@ class LengthFacts(Struct):
         self.n_empty += len(empty)
         self.empty_lines = [*self.empty_lines, *empty[:MAX_SHOWN_LINES].tolist()][:MAX_SHOWN_LINES]
         places = np.searchsorted(LENGTH_EDGES, lengths, side="right")
-        self.bins += np.bincount(places, minlength=len(self.bins))
+        self.bins = (np.array(self.bins) + np.bincount(places, minlength=len(self.bins))).tolist()
+
+    def join(self, other: LengthFacts, n_lines: int) -> None:
+        """Add those of sequences behind these, whose lines are counted from `n_lines` on."""
+        self.shortest = min(self.shortest, other.shortest) if self.n else other.shortest
+        self.longest = max(self.longest, other.longest)
+        self.n, self.total, self.n_empty = self.n + other.n, self.total + other.total, self.n_empty + other.n_empty
+        further = [line + n_lines for line in other.empty_lines]
+        self.empty_lines = [*self.empty_lines, *further][:MAX_SHOWN_LINES]
+        self.bins = (np.array(self.bins) + np.array(other.bins)).tolist()
 
     def histogram(self) -> list[list[int]]:
         """Return [first length, last length, number] of each bin, from the first to the last that is used."""
@@ -134,7 +143,10 @@ class PackedWriter:
     def add(self, block: Block) -> None:
         """Add a block."""
         codes, breaks = block.codes, block.breaks
-        hashes = [hash(text[: text.index(b"\t")]) for text in block.texts]
+        if block.is_segment:
+            self._end_volume()
+        # The remainders of numbers, since hashes of texts differ from process to process.
+        hashes = [hash(int.from_bytes(text[: text.index(b"\t")], "little")) for text in block.texts]
         self._write(HASHES, np.array(hashes, np.int64))
         self._write(LINES, block.lines.astype(np.int64))
         if self._streamed is not None:
@@ -153,15 +165,32 @@ class PackedWriter:
 
     def finish(self) -> LengthFacts:
         """Write the rest and return the statistics of the lengths."""
-        if self._streamed is not None:
-            self._end_streamed()
-        if self._starts:
-            self._flush(final=True)
+        self._end_volume()
         for file in self._files.values():
             file.flush()
         sums = {name: found.finish() for name, found in self._sums.items()}
         (self.folder / SUMS).write_text(json.dumps(sums), "utf-8")
         return self.lengths
+
+    def _end_volume(self) -> None:
+        """Write all that was added."""
+        if self._streamed is not None:
+            self._end_streamed()
+        if self._starts:
+            self._flush(final=True)
+
+    def add_packed(self, folder: Path, lengths: LengthFacts, n_lines: int) -> None:
+        """Add all sequences of another folder, whose lines are counted from `n_lines` on."""
+        added = {"offsets": self._n_codes, "text_offsets": self._n_text, "order": self.lengths.n, LINES: n_lines}
+        for name in (*FILES, HASHES, LINES):
+            with (folder / name).open("rb") as file:
+                file.seek(8 if name.endswith("offsets") else 0)  # the first one is 0
+                while data := file.read(BYTES_AT_ONCE):
+                    self._write(name, np.frombuffer(data, np.int64) + added[name] if name in added else data)
+                if name == "text":
+                    self._n_text += file.tell()
+        self._n_codes += lengths.total
+        self.lengths.join(lengths, n_lines)
 
     def _write(self, name: str, values: npt.NDArray[np.generic] | bytes) -> None:
         data = values if isinstance(values, bytes) else values.tobytes()

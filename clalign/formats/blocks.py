@@ -44,12 +44,15 @@ class Block(Struct, frozen=True):
         Name, accession and description of each new record in UTF-8, separated by tabs.
     lines : int64[n]
         Line number of the header of each new record.
+    is_segment : bool
+        Whether a part of the input begins with it that is packed by itself.
     """
 
     codes: bytes
     breaks: npt.NDArray[np.int64]
     texts: list[bytes]
     lines: npt.NDArray[np.int64]
+    is_segment: bool = False
 
 
 WARNINGS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from clalign.common.amounts import size_text
 from clalign.errors import InputError
 from clalign.formats.aligned import AlignedRows
 from clalign.formats.blocks import CODES, DROPPED, Block, Reading, record_text, text_of
-from clalign.formats.sources import CHUNK, MAX_HEADER_BYTES, TextReader, count_byte, decoded
+from clalign.formats.sources import CHUNK, MAX_HEADER_BYTES, Source, TextReader, count_byte, decoded
 from clalign.formats.tally import DIGITS
 
 Integers = npt.NDArray[np.int64]
@@ -24,6 +24,11 @@ NEWLINE = ord("\n")
 
 WHOLE_LINES = b">;"
 """First characters of lines that are never split, however long they are."""
+
+
+SEGMENT_BYTES = 64 << 20
+"""Text after which a segment ends, with the record that is open then. Segments are packed by themselves, and by several
+processes at a time, so they depend on nothing but the text."""
 
 
 class FastaPiece(NamedTuple):
@@ -170,8 +175,47 @@ def read_fasta_blocks(reading: Reading, chunk: int = CHUNK) -> Iterator[Block]:
         If there is text before the first header.
     """
     scan = _Scan(reading)
-    for piece in fasta_pieces(reading, chunk):
-        yield scan.block(*piece)
+    for piece, is_segment in in_segments(fasta_pieces(reading, chunk)):
+        yield scan.block(*piece, is_segment)
+
+
+def in_segments(pieces: Iterable[FastaPiece]) -> Iterator[tuple[FastaPiece, bool]]:
+    """Yield pieces, and whether a segment begins with each; those in which one begins are divided.
+
+    A segment begins with the first header that begins a line at or after each multiple of `SEGMENT_BYTES`.
+    """
+    offset, bound, begins_line = 0, SEGMENT_BYTES, True
+    for piece in pieces:
+        data, line, goes_on, is_segment = piece.data, piece.line, piece.goes_on, False
+        while offset + len(data) > bound:
+            place = 0
+            if bound > offset or not (begins_line and data.startswith(b">")):
+                place = data.find(b"\n>", max(0, bound - offset - 1)) + 1
+                if not place:
+                    break
+            if place:
+                yield FastaPiece(data[:place], line, goes_on), is_segment
+            line += data.count(b"\n", 0, place)
+            offset, data, goes_on, is_segment, begins_line = offset + place, data[place:], False, True, False
+            bound = (offset // SEGMENT_BYTES + 1) * SEGMENT_BYTES
+        yield FastaPiece(data, line, goes_on), is_segment
+        offset, begins_line = offset + len(data), data.endswith(b"\n")
+
+
+def segment_starts(source: Source) -> list[int]:
+    """Return where the segments of a file begin that is not compressed and has all line ends as ``\\n``."""
+    starts, bound = [0], SEGMENT_BYTES
+    with source.file.open("rb") as file:
+        while bound < source.size:
+            file.seek(bound - 1)
+            place, held = bound - 1, b""
+            while (data := file.read(1 << 16)) and (found := (held + data).find(b"\n>")) < 0:
+                place, held = place + len(held) + len(data) - 1, data[-1:]
+            if not data:
+                break
+            starts.append(place + found + 1)
+            bound = (starts[-1] // SEGMENT_BYTES + 1) * SEGMENT_BYTES
+    return starts
 
 
 class _Layout(Struct, frozen=True):
@@ -195,7 +239,7 @@ class _Scan:
         self._n_records = 0
         self._last = b""
 
-    def block(self, piece: bytes, first_line: int, goes_on: bool) -> Block:
+    def block(self, piece: bytes, first_line: int, goes_on: bool, is_segment: bool) -> Block:
         layout = self._layout(piece, goes_on)
         region_starts = np.concatenate([[0], layout.ends[layout.marked] + 1])
         region_ends = np.concatenate([layout.starts, [len(piece)]])
@@ -214,7 +258,7 @@ class _Scan:
             for owner, line, region in zip(owners.tolist(), begins.tolist(), regions, strict=True):
                 self._reading.check(decoded(names[owner].split(b"\t", 1)[0]), line, region)
         self._last = names[-1]
-        return Block(codes, np.cumsum(sizes)[:-1][layout.is_header], texts, lines)
+        return Block(codes, np.cumsum(sizes)[:-1][layout.is_header], texts, lines, is_segment)
 
     @staticmethod
     def _layout(piece: bytes, goes_on: bool) -> _Layout:

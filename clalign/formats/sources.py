@@ -84,12 +84,15 @@ class Source(Struct, frozen=True):
     compression : str
     size : int
         Size of the file in bytes, compressed if it is.
+    span : (int, int), optional
+        The bytes that are read, if not all; only of what is not compressed.
     """
 
     label: str
     file: Path
     compression: Compression
     size: int
+    span: tuple[int, int] | None = None
 
     @property
     def is_copy(self) -> bool:
@@ -243,13 +246,20 @@ def _leave_room(path: str) -> None:
 
 
 class _Summed(io.FileIO):
-    """A file that keeps the CRC-32 of the bytes that were read."""
+    """A file, or some of its bytes, that keeps the CRC-32 of those that were read."""
 
     crc32 = 0
 
+    def __init__(self, file: Path, span: tuple[int, int] | None) -> None:
+        super().__init__(file)
+        first, self._last = span or (0, sys.maxsize)
+        if first:
+            self.seek(first)
+
     def readinto(self, buffer: Any, /) -> int | None:
         """Read into a buffer; `io.BufferedReader` reads in no other way."""
-        n = super().readinto(buffer)
+        left = max(0, self._last - self.tell()) if self._last < sys.maxsize else len(buffer)
+        n = super().readinto(memoryview(buffer)[:left])
         if n:
             self.crc32 = crc32(memoryview(buffer)[:n], self.crc32)
         return n
@@ -278,7 +288,7 @@ class RawReader:
         self.source = source
         self._context = context or QuietContext()
         try:
-            self._file = _Summed(source.file)
+            self._file = _Summed(source.file, source.span)
         except OSError as error:
             raise _not_readable(source.label, error) from None
         self._raw = io.BufferedReader(self._file)

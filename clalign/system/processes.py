@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from clalign.errors import ClalignError, ExitCode
 
-INNER_COMMANDS = ("worker", "probe", "builder", "executor")
+INNER_COMMANDS = ("worker", "probe", "builder", "executor", "packer")
 """Commands of clalign's own child processes."""
 
 GRACE_SECONDS = 10.0
