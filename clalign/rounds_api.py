@@ -6,7 +6,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -177,7 +176,7 @@ class _Watch:
 
 def jackhmmer(
     queries: Sequences, targets: Sequences, run: PathLike | None = None, *, context: JobContext | None = None,
-    **options: Any,
+    **options: object,
 ) -> Rounds:  # fmt: skip
     """Search proteins against proteins in rounds: what one finds makes the profile of the next one.
 

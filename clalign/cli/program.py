@@ -9,7 +9,6 @@ import shlex
 import traceback
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import clalign
 from clalign.cli import starting
@@ -118,14 +117,14 @@ def run_words(words: list[str], worker_ahead: starting.WorkerAhead, command: str
         return ExitCode.ENGINE
 
 
-def _alone(name: str, **more: Any) -> CommandParser:
+def _alone(name: str, **more: str) -> CommandParser:
     return CommandParser(f"clalign {name}", **more)
 
 
 def parser_of(name: str, make: Callable[..., CommandParser] = _alone) -> CommandParser | None:
     """Return the parser of a sub-command, made from name, description and examples; None if there is none."""
     if name in OWN_COMMANDS:
-        module: Any = importlib.import_module(f"clalign.cli.{name}")
+        module = importlib.import_module(f"clalign.cli.{name}")
         parser = make(name, description=getattr(module, "DESCRIPTION", None), examples=getattr(module, "EXAMPLES", ()))
         module.add_arguments(parser)
         parser.set_defaults(run=module.run)

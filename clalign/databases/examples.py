@@ -9,9 +9,11 @@ from contextlib import ExitStack
 from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, convert
+
+from clalign.common.plain_data import Json
 
 Kind = TypeVar("Kind")
 
@@ -118,7 +120,7 @@ def _path(name: str) -> Path:
     return _extracted.enter_context(as_file(files("clalign.resources") / "examples" / name))
 
 
-def _listed(name: str) -> list[dict[str, Any]]:
+def _listed(name: str) -> list[Json]:
     """Return what a list says of each example, with the paths of its files."""
     return [
         {field: _path(value) if value and field in FILES else value for field, value in entry.items()}

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 
@@ -219,7 +218,7 @@ def _made(parts: Sequence[Part], output: Path, merged: list[MergedPart]) -> RunF
     known = {name: getattr(first.run.facts, name) for name in first.run.facts.__struct_fields__}
     facts = {name: value for name, value in known.items() if name not in OWN_FACTS and value is not None}
     device = devices.pop() if len(devices) == 1 else "auto"
-    whole: Any = dataclasses.replace(first.spec, **{"shard": None, "device": device})
+    whole = dataclasses.replace(first.spec, **{"shard": None, "device": device})
     return create_run(
         output, engine=engine_of(first.run).name, spec=whole.to_dict(), state="stopped", merged=merged,
         created=min(one["created"] for one in merged), **facts,

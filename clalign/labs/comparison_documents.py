@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def _problem(document: object) -> str:
     return ""
 
 
-def _is_row(row: Any) -> bool:
+def _is_row(row: Row) -> bool:
     try:
         names = [row["device"][key] for key in ("id", "name", "kind")]
         numbers = [row[key] for key in NUMBERS if row[key] is not None]

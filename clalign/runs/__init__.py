@@ -1,10 +1,10 @@
 """Run files: spec, inputs, progress and results of searches and alignments."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 
-def _unknown(engine: str) -> Any:
+def _unknown(engine: str) -> NoReturn:
     raise LookupError(engine)
 
 

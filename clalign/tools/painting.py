@@ -6,7 +6,8 @@ import contextlib
 import importlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from clalign.errors import ClalignError, ExitCode, OptionError, OutputError
 
@@ -71,7 +72,7 @@ def writing(path: str) -> Iterator[None]:
         ) from error
 
 
-def painter_of(module: str) -> Any:
+def painter_of(module: str) -> ModuleType:
     """Return a module of the window that draws pictures, also for the command line.
 
     Raises

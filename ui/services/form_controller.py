@@ -31,6 +31,10 @@ def name_in(fasta: str) -> str:
     return found[1] if found else "query"
 
 
+Below = tuple[JobController, SourceController, LocateController]
+"""What each form needs."""
+
+
 class FormController(Controller):
     """Prepares and starts runs of an engine."""
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from clalign.compute.geometry import spread
 from clalign.compute.sessions import KernelSession, Tables
-from clalign.stages.hmmer3.model_groups import node_tables
+from clalign.stages.hmmer3.model_groups import Table, node_tables
 from clalign.values.local_profiles import LocalProfile, Places, ProfileShelf, word_scores
 from clalign.values.local_scores import MAX_WORD, NEVER_WORD, WordScores
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM
@@ -79,10 +77,10 @@ def _clipped(values: Whole) -> npt.NDArray[np.int16]:
     return np.clip(values, NEVER_WORD, MAX_WORD).astype(np.int16)
 
 
-def steps_of(session: KernelSession, profile: LocalProfile, plain: bool) -> tuple[npt.NDArray[Any], ...]:
+def steps_of(session: KernelSession, profile: LocalProfile, plain: bool) -> tuple[Table, ...]:
     """Return `striped_steps` of a model, clipped to 16 bits, and the gain of d, which is not clipped."""
 
-    def make(shelf: ProfileShelf) -> tuple[npt.NDArray[Any], ...]:
+    def make(shelf: ProfileShelf) -> tuple[Table, ...]:
         steps, gains = striped_steps(shelf.word_scores, shelf.starts, plain)
         return _clipped(steps), gains
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clalign.engines.msa.exports import LATER
 from clalign.engines.msa.recompute_annealing import begin_again
@@ -19,7 +19,7 @@ from ...models.jobs import JobItem
 from ...models.workspace import Offer, Source
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
-from ...services.form_controller import FormController
+from ...services.form_controller import Below, FormController
 from ...services.job_controller import run_name
 from ...services.picture_files import export_picture_file
 from .changing_controller import ChangingController
@@ -44,7 +44,7 @@ class AlignController(FormController):
     engine: ClassVar[str] = "msa"
     of_files: ClassVar[tuple[str, ...]] = ("device", "alphabet", "load_posteriors", "tree_weights")
 
-    def __init__(self, app: AppContext, *below: Any) -> None:
+    def __init__(self, app: AppContext, *below: *Below) -> None:
         super().__init__(app, *below)
         self._rows = AlignmentController.of(app)
         app.queue.partial_received.connect(self._watch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shiboken6 import isValid
 
@@ -15,7 +15,7 @@ from clalign.values.specs import Spec
 from ...formatting import error_text
 from ...models.workspace import Offer, Source
 from ...services.app_context import AppContext
-from ...services.form_controller import FormController
+from ...services.form_controller import Below, FormController
 from ...services.picture_files import export_picture_file
 from .dot_plot import DotPlot, read_dot_plot
 from .notices import source_offers
@@ -38,7 +38,7 @@ class PairController(FormController):
         "shard",
     )  # fmt: skip
 
-    def __init__(self, app: AppContext, *below: Any) -> None:
+    def __init__(self, app: AppContext, *below: *Below) -> None:
         super().__init__(app, *below)
         self.locating.located.connect(self._fill_again)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from clalign.databases.examples import Example
 from clalign.engines.plan7.spec import SearchSpec
@@ -17,7 +17,7 @@ from ...models.results.hit_pages import HitRow
 from ...models.workspace import Offer, Source, reason_not_to_start
 from ...services.alignment_controller import AlignmentController
 from ...services.app_context import AppContext
-from ...services.form_controller import FormController
+from ...services.form_controller import Below, FormController
 from .building_controller import AligningController, BuildingController
 from .calibration_controller import CalibrationController
 from .funnel_controller import FunnelController
@@ -38,7 +38,7 @@ class SearchController(FormController):
     of_files: ClassVar[tuple[str, ...]] = ("device", "direction", "alphabet", "sequence_format", "query_kind", "shard")
     of_kind: ClassVar[tuple[str, ...]] = ("direction",)
 
-    def __init__(self, app: AppContext, *below: Any) -> None:
+    def __init__(self, app: AppContext, *below: *Below) -> None:
         super().__init__(app, *below)
         self.profiles, self.filters = ProfileController(app, self), FunnelController(app)
         self.building, self.calibrating = BuildingController(app, self), CalibrationController(app, self)

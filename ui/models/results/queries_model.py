@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from PySide6.QtCore import QObject, Qt
 
@@ -169,7 +168,7 @@ class QueriesModel(TextTable):
         is_head = index.isValid() and self.rows[index.row()]["number"] is None
         return Qt.ItemFlag.NoItemFlags if is_head else super().flags(index)
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         row = self.rows[index.row()] if index.isValid() else {}
         is_head = index.isValid() and row["number"] is None
         if role == Qt.ItemDataRole.DisplayRole and is_head and index.column():
