@@ -40,6 +40,9 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 HOME_OF_ALL = "CLALIGN_TESTS_HOME"
 """Variable that names the home of the process which started the others of this run."""
 
+OF_LABORATORY = frozenset({"BY_STATE", "LOCAL_SCORES", "EMISSIONS", "LOCAL_ROW"})
+"""Macros of kernels that no search and no alignment launches: one of each ladder, and of the orders of memory."""
+
 LEVELS = ("thorough", "exhaustive")
 """Marks of tests that are left out unless an option of this name, or of a later one, is given."""
 
@@ -103,6 +106,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if is_asked(config, "exhaustive"):
         os.environ["CLALIGN_EVERY_SEQUENCE"] = "1"
     leave_desktop()
+    leave_threads_out()
 
 
 def leave_desktop() -> None:
@@ -112,6 +116,11 @@ def leave_desktop() -> None:
             del os.environ[name]
     fonts = Path(__file__).parent / "ui" / "fonts" / "fonts.conf"
     os.environ.update(QT_QPA_PLATFORM="offscreen", FONTCONFIG_FILE=str(fonts), LC_ALL="C.UTF-8")
+
+
+def leave_threads_out() -> None:
+    """Let numpy start no threads for algebra, here and in the processes that tests start: as commands do."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def keep_driver_cache(home: Path) -> None:
@@ -279,7 +288,8 @@ def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[No
 
     Those with a planted fault; and those that exchange values by barriers, which processors are given in tests alone,
     and cards whose maker is not known in searches, too. None of the latter is kept, so no other process builds or takes
-    one. Thorough tests have the first of these with the same macros built as users do, exhaustive tests all.
+    one. Thorough tests have the first of these with the same macros built as users do, exhaustive tests all. Without
+    either, also those that only the laboratory measures.
     """
     from clalign.compute.opencl import kernels
 
@@ -290,7 +300,11 @@ def _kernels_of_tests_are_built_soon(pytestconfig: pytest.Config) -> Iterator[No
         return is_exhaustive or (is_thorough and first.setdefault(frozenset(defines), dict(defines)) == defines)
 
     def soon(defines: Mapping[str, object]) -> list[str]:
-        is_soon = bool(defines.get("SABOTAGE")) or (defines.get("LANE_BACKEND") == 0 and not is_as_for_users(defines))
+        is_soon = (
+            bool(defines.get("SABOTAGE"))
+            or (defines.get("LANE_BACKEND") == 0 and not is_as_for_users(defines))
+            or (bool(OF_LABORATORY & defines.keys()) and not is_thorough)
+        )
         return [*usual(defines), *(["-cl-opt-disable"] if is_soon else [])]
 
     with pytest.MonkeyPatch.context() as patched:

@@ -22,10 +22,8 @@ from clalign.compute.sessions import ProgramChoice, no_build_report, no_check
 from clalign.errors import KernelBuildError, OutOfDeviceMemory
 from clalign.values.devices import Device
 
-TEXT = """
-__kernel void first(__global int *out) { out[get_global_id(0)] = CHOICE; }
-__kernel void second(__global int *out) { out[get_global_id(0)] = CHOICE + 1; }
-"""
+TEXT = "__kernel void first(__global int *out) { out[get_global_id(0)] = CHOICE; }"
+BOTH = f"{TEXT}\n__kernel void second(__global int *out) {{ out[get_global_id(0)] = CHOICE + 1; }}"
 
 
 @pytest.fixture
@@ -49,16 +47,16 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, str]]:
     return found
 
 
-def computed(session: OpenCLSession, entry: str, choice: int) -> int:
+def computed(session: OpenCLSession, entry: str, choice: int, text: str = TEXT) -> int:
     out = session.zeros(4)
-    session.launch(TEXT, entry, {"CHOICE": choice}, 1, 1, out)
+    session.launch(text, entry, {"CHOICE": choice}, 1, 1, out)
     return int(session.download(out, 1, np.int32)[0])
 
 
 def test_all_kernels_of_a_file_are_of_one_program(session: OpenCLSession, built: list[tuple[object, str]]) -> None:
-    assert [computed(session, entry, 5) for entry in ("first", "second", "first")] == [5, 6, 5]
+    assert [computed(session, entry, 5, BOTH) for entry in ("first", "second", "first")] == [5, 6, 5]
     with session.second_queue() as other:
-        assert computed(other, "second", 5) == 6
+        assert computed(other, "second", 5, BOTH) == 6
     assert [choice for choice, _ in built] == [5]
     assert computed(session, "first", 6) == 6
     assert len(built) == 2
@@ -84,7 +82,7 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
     monkeypatch.setattr("clalign.compute.opencl.kernels.assemble", lambda name: name)
     cpu, devices = pick_device("cpu"), Devices()
     with open_with(devices, cpu) as first, open_with(devices, cpu) as beside:
-        assert computed(first, "first", 11) == 11
+        assert computed(first, "first", 11, BOTH) == 11
         assert beside._context != first._context
     assert not first._programs._is_closed, "its builders end when nobody waits for the job any more,"
     devices.end_builders()
@@ -94,7 +92,7 @@ def test_a_device_is_left_to_the_next_session_of_a_process_that_goes_on(
     devices.rest()
     with open_with(devices, cpu) as second:
         assert second._context == first._context, "what was left last"
-        assert [computed(second, "first", 11), computed(second, "second", 11)] == [11, 12]
+        assert [computed(second, entry, 11, BOTH) for entry in ("first", "second")] == [11, 12]
         assert second._programs.counts == (0, 0)
     assert len(built) == 1
     with open_with(devices, cpu):

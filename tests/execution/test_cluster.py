@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dask
-import distributed
 import numpy as np
 import pytest
 
@@ -49,6 +47,8 @@ pytestmark = pytest.mark.thorough
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
+    import dask  # takes long to load
+
     with connections.Connection("local:2") as connection:  # two workers, which are started again when they end
         keys = connection.client.security
         files = {"ca-file": keys.tls_ca_file, "client.cert": keys.tls_client_cert, "client.key": keys.tls_client_key}
@@ -166,6 +166,8 @@ def test_a_worker_that_hangs_holds_nobody_up(
 @pytest.fixture
 def at_hand(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Devices]]:
     """The address of a worker in this process, and its devices."""
+    import distributed
+
     devices = Devices(monkeypatch)
     monkeypatch.setattr(choice, "pick_devices", lambda words: ([devices.pick(words)], []))
     cluster = distributed.LocalCluster(
@@ -219,6 +221,9 @@ def test_a_dry_run_asks_workers_for_their_devices(
 
 
 def test_a_scheduler_lost_in_a_dry_run_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dask
+    import distributed
+
     gathered = connections.Connection.gathered
 
     def lose(self: connections.Connection, futures: Any) -> Any:

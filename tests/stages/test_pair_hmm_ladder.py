@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -34,20 +34,21 @@ from tests.stages.test_pair_hmm import (
 GROUP = 24
 """Kept small here, so that a diagonal takes several work-groups."""
 
-CHOICES = ({}, {"cell": "local"}, {"item": "state"}, {"cell": "local", "item": "state"})
+CHOICES: list[dict[str, str]] = [{}, {"cell": "local"}, {"item": "state"}, {"cell": "local", "item": "state"}]
 """All that can be combined."""
+
+ALL = [PairHmmLadderChoices(**choice, group=GROUP) for choice in CHOICES]
 
 AMINO_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 MODEL = PairHmm(SEED_GAPS[False, 1], fixed_emissions(AMINO))
 
 
-EACH = (CHOICES[0], CHOICES[-1])
-"""Those of them that have each choice of each axis once."""
+EACH = [PairHmmLadderChoices(**choice) for choice in (CHOICES[0], CHOICES[-1])]
+"""Those of them that have each choice of each axis once, as users measure them."""
 
 
-def stages(choices: Sequence[Mapping[str, str]] = CHOICES, **defines: int) -> list[PairHmmLadderBase]:
-    parallel = [PairHmmLadderStage(PairHmmLadderChoices(**choice, group=GROUP), **defines) for choice in choices]
-    return [SequentialStage(**defines), *parallel]
+def stages(choices: Sequence[PairHmmLadderChoices] = ALL, **defines: int) -> list[PairHmmLadderBase]:
+    return [SequentialStage(**defines), *(PairHmmLadderStage(choice, **defines) for choice in choices)]
 
 
 def check_all(
@@ -55,7 +56,7 @@ def check_all(
     batch: PairBatch,
     models: PairHmms,
     tolerance: float = TOLERANCE,
-    choices: Sequence[Mapping[str, str]] = CHOICES,
+    choices: Sequence[PairHmmLadderChoices] = ALL,
 ) -> None:
     """Compare every stage with the reference."""
     expected = SequentialStage().reference(batch, models)
@@ -136,7 +137,7 @@ def test_all_pairs_at_once(session: Session) -> None:
 
 def test_each_part_is_reported(session: Session) -> None:
     batch = random_pairs(np.random.default_rng(2), [5], AMINO_LETTERS)
-    for make in (SequentialStage, lambda lap: PairHmmLadderStage(PairHmmLadderChoices(group=GROUP), lap)):
+    for make in (SequentialStage, lambda lap: PairHmmLadderStage(EACH[0], lap)):
         laps: list[str] = []
         session.run(make(laps.append), batch, PairHmms.same(MODEL, 1))
         assert laps == ["preparing", "forward", "backward", "posteriors", "baum_welch"]
