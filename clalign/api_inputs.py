@@ -9,7 +9,7 @@ import os
 import reprlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, ClassVar, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import IO, ClassVar, TypeAlias, TypeVar, get_args, get_origin
 
 import msgspec
 import numpy as np
@@ -23,7 +23,7 @@ from clalign.values.devices import Device
 from clalign.values.documents import SpecFields
 from clalign.values.profiles import Hmm
 from clalign.values.sequences import Sequence, SequenceDatabase
-from clalign.values.specs import has_meaning
+from clalign.values.specs import has_meaning, types_of
 
 Kind = TypeVar("Kind")
 
@@ -43,7 +43,7 @@ def known_options(
     OptionError
         If one is no field, has no meaning for the command, or its value is of another type.
     """
-    hints = get_type_hints(spec)
+    hints = types_of(spec)
     names = [name for name, hint in hints.items() if get_origin(hint) is not ClassVar]
     if preset is not None and dataclasses.is_dataclass(spec):
         fields = dataclasses.fields(spec)

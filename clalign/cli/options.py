@@ -9,14 +9,14 @@ import sys
 from argparse import SUPPRESS
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, get_args, get_type_hints
+from typing import Literal, get_args
 
 from clalign.cli.parser import CommandParser
 from clalign.engines.commands import Command
 from clalign.engines.engine import Engine
 from clalign.errors import OptionError, quoted
 from clalign.values.devices import cluster_of, without_cluster
-from clalign.values.specs import Spec, has_meaning
+from clalign.values.specs import Spec, has_meaning, types_of
 from clalign.values.typed_numbers import count, number, positive_number, signed_number, whole_number
 
 ProgressMode = Literal["bar", "plain", "json", "none", "quiet"]
@@ -32,7 +32,7 @@ def add_fields(parser: CommandParser, spec: type, command: Command | None = None
     """
     found, aliases, preset = (command.found, command.aliases, command.preset) if command else ("", {}, {})
     usual = command.usual if command else {}
-    hints = get_type_hints(spec)
+    hints = types_of(spec)
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in dataclasses.fields(spec):
         if "flag" not in field.metadata or not has_meaning(field, spec, preset):

@@ -68,6 +68,7 @@ def sql_of(name: str, columns: Columns, key: str) -> str:
     return f"CREATE TABLE {name} ({', '.join(listed)})"
 
 
+@cache
 def _sql_type(kind: object) -> str:
     """Return the type in SQL for a type, or for a union of types."""
     if get_origin(kind) is Annotated:
@@ -339,6 +340,7 @@ ORDER = "sort_key DESC, tie, input_index"
 """How the hits of a query stand, best first."""
 
 
+@cache
 def general_statements() -> dict[str, str]:
     """Return the statement that makes each table that every run has, by its name."""
     made = {name: sql_of(name, *table) for name, table in TABLES.items()}

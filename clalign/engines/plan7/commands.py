@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import get_args, get_type_hints
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -11,7 +11,7 @@ from clalign.engines.commands import Command, Input
 from clalign.engines.plan7.exports.register import OUTPUTS, OUTPUTS_OF_ROUNDS
 from clalign.engines.plan7.spec import FOUND, REPLACED, USUAL_IN_ROUNDS, SearchSpec, replaced_by
 from clalign.values.documents import SpecFields
-from clalign.values.specs import Spec, flag_of
+from clalign.values.specs import Spec, flag_of, types_of
 
 MIN_TEXT_WIDTH = 120
 """Smallest `--textw` that HMMER accepts."""
@@ -50,7 +50,7 @@ def conflict_in_rounds(given: SpecFields, spec: Spec) -> str | None:
     """Return which options take each other's place, those for the effective number of sequences included."""
     if "effective_n" in given and "effective_number" in given:
         flags = flag_of("effective_number", SearchSpec).split("|")
-        rules = list(get_args(get_type_hints(SearchSpec)["effective_number"]))
+        rules = list(get_args(types_of(SearchSpec)["effective_number"]))
         rule = flags[rules.index(given["effective_number"])]
         return f"--eset and {rule} exclude each other: the number takes the place of a rule. Leave one of them out."
     return conflict(given, spec)
