@@ -38,7 +38,7 @@ def test_other_steps(session: Session, seed: int) -> None:
 
 def test_every_round_counts() -> None:
     """Results of one round more or less differ, so a kernel that left one out would be noticed."""
-    found = [PEAK.reference(peak_load(61, rounds=rounds), None) for rounds in range(4000, 4020)]
+    found = [PEAK.reference(peak_load(61, rounds=rounds), None) for rounds in range(4000, 4004)]
     assert all((a != b).any() for a, b in itertools.pairwise(found))
 
 
