@@ -34,25 +34,24 @@ def pair_score(query: PairwiseQuery, target: npt.NDArray[np.uint8]) -> int:
     is_global = scoring.mode == "global"
     if m == 0 or n == 0:
         return -gaps.of(m + n) if is_global else 0
-    profile = query.profile.astype(np.int64)
+    letters = query.profile.T.astype(np.int64)
     slope = gaps.next * np.arange(m + 1)
+    closing = gaps.next - gaps.first - slope[1:]
     # Row -1 of every array is the border before the first residue of the query.
     score = np.array([-gaps.of(i) if is_global else 0 for i in range(m + 1)], np.int64)
     gap_in_query = np.full(m + 1, NEVER, np.int64)  # target residues without partner
-    best = 0 if scoring.is_local else NEVER
+    best = np.full(m + 1, floor, np.int64)
     for j, code in enumerate(target):
-        diagonal = score[:-1] + profile[:, code]
-        border = -gaps.of(j + 1) if is_global else 0
-        if scoring.mode == "ungapped":
-            score = np.append(border, np.maximum(diagonal, floor))
-        else:
-            gap_in_query = np.maximum(gap_in_query - gaps.next, score - gaps.first)
-            score = np.append(border, np.maximum(np.maximum(diagonal, gap_in_query[1:]), floor))
+        before, score = score, np.empty(m + 1, np.int64)
+        score[0] = -gaps.of(j + 1) if is_global else 0
+        inner = score[1:]
+        np.maximum(before[:-1] + letters[code], floor, out=inner)
+        if scoring.mode != "ungapped":
+            gap_in_query = np.maximum(gap_in_query - gaps.next, before - gaps.first)
+            np.maximum(inner, gap_in_query[1:], out=inner)
             # The gap that ends at i began at the k < i where score[k] + slope[k] is highest.
-            opened = np.maximum.accumulate(score + slope)[:-1] - gaps.first + gaps.next - slope[1:]
-            score[1:] = np.maximum(score[1:], opened)
-        if scoring.is_local:
-            best = max(best, int(score[1:].max()))
-        elif scoring.mode == "semiglobal":
-            best = max(best, int(score[m]), int(score[1:].max()) if j == n - 1 else NEVER)
-    return int(score[m]) if is_global else best
+            np.maximum(inner, np.maximum.accumulate(score + slope)[:-1] + closing, out=inner)
+        np.maximum(best, score, out=best)
+    if is_global:
+        return int(score[m])
+    return int(best.max() if scoring.is_local else max(best[m], score[1:].max()))
