@@ -52,27 +52,24 @@ def first_row(profile: IntegerProfile) -> ViterbiRow:
 
 
 def _shifted(row: Row) -> Row:
-    shifted: Row = np.concatenate([[IMPOSSIBLE], row[:-1]]).astype(np.int64)
+    shifted = np.empty_like(row)
+    shifted[0], shifted[1:] = IMPOSSIBLE, row[:-1]
     return shifted
 
 
 def next_row(before: ViterbiRow, code: int, profile: IntegerProfile) -> ViterbiRow:
     """Return the row that follows `before` on a residue with this letter code."""
     t, special = profile.transitions.astype(np.int64), profile.special
-    ways_to_match: list[Row] = [
-        _shifted(before.m + t[MM]),
-        _shifted(before.i + t[IM]),
-        _shifted(before.d + t[DM]),
-        before.b + profile.begin.astype(np.int64),
-    ]
-    m = np.maximum(np.max(np.stack(ways_to_match), axis=0) + profile.match[code], IMPOSSIBLE)
+    inner = np.maximum(np.maximum(before.m + t[MM], before.i + t[IM]), before.d + t[DM])
+    begun = before.b + profile.begin.astype(np.int64)
+    m = np.maximum(np.maximum(_shifted(inner), begun) + profile.match[code], IMPOSSIBLE)
     m[0] = IMPOSSIBLE
     i = np.maximum(before.m + t[MI], before.i + t[II]) + profile.insert[code]
     i = np.maximum(i, IMPOSSIBLE)
     # D(k) = S(k) + max over j < k of M(j) + MD(j) - S(j+1), with S the running sum of DD.
-    sums = np.concatenate([[0], np.cumsum(t[DD])])
-    opened = m + t[MD] - sums[1:]
-    d = np.maximum(_shifted(np.maximum.accumulate(opened)) + sums[:-1], IMPOSSIBLE)
+    sums = np.cumsum(t[DD])
+    opened = m + t[MD] - sums
+    d = np.maximum(_shifted(np.maximum.accumulate(opened)) + sums - t[DD], IMPOSSIBLE)
     n = max(IMPOSSIBLE, before.n + special.n_loop)
     e = max(IMPOSSIBLE, int((m + profile.end)[1:].max()))
     j = max(IMPOSSIBLE, before.j + special.j_loop, e + special.e_loop)
