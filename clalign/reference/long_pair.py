@@ -78,11 +78,11 @@ class _Pair:
     def __init__(self, query: PairwiseQuery, target: npt.NDArray[np.uint8], report: ReportCells) -> None:
         self.query, self.target, self.scoring, self._report = query, target, query.scoring, report
         self.m, self.n = query.length, len(target)
-        self._scores = query.scoring.matrix.scores.astype(np.int64)
-        self._slope = query.scoring.gaps.next * np.arange(self.n + 1, dtype=np.int64)
+        self._scores, gaps = query.scoring.matrix.scores.astype(np.int64), query.scoring.gaps
+        self._slope = gaps.next * np.arange(self.n + 1, dtype=np.int64)
+        self._closing = gaps.next - gaps.first - self._slope[1:]
         self._unreported = 0
-        scores, gaps = query.scoring.matrix.scores, query.scoring.gaps
-        farthest = (self.m + self.n) * max(int(np.abs(scores.astype(np.int64)).max()), gaps.first, gaps.next)
+        farthest = (self.m + self.n) * max(int(np.abs(self._scores).max()), gaps.first, gaps.next)
         self._kept_type = np.dtype(np.int32 if farthest < MAX_IN_32_BITS else np.int64)
         kept_bytes = len(Row._fields) * self._kept_type.itemsize
         self.n_rows = max(math.isqrt(kept_bytes * self.m), BLOCK_CELLS // (self.n + 1), 1)
@@ -158,16 +158,15 @@ class _Pair:
         """
         gaps, mode, codes = self.scoring.gaps, self.scoring.mode, self.query.sequence.codes
         last_i, n = last
-        row = Row(*(cells[: n + 1].astype(np.int64) for cells in start))
-        yield row, np.full(n + 1, NEVER, np.int64)
+        row, never = Row(*(cells[: n + 1].astype(np.int64) for cells in start)), np.full(n + 1, NEVER, np.int64)
+        yield row, never
         for i in range(first + 1, last_i + 1):
-            paired, inserted = np.full((2, n + 1), NEVER, np.int64)
-            paired[1:] = row.score[:-1] + self._scores[codes[i - 1]][self.target[:n]]
-            score = paired.copy()
+            paired, inserted = np.empty_like(never), never
+            paired[0], paired[1:] = NEVER, row.score[:-1] + self._scores[codes[i - 1]][self.target[:n]]
             if mode != "ungapped":
-                np.maximum(row.inserted - gaps.next, row.score - gaps.first, out=inserted)
+                inserted = np.maximum(row.inserted - gaps.next, row.score - gaps.first)
                 inserted[0] = -gaps.of(i) if mode == "global" else NEVER
-                np.maximum(score, inserted, out=score)
+            score = np.maximum(paired, inserted)
             score[0] = -gaps.of(i) if mode == "global" else 0
             if self.scoring.is_local:
                 np.maximum(score, 0, out=score)
@@ -183,10 +182,9 @@ class _Pair:
         It makes no difference whether these hold such ends already: going on with a gap costs no more than opening
         another one behind it.
         """
-        gaps, slope = self.scoring.gaps, self._slope[: len(score)]
-        deleted = np.full(len(score), NEVER, np.int64)
-        opened = np.maximum.accumulate(score + slope)[:-1]
-        deleted[1:] = opened - gaps.first + gaps.next - slope[1:]
+        n, deleted = len(score), np.empty_like(score)
+        deleted[0] = NEVER
+        np.add(np.maximum.accumulate(score + self._slope[:n])[:-1], self._closing[: n - 1], out=deleted[1:])
         return deleted
 
     def _directions(self, first: int, last: tuple[int, int], start: Row) -> npt.NDArray[np.uint8]:
