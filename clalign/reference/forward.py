@@ -39,7 +39,8 @@ Row = npt.NDArray[np.float64]
 
 
 def _shifted(row: Row) -> Row:
-    shifted: Row = np.concatenate([[0.0], row[:-1]])
+    shifted = np.empty_like(row)
+    shifted[0], shifted[1:] = 0.0, row[:-1]
     return shifted
 
 

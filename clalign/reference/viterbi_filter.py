@@ -47,7 +47,8 @@ def _sum(a: Row | int, b: Row) -> Row:
 
 
 def _shifted(row: Row) -> Row:
-    shifted: Row = np.concatenate([[NEVER_WORD], row[:-1]])
+    shifted = np.empty_like(row)
+    shifted[0], shifted[1:] = NEVER_WORD, row[:-1]
     return shifted
 
 
@@ -75,7 +76,8 @@ def viterbi_filter_score(
     match, t = scores.match.astype(np.int64), scores.transitions.astype(np.int64)
     begin = scores.begin.astype(np.int64)
     # D(k) = S(k) + max over j < k of M(j) + MD(j) - S(j+1), with S the running sum of DD, which is never positive.
-    sums = np.concatenate([[0], np.cumsum(t[DD])])
+    sums = np.cumsum(t[DD])
+    entering, leaving = sums - t[DD], t[MD] - sums
     move = int(length_terms(np.array([len(codes)])).word_move[0])
     m = i = d = np.full(profile.length + 1, NEVER_WORD, np.int64)
     b, c = WORD_BASE + move, NEVER_WORD
@@ -86,8 +88,7 @@ def viterbi_filter_score(
         inserted = np.maximum(_sum(m, t[MI]), _sum(i, t[II]))
         m = _sum(np.maximum(_sum(b, begin), _shifted(from_left)), match[code])
         i = inserted
-        opened = np.maximum.accumulate(m + t[MD] - sums[1:])
-        d = np.maximum(_shifted(opened) + sums[:-1], NEVER_WORD)
+        d = np.maximum(_shifted(np.maximum.accumulate(m + leaving)) + entering, NEVER_WORD)
         e = int(m.max())
         if e >= MAX_WORD:
             return math.inf

@@ -59,7 +59,8 @@ def chain_steps(factors: Doubles) -> list[Doubles]:
 
 def chain(opened: Doubles, steps: list[Doubles]) -> Doubles:
     """Return x(k) = opened(k) + factor(k) x(k-1) for all k, by sums over distances 1, 2, 4 ..."""
-    x = opened
+    x = opened.copy()
     for power, step in enumerate(steps):
-        x = x + step * np.concatenate([np.zeros(1 << power), x[: -(1 << power)]])
+        distance = 1 << power
+        x[distance:] += step[distance:] * x[:-distance]
     return x
