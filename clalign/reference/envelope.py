@@ -162,12 +162,11 @@ def _fill(posterior: Posterior, odds: StripedOdds) -> _Sums:
 
 
 def _deletes(m: Floats, odds: StripedOdds) -> Floats:
-    d = _shifted(_possible(odds.md, m))
+    d, goes_on = _shifted(_possible(odds.md, m)), odds.dd > 0
     for _ in range(LANES):
-        leaving = d[-1]
         for q in range(len(d) - 1):
-            d[q + 1] = np.maximum(d[q + 1], np.where(odds.dd[q] > 0, d[q], np.float32(0)))
-        leaving = np.where(odds.dd[-1] > 0, d[-1], np.float32(0))
+            d[q + 1] = np.maximum(d[q + 1], np.where(goes_on[q], d[q], np.float32(0)))
+        leaving = np.where(goes_on[-1], d[-1], np.float32(0))
         d[0, 1:] = np.maximum(d[0, 1:], leaving[:-1])
     return d
 
