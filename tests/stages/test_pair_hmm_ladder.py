@@ -43,8 +43,8 @@ AMINO_LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 MODEL = PairHmm(SEED_GAPS[False, 1], fixed_emissions(AMINO))
 
 
-EACH = [PairHmmLadderChoices(**choice) for choice in (CHOICES[0], CHOICES[-1])]
-"""Those of them that have each choice of each axis once, as users measure them."""
+EACH = [PairHmmLadderChoices(**choice, group=480) for choice in (CHOICES[0], CHOICES[-1])]
+"""Those of them that have each choice of each axis once, in the work-group of the laboratory."""
 
 
 def stages(choices: Sequence[PairHmmLadderChoices] = ALL, **defines: int) -> list[PairHmmLadderBase]:
