@@ -318,6 +318,15 @@ def cpu_device() -> Device:
     return found
 
 
+@pytest.fixture(scope="module")
+def session(device: Device) -> Iterator[Session]:
+    """An open session on each device."""
+    from clalign.compute.opening import open_session
+
+    with open_session(device) as opened:
+        yield opened
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The folder of real files that acceptance tests read; it is not part of the repository."""

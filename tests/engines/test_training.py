@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import pytest
 from msgspec.structs import replace
 
-from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.engines.msa import training
 from clalign.engines.msa.training import (
@@ -27,7 +25,6 @@ from clalign.engines.msa.training import (
 from clalign.reference.pair_hmm import backward, forward
 from clalign.stages.pairhmm.posteriors import POSTERIORS
 from clalign.values.alphabets import AMINO, RNA, Alphabet, encode
-from clalign.values.devices import Device
 from clalign.values.pair_batches import PairBatch
 from clalign.values.pair_hmm import SEED_GAPS, ExpectedCounts, PairHmm, fixed_emissions, seed_emissions, transitions_of
 from clalign.values.sequences import SequenceBatch
@@ -63,12 +60,6 @@ RNAS = [
 """Transfer RNAs of the GenBank entries AE004843, Z82044, M83762, AB042432 and AC008670."""
 
 SIX_DIGITS, FIVE_DIGITS = 6e-6, 6e-5
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
 
 
 def all_pairs(texts: list[str]) -> PairBatch:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
@@ -66,12 +65,6 @@ DNA_NODES = """\
 3.02445 3.71847 0.10780 3.52884 g 0.03209 4.14823 4.14823 1.46634 0.26236 0.54875 0.86197
 1.49674 2.42054 2.54444 0.49635 t 0.01418 4.26268 * 1.46634 0.26236 0.00000 *
 """
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

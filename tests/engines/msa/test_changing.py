@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.databases.sequence_rows import SequenceRow
 from clalign.engines.msa.aligning import aligned
@@ -20,16 +18,9 @@ from clalign.engines.msa.inputs import checked_input
 from clalign.errors import InputError, OptionError
 from clalign.tools.alignment_accuracy import alignment_accuracy
 from clalign.values.alphabets import AMINO
-from clalign.values.devices import Device
 from clalign.values.multiple_alignments import MultipleAlignment
 
 CHOICE = ChangeChoice()
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
 
 
 def family(seed: int, n: int = 5, length: int = 40) -> list[SequenceRow]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from clalign.compute.opening import open_session
 from clalign.compute.sessions import Session
 from clalign.engines.msa.aligning import aligned
 from clalign.engines.msa.inputs import read_input
 from clalign.engines.msa.reliability import expected_accuracy
 from clalign.engines.msa.writers import write_fasta, write_merges, write_stockholm
 from clalign.formats.posteriors import read_posteriors, write_posteriors
-from clalign.values.devices import Device
 
 FOLDER = Path(__file__).resolve().parents[2] / "golden" / "fsa"
 
@@ -29,12 +26,6 @@ CHOICES = {
 }
 
 CASES = [tuple(path.name.split(".")[:2]) for path in sorted(FOLDER.glob("*.sto"))]
-
-
-@pytest.fixture(scope="module")
-def session(device: Device) -> Iterator[Session]:
-    with open_session(device) as opened:
-        yield opened
 
 
 def text_of(write: object, *values: object) -> str:
