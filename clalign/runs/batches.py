@@ -76,17 +76,17 @@ def pack_many(scores: npt.NDArray[np.int32], bin_width: int) -> list[PackedScore
 
     Of a library there are thousands, so all that is not compressing is done for many of them together.
     """
-    n = scores.shape[1]
-    if not n:
+    if not scores.shape[1]:
         return [PackedScores(compress(b"", 1), b"", (IMPOSSIBLE, 0)) for _ in scores]
-    scored = scores > IMPOSSIBLE
-    places = scores.argmax(axis=1)
-    highest, least = scores.max(axis=1), scores.min(axis=1, where=scored, initial=np.iinfo(np.int32).max)
+    counted = scores > IMPOSSIBLE
+    scored = None if counted.all() else counted
+    highest, places = scores.max(axis=1), scores.argmax(axis=1)
+    least = (scores if scored is None else np.where(scored, scores, highest[:, None])).min(axis=1)
     fits = (least > SHORT_IMPOSSIBLE) & (highest < -SHORT_IMPOSSIBLE)
-    short = np.where(scored, scores, SHORT_IMPOSSIBLE).astype("<i2")
+    short = (scores if scored is None else np.where(scored, scores, SHORT_IMPOSSIBLE)).astype("<i2")
     packed = []
-    for k, bins in enumerate(_binned(scores, scored, bin_width)):
-        blob = compress((short[k] if fits[k] else scores[k].astype("<i4")).tobytes(), 1)
+    for k, bins in enumerate(_binned(scores, scored, (int(least.min()), int(highest.max())), bin_width)):
+        blob = compress((short[k] if fits[k] or highest[k] == IMPOSSIBLE else scores[k].astype("<i4")).tobytes(), 1)
         packed.append(PackedScores(blob, bins.astype("<i4").tobytes(), (int(highest[k]), int(places[k]))))
     return packed
 
@@ -222,20 +222,25 @@ def rows_of(results: Iterable[BatchResult]) -> dict[str, list[SqlRow]]:
     return rows
 
 
-def _binned(scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_], width: int) -> list[npt.NDArray[np.int64]]:
-    """Return the filled bins of the histogram of each query with their counts (int64[m, 2])."""
-    bins = (scores if scored.all() else scores[scored]) // np.int32(width)
-    owner, n_queries = np.repeat(np.arange(len(scores)), scored.sum(axis=1)), len(scores)
-    least = int(bins.min(initial=0))
-    n_bins = int(bins.max(initial=0)) - least + 1
+def _binned(
+    scores: npt.NDArray[np.int32], scored: npt.NDArray[np.bool_] | None, bounds: tuple[int, int], width: int
+) -> list[npt.NDArray[np.int64]]:
+    """Return the filled bins of the histogram of each query with their counts (int64[m, 2]).
+
+    `scored` says which scores count, None for all; `bounds` are the least and the highest one.
+    """
+    n_queries, first, n_bins = len(scores), bounds[0] // width, bounds[1] // width - bounds[0] // width + 1
+    bins, offsets = scores // np.int32(width), np.arange(n_queries) * n_bins - first
     if n_bins * n_queries <= MAX_BINS:
-        counts = np.bincount(owner * n_bins + (bins.ravel() - least), minlength=n_bins * n_queries)
+        bins += offsets.astype(np.int32)[:, None]
+        counts = np.bincount(bins.ravel() if scored is None else bins[scored], minlength=n_bins * n_queries)
         filled = np.flatnonzero(counts)
-        numbers, counts = filled, counts[filled]
+        counts = counts[filled]
     else:
-        numbers, counts = np.unique(owner * n_bins + (bins.ravel() - least), return_counts=True)
-    table = np.stack([numbers % n_bins + least, counts], axis=1)
-    return np.split(table, np.searchsorted(numbers // n_bins, np.arange(1, n_queries)))
+        wide = bins + offsets[:, None]
+        filled, counts = np.unique(wide if scored is None else wide[scored], return_counts=True)
+    table = np.stack([filled % n_bins + first, counts], axis=1)
+    return np.split(table, np.searchsorted(filled // n_bins, np.arange(1, n_queries)))
 
 
 OF_BATCH = "query = ? AND first = ?"

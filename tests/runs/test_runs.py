@@ -19,7 +19,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.engines.plan7.tables import BATCHES, Survivors, pack_survivors, unpack_survivors
 from clalign.errors import ClalignError, DamagedRun, ExitCode, InputError, OutputError, RunBusy
 from clalign.runs.alignments import StoredAlignment, StoredRow
-from clalign.runs.batches import BatchResult, pack_scores
+from clalign.runs.batches import BatchResult, pack_many, pack_scores, summed_bins, unpack_scores
 from clalign.runs.connection import owned
 from clalign.runs.hit_rows import HITS_AT_ONCE
 from clalign.runs.pages import HitPages, HitQuery
@@ -357,3 +357,16 @@ def test_a_disk_that_fails_is_not_called_damage(tmp_path: Path, code: int, is_da
     assert isinstance(caught.value, DamagedRun) == is_damage
     assert str(caught.value).count(str(path)) == 1
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("width", [1, 250])
+@pytest.mark.parametrize("scale", [1e2, 1e4, 1e8])
+def test_scores_of_many_queries_are_packed_together(scale: float, width: int) -> None:
+    rng, path = np.random.default_rng(4), Path("run.clalign")
+    scores = np.clip(rng.normal(0, scale, (5, 40)), -9e8, 2e9).astype(np.int32)
+    scores[1, ::3], scores[2] = IMPOSSIBLE, IMPOSSIBLE
+    for values, packed in zip(scores, pack_many(scores, width), strict=True):
+        assert unpack_scores(packed.blob, 0, 40, path).tolist() == values.tolist()
+        assert packed.best == (values.max(), values.argmax())
+        bins, counts = np.unique(values[values > IMPOSSIBLE] // width, return_counts=True)
+        assert [each.tolist() for each in summed_bins([packed.bins], path)] == [bins.tolist(), counts.tolist()]
