@@ -6,6 +6,7 @@ import json
 import mmap
 import sys
 from collections.abc import Callable
+from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
@@ -145,9 +146,9 @@ class PackedWriter:
         codes, breaks = block.codes, block.breaks
         if block.is_segment:
             self._end_volume()
-        # The remainders of numbers, since hashes of texts differ from process to process.
-        hashes = [hash(int.from_bytes(text[: text.index(b"\t")], "little")) for text in block.texts]
-        self._write(HASHES, np.array(hashes, np.int64))
+        # Not Python's hashes, which differ from process to process.
+        hashes = [blake2b(text[: text.index(b"\t")], digest_size=8).digest() for text in block.texts]
+        self._write(HASHES, b"".join(hashes))
         self._write(LINES, block.lines.astype(np.int64))
         if self._streamed is not None:
             first = int(breaks[0]) if len(breaks) else len(codes)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import shutil
 import subprocess
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TextIO
@@ -41,6 +43,12 @@ MAX_PROCESSES = 16
 
 CHECK_SECONDS = 0.1
 """How often is asked whether to wait on (s)."""
+
+SEGMENTS_AHEAD = 2
+"""Segments for each process that are packed before they are put together: more would only fill the disk."""
+
+SEGMENT = "segment"
+"""Beginning of the names of their folders."""
 
 ZEROS = bytes(1 << 20)
 
@@ -108,14 +116,14 @@ def pack(source: Source, name: str, folder: Path, context: JobContext, drop_gaps
     InputError
         If the file cannot be read as this format.
     """
-    if name == "fasta" and source.compression == "none" and head_of(source, 1) != b"\xef":
-        starts = segment_starts(source)
-        if len(starts) >= MIN_SEGMENTS and n_cores() > 1:
+    if name == "fasta" and source.compression == "none" and n_cores() > 1 and head_of(source, 1) != b"\xef":
+        starts = segment_starts(source, context.check)
+        if len(starts) >= MIN_SEGMENTS:
             try:
                 return _pack_in_segments(source, starts, folder, context, drop_gaps)
-            except _NotInSegments:
-                for path in folder.iterdir():
-                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+            except (_NotInSegments, OSError):  # such as a disk that has no room for segments besides
+                for path in folder.glob(f"{SEGMENT}*"):
+                    shutil.rmtree(path)
     return _pack_alone(source, name, folder, context, drop_gaps)
 
 
@@ -141,7 +149,7 @@ def _pack_in_segments(
 ) -> tuple[Reading, LengthFacts]:
     reading, n_lines, checksum = Reading(TextReader(source, context), drop_gaps), 0, 0
     requests = [
-        Request(str(source.file.absolute()), first, last, str(folder.absolute() / f"segment{number}"), drop_gaps)
+        Request(str(source.file.absolute()), first, last, str(folder.absolute() / f"{SEGMENT}{number}"), drop_gaps)
         for number, (first, last) in enumerate(zip(starts, [*starts[1:], source.size], strict=True))
     ]
     with PackedWriter(folder) as writer, _Processes(min(n_cores(), MAX_PROCESSES, len(starts))) as processes:
@@ -156,6 +164,8 @@ def _pack_in_segments(
             n_lines += segment.line_ends.lf
             checksum = _joined(checksum, segment.crc32, request.last - request.first)
             context.progress("encode", request.last, source.size, "bytes")
+        if source.file.stat().st_size != source.size:  # which the reader of the whole file will say
+            raise _NotInSegments
         reading.text.crc32 = checksum
         return reading, writer.finish()
 
@@ -205,11 +215,14 @@ class _Processes(AbstractContextManager["_Processes"]):
 
     def packed(self, requests: Sequence[Request], check: Callable[[], None]) -> Iterator[Segment | None]:
         """Yield what was found in each segment, None where that failed; `check` is called often and may raise."""
-        futures: list[Future[Segment | None]] = [self._threads.submit(self._ask, request) for request in requests]
-        for future in futures:
-            while not wait([future], CHECK_SECONDS).done:
+        left, asked = iter(requests), deque[Future[Segment | None]]()
+        for request in islice(left, SEGMENTS_AHEAD * len(self._all)):
+            asked.append(self._threads.submit(self._ask, request))
+        while asked:
+            while not wait([asked[0]], CHECK_SECONDS).done:
                 check()
-            yield future.result()
+            yield asked.popleft().result()
+            asked.extend(self._threads.submit(self._ask, request) for request in islice(left, 1))
 
     def _ask(self, request: Request) -> Segment | None:
         process = self._idle.get()

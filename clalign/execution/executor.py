@@ -20,7 +20,6 @@ import numpy as np
 from msgspec import Struct
 
 from clalign import tracing
-from clalign.compute.geometry import card_cells
 from clalign.compute.opening import CHECK_SECONDS, Opening, OpenSession, Rehearse, open_session
 from clalign.compute.rehearsal import Rehearsal
 from clalign.compute.sessions import AnyStage, Check, ProgramChoice, Session, Steps, no_build_report
@@ -55,7 +54,7 @@ GATHER_SECONDS = 0.2
 """Time for which candidates for hits wait for those of other units, to be traced together (s)."""
 
 MAX_GATHERED_CELLS, MAX_GATHERED_ROWS, MAX_GATHERED_RESIDUES = 2.0**28, 2**24, 2**28
-"""Candidates no longer wait when they have this number of cells, on cards `card_cells` if these are more, or when the
+"""Candidates no longer wait when they have this number of cells, or more where `Plan.card_cells` says so, or when the
 units that they are in hold this number of rows or residues in memory. Units with the same rows and other queries share
 their residues."""
 
@@ -285,7 +284,7 @@ class Executor:
         self._current: Sequence[Unit] = ()  # what is computed if memory runs short
         self._waited_since = 0.0
         self._seconds_per_cell = 0.0
-        self._max_cells = max(MAX_GATHERED_CELLS, card_cells(session.device))
+        self._max_cells = max(MAX_GATHERED_CELLS, plan.card_cells(session.device))
         self._max_together = MAX_TOGETHER if plan.start_many is not None else 1
         self._unit_aside: Unit | None = None
 

@@ -236,6 +236,8 @@ class Plan(Struct, frozen=True):
         Traces the candidates of several units, given by searches and scores; ends with the hits of each.
     groups : sequence of int
         Places among the queries where groups begin that share what a device prepares, such as tables of models.
+    card_cells : callable
+        Returns how many cells of candidates a device is to be given at once, if that is more than usual.
     described : callable, optional
         Describes a target as the search of a query does, given the number of the query, the raw score and the row, but
         without that search, which takes longer to prepare.
@@ -256,6 +258,7 @@ class Plan(Struct, frozen=True):
     start_many: Callable[[Sequence[Any], Session, Any], Callable[[], Sequence[Scored[object]]]] | None = None
     trace: Callable[[Session, Sequence[tuple[Any, Scored[Any]]]], Steps[Sequence[Collection[Hit]]]] = trace_alone
     groups: Sequence[int] = (0,)
+    card_cells: Callable[[Device], float] = lambda device: 0.0
     described: Callable[[int, int, int], TargetFacts] | None = None
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -202,14 +202,18 @@ def in_segments(pieces: Iterable[FastaPiece]) -> Iterator[tuple[FastaPiece, bool
         offset, begins_line = offset + len(data), data.endswith(b"\n")
 
 
-def segment_starts(source: Source) -> list[int]:
-    """Return where the segments of a file begin that is not compressed and has all line ends as ``\\n``."""
+def segment_starts(source: Source, check: Callable[[], None]) -> list[int]:
+    """Return where the segments of a file begin that is not compressed and has all line ends as ``\\n``.
+
+    `check` is called often; it may raise `Cancelled`.
+    """
     starts, bound = [0], SEGMENT_BYTES
     with source.file.open("rb") as file:
         while bound < source.size:
             file.seek(bound - 1)
             place, held = bound - 1, b""
             while (data := file.read(1 << 16)) and (found := (held + data).find(b"\n>")) < 0:
+                check()
                 place, held = place + len(held) + len(data) - 1, data[-1:]
             if not data:
                 break

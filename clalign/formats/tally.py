@@ -36,9 +36,11 @@ class LetterTally:
         for byte in np.flatnonzero(counts).tolist():
             known = self.lines.setdefault(byte, [])
             if len(known) < MAX_SHOWN_LINES:
-                places = np.flatnonzero(values == byte)[: 1 << 14]
-                fresh = sorted({*known, *np.unique(line_of(places))[:MAX_SHOWN_LINES].tolist()})
-                self.lines[byte] = fresh[:MAX_SHOWN_LINES]
+                places = np.flatnonzero(values == byte)
+                lines = np.unique(line_of(places[: 1 << 14]))  # nearly always enough
+                if len(lines) < MAX_SHOWN_LINES and len(places) > 1 << 14:
+                    lines = np.unique(line_of(places))
+                self.lines[byte] = sorted({*known, *lines[:MAX_SHOWN_LINES].tolist()})[:MAX_SHOWN_LINES]
 
 
 def _byte_counts(values: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:

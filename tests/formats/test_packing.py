@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from clalign.compute.sessions import no_check
 from clalign.databases import loading, packing
 from clalign.databases.packed import FILES, HASHES, LINES
 from clalign.databases.packing import pack
 from clalign.errors import InputError
-from clalign.formats import fasta
+from clalign.formats import fasta, scratch
 from clalign.formats.blocks import Reading
 from clalign.formats.fasta import fasta_pieces, in_segments, segment_starts
 from clalign.formats.sources import TextReader, opened
+from clalign.formats.tally import LetterTally
 from clalign.jobs import QuietContext
 
 SEGMENT = 700
@@ -79,7 +81,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], tu
 
 def segment_starts_of(path: Path) -> list[int]:
     with opened(str(path)) as source:
-        return segment_starts(source)
+        return segment_starts(source, no_check)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -140,6 +142,34 @@ def test_without_its_processes_this_one_reads_all(
     path.write_bytes(odd_text(np.random.default_rng(6), 60))
     monkeypatch.setattr(packing, "own_command", lambda *words: command)
     assert not both(path)[1]
+
+
+def test_the_working_folder_stays_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though its segments are removed when one process reads the file after all."""
+    path, seen = tmp_path / "odd.fa", list[bool]()
+    path.write_bytes(odd_text(np.random.default_rng(5), 60).replace(b"\n", b"\r\n"))
+    alone = packing._pack_alone
+
+    def watched(source: Any, name: str, folder: Path, *given: Any) -> Any:
+        seen.append(scratch.is_in_use(folder) and not any(folder.glob("segment*")))
+        return alone(source, name, folder, *given)
+
+    monkeypatch.setattr(packing, "_pack_alone", watched)
+    monkeypatch.setenv("CLALIGN_CACHE_DIR", str(tmp_path / "cache"))
+    assert len(loading.load_database(path)[0]) == 60
+    assert seen == [True]
+
+
+def test_lines_of_letters_do_not_hang_on_how_often_they_stand_in_one() -> None:
+    tally = LetterTally()
+    tally.add(b"J" * 20_001, lambda places: (places >= 20_000) + 1)
+    assert tally.lines[ord("J")] == [1, 2]
+
+
+def test_names_that_differ_have_other_hashes(tmp_path: Path) -> None:
+    path = tmp_path / "ids.fa"
+    path.write_text(">MGYP000012345671\nMK\n>MGYP000812345670\nMK\n>100000001\nMK\n>900000000\nMK\n")
+    assert len(set(packed_to(tmp_path / "packed", path)[HASHES])) == 4
 
 
 def test_an_error_is_that_of_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -415,8 +415,10 @@ class JobQueue(QObject):
         worker.deleteLater()
         self.job_ended.emit(item)
         self.job_changed.emit(item)
-        if state == "done":
-            item.answer(value)
-        else:
-            item.problem(item)
-        self._start_next()
+        try:
+            if state == "done":
+                item.answer(value)
+            else:
+                item.problem(item)
+        finally:
+            self._start_next()

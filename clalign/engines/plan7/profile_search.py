@@ -16,7 +16,7 @@ from clalign.compute.sessions import Session, Steps
 from clalign.databases.letters import TRANSLATE, Guess, objection, reinterpreted
 from clalign.databases.loading import load_database
 from clalign.databases.reports import InputReport
-from clalign.engines.plan7.hmmer3.search import described_by_msv, prepare_hmmer3_search
+from clalign.engines.plan7.hmmer3.search import described_by_msv, domain_cells, prepare_hmmer3_search
 from clalign.engines.plan7.hmmer3.thresholds import card_of_statistics, filter_limits, hmmer3_thresholds
 from clalign.engines.plan7.inputs import Targets, load_queries, matrix_digest, targets_of
 from clalign.engines.plan7.search import AnyProfileSearch
@@ -148,7 +148,8 @@ class ProfileWork(Struct):
             range(len(lengths)), len(database), float(database.n_residues) * sum(lengths), search_of,
             lambda device: Pace.of(device, database, lengths),
             may_suit_cpu=any(hmm.origin == "hmmer3" for hmm in self.profiles), trace=hits_in_steps,
-            start_many=start_many, groups=shelves.firsts, described=self._describe if rounds is None else None,
+            start_many=start_many, groups=shelves.firsts, card_cells=domain_cells,
+            described=self._describe if rounds is None else None,
         )  # fmt: skip
         return plan if rounds is None or not self.task.spec.needs_ends else _with_rounds(plan, rounds, self.task)
 

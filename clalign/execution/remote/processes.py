@@ -19,7 +19,7 @@ CORES_EACH = 4
 
 QUERY_SECONDS, CELL_SECONDS = 2e-3, 7e-13
 """What the host does beside a card, mostly in one thread at a time (s): for a query, and for a cell, which is its share
-of launches and hits."""
+of launches and hits. Measured with a card of NVIDIA, which defines the domains."""
 
 SECONDS_EACH = 1.0
 """Work of the host for which one more process is started (s): to start takes it about as long."""

@@ -282,7 +282,7 @@ class Cascade:
             Those of the scores that passed, rising.
         """
         null, demand = length_terms_of(self.session, self.batch).null, self.session.demand
-        empty = self.session.cached("rows without residues", self.batch, lambda: self.batch.lengths == 0)
+        empty = self.session.cached("which rows have no residues", self.batch, lambda: self.batch.lengths == 0)
 
         def check() -> None:
             demand((np.isnan(msv) == empty).all(), "MSV scores that are not numbers")

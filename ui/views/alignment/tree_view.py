@@ -86,9 +86,12 @@ class TreeCanvas(QAbstractScrollArea):
 
     def stand_beside(self, rows: RowsArea | None) -> None:
         """Show each leaf at the height of its row, of rows in the order of the leaves; or by itself again."""
-        self.rows = rows
-        self.line = self.line if rows is None else rows.height_
-        self.arrange()
+        line = self.line if rows is None else rows.height_
+        if (rows, line) == (self.rows, self.line):
+            self.viewport().update()
+            return
+        self.rows, self.line = rows, line
+        self.arrange()  # which measures all names
 
     def arrange(self) -> None:
         """Fit the scroll bars to what is shown."""

@@ -36,6 +36,7 @@ from clalign.execution.units import Scored
 from clalign.runs.run_file import RunFile
 from clalign.stages.hmmer3.decoding import DECODING
 from clalign.stages.hmmer3.filters import FILTERS, PASSED_FORWARD, Filtered, FilterModel
+from clalign.values.devices import Device
 from clalign.values.documents import TargetFacts
 from clalign.values.envelopes import RowProfiles, TargetDomains
 from clalign.values.evalues import hmmer3_evalue, hmmer3_evalues, hmmer3_gumbel, hmmer3_log_tail
@@ -158,7 +159,7 @@ class Hmmer3Search(Struct, frozen=True):
 
         Their domains are defined together, so that a device has enough to do at once.
         """
-        portions, hits = _portions(units, _cells_at_once(session)), [PackedHits() for _ in units]
+        portions, hits = _portions(units, domain_cells(session.device)), [PackedHits() for _ in units]
         portion = next(portions, None)
         if portion is None:
             yield lambda: True
@@ -471,10 +472,9 @@ class Portion(Struct, frozen=True):
         return steps, next(steps)
 
 
-def _cells_at_once(session: Session) -> float:
-    """Return the cells of a portion: a card that does not define the domains itself leaves them to the processor."""
-    card = session.device
-    return max(DOMAIN_CELLS, card_cells(card)) if DECODING.suits(card) else DOMAIN_CELLS
+def domain_cells(device: Device) -> float:
+    """Return how many cells of targets a device defines domains of at once; those of some cards the processor does."""
+    return max(DOMAIN_CELLS, card_cells(device)) if DECODING.suits(device) else DOMAIN_CELLS
 
 
 def _portions(units: Sequence[SearchedBatch], n_cells: float) -> Iterator[Portion]:
