@@ -18,6 +18,9 @@ from clalign.formats.scratch import Scratch
 from clalign.formats.sources import PathLike, path_text
 from clalign.jobs import JobContext, QuietContext
 
+END_SECONDS = 5.0
+"""Timeout for the end of a search whose folder goes, as when the process ends (s)."""
+
 LOOK_SECONDS = 0.1
 """Interval at which is looked whether a round is done, besides after results (s)."""
 
@@ -41,8 +44,8 @@ class Rounds:
         self, begin_at: Callable[[Path, JobContext], Begun], path: Path, folder: Scratch | None, context: JobContext
     ) -> None:
         self._begin_at, self._path, self._folder = begin_at, path, folder
-        self._ends = weakref.finalize(self, folder.remove) if folder is not None else None
         self._watch, self._next = _Watch(context), 0
+        self._ends = weakref.finalize(self, _remove, folder, self._watch) if folder is not None else None
         self._begun: Begun | None = None
         self._found: Results | None = None
         self._error: BaseException | None = None
@@ -127,7 +130,7 @@ class Rounds:
             self._found = open_run(self._path)
             if self._folder is not None and self._ends is not None:  # rounds that are kept read from it
                 self._ends.detach()
-                weakref.finalize(self._found.run.connection, self._folder.remove)
+                weakref.finalize(self._found.run.connection, _remove, self._folder, self._watch)
         return self._found
 
     def __enter__(self) -> Rounds:
@@ -172,6 +175,13 @@ class _Watch:
         if self.is_stopped.is_set():
             raise Cancelled
         self._context.check()
+
+
+def _remove(folder: Scratch, watch: _Watch) -> None:
+    """Stop a search and remove its folder, in which it would go on writing."""
+    watch.is_stopped.set()
+    watch.is_over.wait(END_SECONDS)
+    folder.remove()
 
 
 def jackhmmer(

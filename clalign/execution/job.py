@@ -540,6 +540,7 @@ def versions() -> dict[str, str]:
     """Return the versions of the program and of what it computes with."""
     found = {"clalign": clalign.__version__, "python": platform.python_version(), "platform": sys.platform}
     for package, name in (("numpy", "__version__"), ("pyopencl", "VERSION_TEXT")):
-        if package in sys.modules:  # reading it from the installed files takes as long as all of the start
-            found[package] = str(getattr(sys.modules[package], name))
+        # Reading it from the files takes as long as all of the start. Another thread may be loading the module.
+        if (version := getattr(sys.modules.get(package), name, None)) is not None:
+            found[package] = str(version)
     return found

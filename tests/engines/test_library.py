@@ -273,7 +273,7 @@ def test_what_is_never_closed_goes_with_the_process(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     for call in calls:
         subprocess.run([sys.executable, "-c", f"{text}{call}\n"], env=environment, check=True)
-        assert not any(tmp_path.iterdir())
+        assert [path.name for path in tmp_path.rglob("*")] == []
 
 
 @pytest.mark.parametrize("kind", [str, Path])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clalign.compute import opening
@@ -18,6 +21,7 @@ from clalign.engines.plan7.spec import SearchSpec
 from clalign.errors import Cancelled, OutOfDeviceMemory
 from clalign.execution import executor as executor_module
 from clalign.execution import speed, units
+from clalign.execution.job import versions
 from clalign.jobs import Event, Job, QuietContext
 from clalign.runs.run_file import create_run, open_run
 from clalign.values.devices import REFERENCE
@@ -303,3 +307,9 @@ def test_the_reference_is_a_device_like_others(inputs: tuple[Path, Path, list[Pa
     with create_run(tmp_path / "run.clalign", engine="plan7") as run:
         done = compute_search(run, spec, lambda wish: REFERENCE, QuietContext())
     assert done["device_seconds"] > 0
+
+
+def test_the_version_of_a_package_that_is_being_loaded_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyopencl", ModuleType("pyopencl"))
+    assert "pyopencl" not in versions()
+    assert versions()["numpy"] == np.__version__
