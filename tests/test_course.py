@@ -80,7 +80,15 @@ def verification() -> Iterator[Capture]:
         yield place / 2, {"stage": "verify", "done": place, "total": 90, "unit": "hits"}
 
 
-@pytest.mark.parametrize("job", [search, resumed, alignment, export, verification])
+def sequence_search() -> Iterator[Capture]:
+    """A search of which the profiles are made of sequences first, for a sixth of its time."""
+    for made in range(101):
+        yield made / 10, {"stage": "profiles", "done": made, "total": 100, "unit": "queries"}
+    forecast = {"rate": 2e9, "kernel_seconds": 0.9, "seconds": {}, "later": {}}
+    yield from work("search", 10.0, 50.0, 1e11, forecast=forecast)
+
+
+@pytest.mark.parametrize("job", [search, resumed, alignment, export, verification, sequence_search])
 def test_one_bar_over_all_stages(job: Any) -> None:
     messages = list(job())
     end, course = messages[-1][0], Course()
@@ -125,6 +133,18 @@ def test_a_bar_moves_while_sequences_are_prepared() -> None:
             assert f"{done}.0 GB of 4.0 GB" in course.words
     assert bars == sorted(set(bars))
     assert bars[-1] < 0.05
+
+
+def test_making_profiles_is_a_small_part_of_a_search() -> None:
+    course, messages = Course(), list(sequence_search())
+    for now, value in messages[:101]:
+        course.take(value, now)
+        assert course.fraction < 0.05
+        assert course.seconds_left is None, "nothing is known of the search yet"
+    assert course.words.endswith("100 of 100")
+    for now, value in messages[101:]:
+        course.take(value, now)
+        assert course.fraction == pytest.approx(value["done"] / value["total"], abs=0.05)
 
 
 def test_a_search_that_has_begun_is_not_called_compiling() -> None:

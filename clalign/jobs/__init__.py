@@ -27,7 +27,7 @@ BUILD = "build"
 TEST = "test"
 """Stage in which a device is tested before its first use; its progress is unknown."""
 
-PREPARING = frozenset((BUILD, TEST, "read", "encode", "rows"))
+PREPARING = frozenset((BUILD, TEST, "read", "encode", "rows", "profiles"))
 """Stages before the work of a run. A job that only reads shows them as well."""
 
 PROGRESS_SECONDS = 0.1

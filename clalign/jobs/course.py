@@ -1,7 +1,7 @@
 """The course of a job by its events: one bar over all its stages, and the time left where that can be believed.
 
-Bar and time left are the same number: what is done is the time that has passed, of that and the time that is expected
-to be left. Events say what is expected before anything is measured; what is measured replaces it.
+Bar and time left are the same number: what is done is the time that the work has taken so far, of that and the time
+that is expected to be left. Events say what is expected before anything is measured; what is measured replaces it.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Course:
                 self._stage_rate, self._shown_rate = _Rate(MEMORY_SECONDS), _Rate(RATE_SECONDS)
                 self._waited = self._first_units = 0.0
             if self.is_working and self._done_before is None:
-                self._done_before = done
+                self._done_before, self._elapsed = done, 0.0  # preparations are no part of the work
         elif not self._is_compiling:
             self._stage_seconds += passed
             self._measure(max(0.0, done - self.done), passed)
@@ -316,12 +316,12 @@ class Course:
 
     @property
     def words(self) -> str:
-        """What the job does now, with the kernels that it waits for or the bytes that are read; empty before the first
+        """What the job does now, with the kernels that it waits for or how much is prepared; empty before the first
         event.
         """
         if self.kernels is None:
-            is_amount = not self.is_working and self.unit == "bytes" and self.total
-            amount = f", {size_text(self.done)} of {size_text(self.total)}" if is_amount else ""
+            count = size_text if self.unit == "bytes" else "{:,.0f}".format
+            amount = f", {count(self.done)} of {count(self.total)}" if self.total and not self.is_working else ""
             return f"{stage_words(self.stage)}{amount}" if self.stage else ""
         has_begun = self.is_working and self.done > (self._done_before or 0.0)
         words = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
