@@ -4,6 +4,7 @@ import contextlib
 import re
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from clalign.runs.connection import owned
 from clalign.runs.queries import HitQueries
 from clalign.runs.run_file import open_run
 from clalign.ui import formatting
+from clalign.ui.models.jobs import JobQueue
 from clalign.ui.models.results import run_view
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.library_page import (
@@ -54,6 +56,32 @@ def place_of(page: LibraryPage, name: str) -> int:
 def test_all_columns_are_seen_in_a_small_window(qtbot: Any, window: MainWindow, library: LibraryPage) -> None:
     window.resize(900, 600)
     qtbot.waitUntil(lambda: not library.table.horizontalScrollBar().maximum(), timeout=10_000)
+
+
+def test_nothing_is_said_of_the_library_before_it_is_read(qtbot: Any, window: MainWindow) -> None:
+    may_read = threading.Event()
+    window.controller.reader.ask("block", lambda: may_read.wait(10), lambda _: None)
+    try:
+        QTest.keyClick(window, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+        page = window.center.currentWidget()
+        assert isinstance(page, LibraryPage)
+        QTest.keyClicks(page.search, "two")
+        before = page.empty.heading.text()
+    finally:
+        may_read.set()
+    qtbot.waitUntil(lambda: page.empty.heading.text() == "No runs")
+    assert before != "No runs"
+
+
+def test_the_state_of_a_job_of_this_window_is_how_far_it_is(
+    qtbot: Any, loaded: MainWindow, searching: JobQueue
+) -> None:
+    item = searching.current
+    assert item is not None
+    QTest.keyClick(loaded, Qt.Key.Key_H, Qt.KeyboardModifier.ControlModifier)
+    page: Any = loaded.center.currentWidget()
+    qtbot.waitUntil(lambda: len(page.model.rows) == 1)
+    assert page.model.index(0, 2).data() == f"running, {formatting.percent(item.course.fraction)}"
 
 
 def test_the_search_field_leads_to_the_runs(qtbot: Any, window: MainWindow, library: LibraryPage) -> None:

@@ -59,6 +59,7 @@ class LibraryController(Controller):
         self._page: LibraryPage | None = None
         self._entries: list[library.RunEntry] = []
         app.queue.job_ended.connect(lambda _: self.refresh())
+        app.queue.job_ticked.connect(lambda _: self._show_shares())
 
     @property
     def is_shown(self) -> bool:
@@ -72,10 +73,12 @@ class LibraryController(Controller):
         if self._page is None:
             self._page = LibraryPage()
             self._page.back_requested.connect(self._app.leave_aside)
-            self._page.search_changed.connect(lambda _: self._show_entries())
+            self._page.search_changed.connect(lambda _: self._show_entries() if self._entries else None)
             self._page.action_requested.connect(self._act)
             self._app.window.center.addWidget(self._page)
         self._page.search.selectAll()
+        if not self._entries:
+            self._page.empty.show_text("Reading the runs", "")
         self._app.show_aside(self._page, "Library of runs")
         self._app.window.details.show_source(None)  # what it showed belongs to another page
         self._read()
@@ -101,9 +104,14 @@ class LibraryController(Controller):
         from ..views.library_page import entry_row
 
         if self._page is not None:
-            words = self._page.search.text()
-            shown = [entry_row(entry) for entry in self._entries if entry.holds(words)]
+            words, job_of = self._page.search.text(), self._app.queue.of_run
+            shown = [entry_row(entry, job_of(str(entry.path))) for entry in self._entries if entry.holds(words)]
             self._page.show_runs(shown, len(self._entries))
+
+    def _show_shares(self) -> None:
+        """Show anew how far the jobs of this window are."""
+        if self._page is not None and self.is_shown:
+            self._page.table.viewport().update()
 
     def _act(self, name: str, paths: list[str]) -> None:
         getattr(self, name)(paths)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QComboBox, QLineEdit, QStackedW
 from clalign.tools.library import RunEntry
 
 from .. import formatting
+from ..models.jobs import JobItem
 from ..models.results.run_view import STATE_WORDS
 from ..models.widgets.text_table import Row, TextColumn, TextTable
 from .widgets.parts import EmptyPanel, back_button, button, fill_box, label, notice_row, row, stacked, title_label
@@ -43,6 +44,9 @@ def hit_words(found: Row) -> str:
 
 def state_words(found: Row) -> str:
     """Return the state of a run as text."""
+    if (job := found["job"]) is not None:
+        share = f", {formatting.percent(job.course.fraction)}" if job.course.fraction else ""
+        return f"{job.state_words}{share}"
     return "cannot be read" if found["problem"] else STATE_WORDS.get(found["state"], str(found["state"]))
 
 
@@ -87,7 +91,7 @@ class LibraryPage(QWidget):
         for name, (text, tip) in ACTIONS.items():
             self.buttons[name] = button(text, partial(self._ask, name), tip=tip)
             self.table.addAction(text, partial(self._ask, name))
-        self.empty = EmptyPanel("archive-outline", "No runs", "Every search, comparison and alignment is kept here.")
+        self.empty = EmptyPanel("archive-outline", "", "")
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.table)
@@ -269,8 +273,8 @@ class RunsComparedSheet(Sheet):
         self.model.set_rows([found for found in self._rows if side in ("", found["status"])])
 
 
-def entry_row(entry: RunEntry) -> Row:
-    """Return an entry of the library as a row."""
+def entry_row(entry: RunEntry, job: JobItem | None = None) -> Row:
+    """Return an entry of the library as a row, with the job of this window that works on it."""
     names = ("name", "kind", "state", "created", "n_bytes", "n_hits", "device", "problem")
     tip = "\n".join([str(entry.path), *entry.inputs, entry.problem]).strip()
-    return {"path": str(entry.path), "tip": tip, **{name: getattr(entry, name) for name in names}}
+    return {"path": str(entry.path), "tip": tip, "job": job, **{name: getattr(entry, name) for name in names}}
