@@ -249,6 +249,8 @@ def test_closing_during_a_search_asks(qtbot: Any, loaded: MainWindow, manners: C
     sheet = loaded.sheets.sheet
     assert isinstance(sheet, LeaveSheet)
     assert item.title in sheet.words.text()
+    fraction = item.course.fraction
+    qtbot.waitUntil(lambda: item.course.fraction > fraction + 0.02 and item.line() in sheet.words.text())
     press(sheet, "Cancel")
     assert loaded.isVisible()
     assert item.is_active

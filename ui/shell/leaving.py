@@ -71,6 +71,8 @@ class Leaving(QObject):
         self.is_hidden = False
         self.tray: QSystemTrayIcon | None = None
         queue.job_ended.connect(self._look)
+        queue.job_changed.connect(self._follow)
+        queue.job_ticked.connect(self._follow)
 
     @property
     def _active(self) -> list[JobItem]:
@@ -94,6 +96,15 @@ class Leaving(QObject):
         self._sheet.stop_requested.connect(self.stop)
         self._sheet.closed.connect(self._stay)
         self._window.sheets.open_sheet(self._sheet)
+
+    def _follow(self) -> None:
+        """Show how far the jobs are, while that is asked about or in the notification area."""
+        if not self._active or self._closes_when_idle:
+            return
+        if self._sheet is not None and self._window.sheets.sheet is self._sheet:
+            self._sheet.words.setText(running_words(self._active))
+        if self.tray is not None:
+            self.tray.setToolTip(running_words(self._active))
 
     def _stay(self) -> None:
         self._closes_when_idle = False
