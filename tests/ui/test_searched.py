@@ -97,6 +97,16 @@ def test_of_a_search_that_runs_the_next_query_is_not_called_a_later_one(
         assert words[0] == heading
 
 
+def test_what_is_said_of_a_query_without_hits_stays_while_they_are_read_again(qtbot: Any, page: SearchPage) -> None:
+    page.run.set_profile(2)
+    qtbot.waitUntil(page.empty.isVisible)
+    page.run.hits.refresh()
+    page.show_counts()
+    assert page.run.hits.is_busy
+    assert page.empty.isVisible()
+    assert page.hit.empty.words.text(), "the place of the alignment is not blank"
+
+
 @pytest.mark.thorough
 def test_a_query_that_was_not_searched_has_neither_histogram_nor_numbers_of_hits(qtbot: Any, page: SearchPage) -> None:
     page.run.set_profile(2)

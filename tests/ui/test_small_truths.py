@@ -91,6 +91,29 @@ def test_what_was_read_of_another_query_is_not_shown(
     assert set(shown) == {(2, 2)}
 
 
+def test_hits_that_are_not_counted_yet_have_no_number(
+    qtbot: Any, window: MainWindow, made_run: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.controller.sources.open_paths([str(made_run(profiles=3))])
+    page: Any = window.controller.page
+    settled(qtbot, page)
+    run, may_read, may_count, count = page.run, threading.Event(), threading.Event(), run_view.count_hits
+    qtbot.waitUntil(lambda: run._reader.is_idle)
+    monkeypatch.setattr(run_view, "count_hits", lambda *asked: may_count.wait(10) and count(*asked))
+    run._reader.ask("block", lambda: may_read.wait(10), lambda _: None)
+    try:
+        run.set_profile(1)
+        qtbot.waitUntil(lambda: not page.hits.waiting.isHidden())
+        assert str(run.hits.n_all) not in page.hits.counts.text(), "those in view are of the query before"
+        may_read.set()
+        qtbot.waitUntil(lambda: run.histogram is not None)
+        assert "hit" not in run.tag("report", short=True)
+    finally:
+        may_read.set()
+        may_count.set()
+    qtbot.waitUntil(lambda: "hit" in run.tag("report", short=True))
+
+
 def test_a_list_is_seen_from_its_top_and_leaves_what_is_filtered_out(qtbot: Any, page: ResultsPage) -> None:
     table, hits = page.hits.table, page.run.hits
     table.choose_row(150)

@@ -100,14 +100,17 @@ class PairRunView(RunView):
             return ""
         n_hits = min(self.counts[name], self.hits.n_all)
         hits, n_targets = formatting.plural(n_hits, "hit"), data.n_from(score)
-        if self.is_complete and n_targets > n_hits:
+        if not self.is_counted:
+            hits = ""
+        elif self.is_complete and n_targets > n_hits:
             # No more hits were asked for, or the line is below the limit of the search.
             hits = f"{formatting.plural(n_targets, 'target')}, {formatting.count(n_hits)} kept"
         chance = data.by_chance(score)
         expected = "" if chance is None else f"{formatting.evalue(chance)} expected by chance"
         if short:
             return " · ".join(part for part in (f"≥ {score:g}", hits, expected.replace("expected ", "")) if part)
-        return "\n".join(part for part in (f"shown from {score:g} · {hits}", expected) if part)
+        shown = " · ".join(part for part in (f"shown from {score:g}", hits) if part)
+        return "\n".join(part for part in (shown, expected) if part)
 
     def no_histogram_words(self) -> tuple[str, str] | None:
         if self.is_pairs:

@@ -176,14 +176,14 @@ class ProfileRunView(RunView):
         if not isinstance(data, ProfileHistogram) or not math.isfinite(score):
             return ""
         title = "significant" if name == "significant" else "shown"
-        hits = formatting.plural(self.counts[name], "hit")
+        hits = f" · {formatting.plural(self.counts[name], 'hit')}" if self.is_counted else ""
         evalue = f"E {formatting.evalue(data.evalue(score))}"
         if short:
-            return f"{title} ≥ {formatting.score(score)} · {evalue} · {hits}"
+            return f"{title} ≥ {formatting.score(score)} · {evalue}{hits}"
         pvalue = data.pvalue(score)
         false_hits = formatting.evalue(pvalue * data.n_examined)
         return (
-            f"{title} from {formatting.score(score)} bits · {hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
+            f"{title} from {formatting.score(score)} bits{hits}\n{evalue} · P {formatting.evalue(pvalue)}\n"
             f"{false_hits} false hits expected by chance"
         )
 

@@ -95,7 +95,7 @@ class RunView(QObject):
         self.moved: dict[int, dict[str, float]] = {}
         """Thresholds that the user has moved, by query."""
         self._is_too_low = False
-        self.counts = {"report": 0, "significant": 0}
+        self.counts, self.is_counted = {"report": 0, "significant": 0}, False
         self.found: dict[int, QueryFound] = {}
         self._found_at, self._is_all_found = -math.inf, False
         self._is_chosen = False
@@ -340,7 +340,7 @@ class RunView(QObject):
 
     def _show_profile(self, profile: int) -> None:
         self.profile, self.histogram = profile, None  # the one in view is of another query
-        self.counts = {"report": 0, "significant": 0}  # they are asked for below
+        self.counts, self.is_counted = {"report": 0, "significant": 0}, False  # they are asked for below
         self.thresholds, self._is_too_low = self._own_thresholds(), False
         self.choose(None)
         self.hits.keep(None)
@@ -457,7 +457,7 @@ class RunView(QObject):
 
     def _take_counts(self, answer: tuple[int, tuple[int, int]] | Exception) -> None:
         if not isinstance(answer, Exception) and answer[0] == self.profile:
-            self.counts = dict(zip(("report", "significant"), answer[1], strict=True))
+            self.counts, self.is_counted = dict(zip(("report", "significant"), answer[1], strict=True)), True
             self.counts_changed.emit()
 
     def choose(self, row: HitRow | None) -> None:

@@ -34,7 +34,7 @@ from ..widgets.parts import (
 )
 
 NOT_SELECTED = "No hit selected", "Select a hit to see its alignment here."
-NONE_YET = "No hits yet", "The alignment of a hit appears here."
+NO_HITS = "", "The alignment of a hit appears here."
 
 MAX_HEIGHT = 16_777_215
 """Pixels; Qt's own limit."""
@@ -191,8 +191,7 @@ class HitCard(Surface):
         """Ask for a hit if there are some, and show the tools only then; else the table says why there are none."""
         run = self.run
         has_hits = run is not None and run.hits.n_all > 0
-        none = NONE_YET if run is not None and run.is_live else ("", "")
-        self.empty.show_text(*(NOT_SELECTED if has_hits else none))
+        self.empty.show_text(*(NOT_SELECTED if has_hits else NO_HITS))
         self._bar.setVisible(has_hits)
 
     def _show_remarks(self) -> None:

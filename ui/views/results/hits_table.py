@@ -393,7 +393,9 @@ class HitsPanel(QWidget):
 
     def _show_busy_words(self) -> None:
         if not self.waiting.isHidden():
-            self.counts.setText(f"Sorting and filtering {formatting.plural(self.model.n_all, 'hit')}…")
+            before, hits = self.model.shown_query, formatting.plural(self.model.n_all, "hit")
+            is_same = before is not None and before.number == self.model.query.number
+            self.counts.setText(f"Sorting and filtering {hits}…" if is_same else "Reading the hits…")
 
     def _abandon(self) -> None:
         """Restore filter and order of the rows in view."""

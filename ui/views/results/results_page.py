@@ -509,7 +509,8 @@ class ResultsPage(QWidget):
         self.empty.show_icon("timer-sand" if run.is_live and run.unsearched_words() else "magnify-close", "muted")
         is_compiled = self._compiling and run.is_live and self._unsearched() is not None
         self.empty.show_text(*((self._compiling, MEANWHILE) if is_compiled else run.empty_words()))
-        is_empty = bool(run.cards) and not run.hits.n_all and not run.hits.is_busy
+        is_read = not run.hits.is_busy or run.hits.is_refreshing
+        is_empty = bool(run.cards) and not run.hits.n_all and is_read
         self._hits_stack.setCurrentIndex(1 if is_empty else 0)
         has_none = is_empty and not any(run.query_hits.values())  # other queries may have some
         self.wider.setVisible(run.is_complete)
