@@ -114,6 +114,26 @@ def test_hits_that_are_not_counted_yet_have_no_number(
     qtbot.waitUntil(lambda: "hit" in run.tag("report", short=True))
 
 
+def test_a_search_goes_on_after_a_job_that_is_run_first(
+    qtbot: Any, loaded: MainWindow, manners: Callable[..., None], press: Any
+) -> None:
+    manners(pause=0.2, batches=60)
+    controller, begun = loaded.controller, list[str]()
+    queue, spec = controller.queue, controller.search.sheet.spec
+    press(loaded, "Run search")
+    qtbot.waitUntil(lambda: queue.current is not None and queue.current.course.done > 0)
+    first = queue.current.run
+    second, third = (controller.jobs.search(spec) for _ in range(2))
+    queue.job_begun.connect(lambda item: begun.append(item.run))
+    controller.jobs.act(queue.of_run(third), "first")
+    manners(pause=0, batches=60)
+    qtbot.waitUntil(lambda: not any(item.is_active for item in queue.items))
+    assert begun == [third, first, second]
+    assert controller.page.run.path == Path(third)
+    with open_run(Path(first)) as one, open_run(Path(second)) as other:
+        assert one.n_hits() == other.n_hits() > 0
+
+
 def test_a_list_is_seen_from_its_top_and_leaves_what_is_filtered_out(qtbot: Any, page: ResultsPage) -> None:
     table, hits = page.hits.table, page.run.hits
     table.choose_row(150)

@@ -160,7 +160,7 @@ class JobItem:
         if self.state == "paused":
             return [("proceed", "Continue"), ("stop", "Stop")]
         if self.state == "waiting":
-            return [("stop", "Remove")]
+            return [("first", "Run first"), ("stop", "Remove")]
         if self.state == "stopping":
             return []
         return [*self._ways_on(), ("dismiss", "Dismiss")]
@@ -306,6 +306,12 @@ class JobQueue(QObject):
     def of_run(self, run: str) -> JobItem | None:
         """Return the job that works on a run file."""
         return next((item for item in self.items if item.run == run and item.is_search and item.is_active), None)
+
+    def put_first(self, item: JobItem) -> None:
+        """Have a waiting job begin before the others that wait."""
+        place = next(place for place, other in enumerate(self.items) if other.state == "waiting")
+        self.items.remove(item)
+        self.items.insert(place, item)
 
     def stop(self, item: JobItem) -> None:
         """Stop a job after its batch, or remove a waiting one."""

@@ -170,9 +170,28 @@ class JobController(Controller):
         ways: dict[str, Callable[[JobItem], object]] = {
             "pause": self.queue.toggle_pause, "proceed": self.queue.toggle_pause, "stop": self.queue.stop,
             "dismiss": self._dismiss, "show": self._show, "resume": lambda item: self.resume(item.run),
-            "resume_elsewhere": lambda item: self.resume_elsewhere(item.run),
+            "resume_elsewhere": lambda item: self.resume_elsewhere(item.run), "first": self._run_first,
         }  # fmt: skip
         ways[name](item)
+
+    def _run_first(self, item: JobItem) -> None:
+        """Have a waiting job begin next; a search at work is stopped for it, and continues after it."""
+        self.queue.put_first(item)
+        for before in [job for job, _ in self.queue.running if job.is_beside == item.is_beside]:
+            if before.is_search and before.state != "stopping":
+                before.problem = partial(self._go_on, item)
+                self.queue.stop(before)
+            elif not before.is_search:
+                self._app.notify("note", f"It runs next. {before.title}: nothing of it can be continued.")
+
+    def _go_on(self, first: JobItem, stopped: JobItem) -> None:
+        """Continue a search after the job that it was stopped for, which stays in view."""
+        if stopped.state == "stopped":
+            self.resume(stopped.run, str(stopped.spec.get("device", "")))
+            again = self.queue.of_run(stopped.run)
+            if again is not None and again.state == "waiting":  # the other may have been removed
+                self.queue.put_first(again)
+                defer(self, lambda: self._show(first))
 
     def _show(self, item: JobItem) -> None:
         """Show the page of a job, if it has one."""

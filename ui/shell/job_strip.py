@@ -25,6 +25,7 @@ ICONS = {
 TIPS = {
     "pause": "Pause the job; its results can be used",
     "proceed": "Continue the job",
+    "first": "Run it now: a search at work is stopped for it and continues after it",
     "stop": "Stop after this batch; the results so far are kept",
     "resume": "Continue from the last finished batch, with the same final result",
     "resume_elsewhere": "Continue from the last finished batch on the next device that is ready",
