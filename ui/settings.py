@@ -78,7 +78,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class RecentFile:
-    """A file that was open; of a run its start, and the thresholds that were moved, each with query, name and score."""
+    """A file that was open; of a run its start, and from where its hits are shown: query, ``report``, score."""
 
     path: str
     kind: str

@@ -301,7 +301,7 @@ class HitPages:
         self._connection.close()
 
 
-def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, int]:
+def count_hits(query: HitQuery) -> tuple[int, int]:
     """Return how many hits have the least score of a question, and how many are significant, whatever its conditions.
 
     See `clalign.runs.queries.is_significant`.
@@ -311,7 +311,7 @@ def count_hits(query: HitQuery, significant_from: float | None) -> tuple[int, in
     least = [(f"{VALUES[query.score]} >= ?", [query.least_score])] if query.least_score is not None else []
     with open_run(query.path) as run:
         n_shown = _count(run.connection, [*of_one, *least])
-        return n_shown, _count(run.connection, [*of_one, significant_sql(significant_from, number)])
+        return n_shown, _count(run.connection, [*of_one, significant_sql(number)])
 
 
 class QueryFound(NamedTuple):

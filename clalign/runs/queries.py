@@ -43,19 +43,17 @@ class HitKey(NamedTuple):
     query: int
 
 
-def is_significant(hit: Hit, least: float | None = None) -> bool:
-    """Return whether a hit is significant: by the search, or as it has the `least` score, where a user set one."""
-    return hit.is_significant if least is None else hit.score >= least
+def is_significant(hit: Hit) -> bool:
+    """Return whether the search calls a hit significant."""
+    return hit.is_significant
 
 
-def significant_sql(least: float | None = None, number: int | None = None) -> tuple[str, list[float]]:
+def significant_sql(number: int | None = None) -> tuple[str, list[float]]:
     """Return the condition of `is_significant` in SQL, and its values.
 
     Among the hits of one query, whose `number` is given, those that are significant are the best, so that an index
     counts them.
     """
-    if least is not None:
-        return "score >= ?", [least]
     if number is None:
         return "included", []
     return "sort_key >= (SELECT sort_key FROM hits WHERE query = ? AND included ORDER BY sort_key LIMIT 1)", [number]

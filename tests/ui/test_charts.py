@@ -419,12 +419,12 @@ def test_enter_in_the_field_of_a_score_closes_it_and_it_opens_at_its_line(qtbot:
     QTest.keyClick(plot, Qt.Key.Key_Return)
     editor = plot.editor
     assert editor is not None
-    assert abs(editor.geometry().center().x() - at(plot, 22.0).x()) <= 46
+    assert abs(editor.geometry().center().x() - at(plot, 20.0).x()) <= 46
     editor.selectAll()
     QTest.keyClicks(editor, "25.5")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     assert plot.editor is None
-    assert plot.lines["significant"].value() == 25.5
+    assert plot.lines["report"].value() == 25.5
 
 
 def test_a_low_plot_has_a_number_beside_its_bars(qtbot: Any) -> None:

@@ -177,7 +177,7 @@ def test_moving_the_threshold_filters_by_raw_score(
     _, hits = hits_of(pair_runs["proteins"])
     view = view_of("proteins")
     least = hits[1].raw
-    view.set_threshold("report", least)
+    view.set_least_score(least)
     wanted = sum(hit.raw >= least for hit in hits)
     assert 0 < wanted < len(hits)
     qtbot.waitUntil(lambda: view.hits.n_shown == view.counts["report"] == wanted)

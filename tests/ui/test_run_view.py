@@ -41,24 +41,28 @@ def test_the_summary_counts_what_is_significant(qtbot: Any, view: RunView) -> No
 
 
 def test_thresholds_refilter_and_never_go_below_what_was_kept(qtbot: Any, view: RunView, reader: Reader) -> None:
-    view.set_threshold("report", 50.0)
+    significant = view.counts["significant"]
+    words = view.summary()
+    view.set_least_score(50.0)
     qtbot.waitUntil(lambda: not view.hits.is_busy and reader.is_idle)
     assert 0 < view.hits.n_shown < 200
     assert view.counts["report"] == view.hits.n_shown
     assert all(view.hits.row_at(place).score >= 50 for place in range(view.hits.n_shown))
+    assert view.counts["significant"] == significant > view.hits.n_shown, "the search decides"
+    assert view.summary() == words
     assert view.threshold_hint(), "it is above the other"
-    view.set_threshold("report", -500.0)
+    view.set_least_score(-500.0)
     assert view.thresholds["report"] == -2.0
     assert view.threshold_hint(), "it is not where it was put"
-    view.set_threshold("significant", 60.0)
+    view.set_least_score(5.0)
     assert view.thresholds_moved
     assert not view.threshold_hint()
-    view.set_threshold("significant", 6e4)
-    assert view.threshold_hint(), "no score is so high"
-    drawn = view.histogram
+    view.set_least_score(6e4)
+    drawn, above = view.histogram, view.threshold_hint()
+    assert above, "no score is so high"
     for other in ({"kind": "msv"}, {"edges": np.zeros(1), "counts": np.zeros(0, np.int64)}):
         view.histogram = replace(drawn, **other)
-        assert not view.threshold_hint(), "these scores are no bound"
+        assert view.threshold_hint() not in ("", above), "these scores are no bound"
     view.histogram = drawn
     view.reset_thresholds()
     assert not view.threshold_hint()
@@ -80,11 +84,11 @@ def test_the_place_of_the_chosen_hit_is_that_of_its_bar(qtbot: Any, view: RunVie
 
 
 def test_the_tag_has_the_numbers_of_the_statistics(view: RunView) -> None:
-    view.set_threshold("significant", 12.5)
+    view.set_least_score(12.5)
     pvalue = hmmer2_pvalue(np.float32(12.5), Calibration("gumbel", -10.0, 0.5))
     assert view.histogram.evalue(12.5) == pytest.approx(pvalue * 1500)
-    assert "12.5 bits" in view.tag("significant", short=False)
-    assert "expected by chance" in view.tag("significant", short=False)
+    assert "12.5 bits" in view.tag("report", short=False)
+    assert "expected by chance" in view.tag("report", short=False)
 
 
 def test_another_profile_has_its_own_hits(qtbot: Any, view: RunView) -> None:

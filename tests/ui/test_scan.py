@@ -55,7 +55,7 @@ def test_a_hit_of_a_scan_is_aligned_to_its_profile(scan: ResultsPage) -> None:
     place = next(place for place, row in enumerate(rows_of(scan)) if row.profile == 2)
     scan.hits.table.choose_row(place)
     assert scan.hit.alignment.profile == "Made-up-3"
-    scan.run.set_threshold("significant", 50.0)
+    scan.run.set_least_score(50.0)
     assert not scan.run.thresholds_moved, "of all profiles together there is no threshold"
 
 

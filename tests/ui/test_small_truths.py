@@ -77,7 +77,7 @@ def test_what_was_read_of_another_query_is_not_shown(
         return found
 
     monkeypatch.setattr(plan7_view, "read_profile_histogram", read_one)
-    monkeypatch.setattr(run_view, "count_hits", lambda query, start: (query.number, query.number))
+    monkeypatch.setattr(run_view, "count_hits", lambda query: (query.number, query.number))
     run.histogram_changed.connect(lambda: shown.append((run.profile, queries[id(run.histogram)][0])))
     run.counts_changed.connect(lambda: shown.append((run.profile, run.counts["report"])))
     run._reader.ask("block", lambda: may_read.wait(10), lambda _: None)

@@ -166,7 +166,7 @@ def test_a_run_that_waits_says_so(qtbot: Any, loaded: MainWindow, searching: Job
 def test_filter_and_thresholds_are_cleared(window: MainWindow, opened: Callable[[str], PairPage]) -> None:
     page = opened("proteins")
     own = dict(page.run.thresholds)
-    page.run.set_threshold("report", own["report"] + 5)
+    page.run.set_least_score(own["report"] + 5)
     QTest.keyClick(window, Qt.Key.Key_F, CTRL | SHIFT)
     assert page.run.thresholds == own
     assert page.run.thresholds["significant"] == -math.inf

@@ -240,7 +240,7 @@ def test_typing_filters_and_the_box_says_what_it_cannot_read(qtbot: Any, page: R
     assert " of 200 hits" in page.hits.counts.text().replace("\u202f", "")
     QTest.keyClicks(box, " score>")
     qtbot.waitUntil(lambda: "number is expected" in page.hits.none.words.text())
-    press(page.hits.none, "Clear filter and thresholds")
+    press(page.hits.none, "Clear filter and line")
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200 and page.hits.table.isVisible())
     QTest.keyClick(page.window(), Qt.Key.Key_F, CTRL)
     QTest.keyClicks(box, "kinase")
@@ -326,7 +326,7 @@ def test_dragging_the_line_refilters_the_table(qtbot: Any, page: ResultsPage, pr
     assert page.run.thresholds["report"] == pytest.approx(60, abs=3)
     assert page.strip.hint.isVisible(), "the significant hits below it are not shown"
     assert all(page.run.hits.row_at(n).score >= page.run.thresholds["report"] for n in range(page.run.hits.n_shown))
-    press(page, "Reset thresholds")
+    press(page, "Reset line")
     qtbot.waitUntil(lambda: page.run.hits.n_shown == 200)
     assert not page.strip.hint.isVisible()
 
@@ -336,18 +336,18 @@ def test_keys_move_the_lines_and_a_number_can_be_typed(qtbot: Any, page: Results
     QTest.keyClick(page.window(), Qt.Key.Key_3, CTRL)
     plot = page.histogram.plot
     assert plot.hasFocus()
-    before = page.run.thresholds["significant"]
+    own = dict(page.run.thresholds)
     QTest.keyClick(plot, Qt.Key.Key_Right)
-    assert page.run.thresholds["significant"] == before + 0.5
-    QTest.keyClick(plot, Qt.Key.Key_Right, CTRL | Qt.KeyboardModifier.ShiftModifier)
-    assert page.run.thresholds["report"] == pytest.approx(3.0)
+    assert page.run.thresholds["report"] == own["report"] + 0.5
+    QTest.keyClick(plot, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert page.run.thresholds["report"] == own["report"] + 5.5
     QTest.mouseDClick(plot.viewport(), LEFT, pos=QPoint(plot.width() - 60, 60))
     editor = plot.findChild(QLineEdit)
     assert editor is not None
     QTest.keyClicks(editor, "33.5")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    assert page.run.thresholds["significant"] == 33.5
-    assert "33.5" in page.run.tag("significant", short=True)
+    assert page.run.thresholds == own | {"report": 33.5}
+    assert "33.5" in page.run.tag("report", short=True)
 
 
 @pytest.mark.thorough

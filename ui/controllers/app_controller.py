@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,8 +162,7 @@ class AppController(AppContext):
             self.window.center.removeWidget(page)
             page.close_parts()
             self.forget_files(path)
-            moved = ((query, *one) for query, scores in page.run.moved.items() for one in scores.items())
-            kept = [one for one in moved if math.isfinite(one[2])]
+            kept = [(query, "report", score) for query, score in page.run.moved.items()]
             if page.run.facts:
                 self.settings.change_recent(path, thresholds=kept, created=page.run.facts.get("created") or 0.0)
             page.run.close()
@@ -217,11 +215,11 @@ class AppController(AppContext):
         return page
 
     def _restore_thresholds(self, run: RunView) -> None:
-        """Move the thresholds that were moved when this run, not another with its path, was open before."""
+        """Show hits from the scores that were chosen when this run, not another with its path, was open before."""
         for kept in (entry for entry in self.settings.recent if entry.path == str(run.path) and entry.thresholds):
             with contextlib.suppress(ClalignError, sqlite3.DatabaseError), open_run(run.path) as stored:
                 for query, name, score in kept.thresholds if stored.facts.created == kept.created else ():
-                    run.moved.setdefault(query, {})[name] = score
+                    run.moved |= {query: score} if name == "report" else {}  # another name is of earlier versions
 
     def _show_new(self, path: str, state: str) -> None:
         if path in self.pages:

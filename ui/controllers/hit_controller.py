@@ -174,7 +174,7 @@ class HitController(Controller):
                 sheet.show_count("significant", answer[1])
 
         every = HitQuery(page.run.path, ALL_QUERIES)
-        self._app.reader.ask((id(sheet), "significant"), lambda: count_hits(every, None), take)
+        self._app.reader.ask((id(sheet), "significant"), lambda: count_hits(every), take)
 
     def _count_queries(self, page: ResultsPage, sheet: ExportSheet, which: str) -> None:
         """Show in the sheet how many queries found some hits."""
@@ -237,7 +237,7 @@ class HitController(Controller):
             (notes.redo if again else notes.undo)()
 
     def clear_filter(self) -> None:
-        """Show all hits, with the thresholds of the search."""
+        """Show all hits that the search reported."""
         if self._app.page is not None:
             self._app.page.hits.filter_box.clear()
             self._app.page.run.hits.list_picked(None)

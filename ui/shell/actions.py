@@ -92,7 +92,7 @@ _COMMANDS = (
     Command("hits.edit_note", "Note…", "Edit", "F2", "note-edit-outline", no_hit,
             "Edits the note of the selected hit, which is stored in the run file"),
     Command("hits.filter_hits", "Filter hits", "Edit", "Ctrl+F", "filter-outline", no_page, separator=True),
-    Command("hits.clear_filter", "Clear filter and thresholds", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
+    Command("hits.clear_filter", "Clear filter and line", "Edit", "Ctrl+Shift+F", "filter-off-outline", no_page),
     Command("preferences", "Preferences…", "Edit", "Ctrl+,", "cog-outline", separator=True,
             words="settings options appearance look theme residue color scheme contrast motion"),
     *(

@@ -27,7 +27,7 @@ FILTER_ROWS = [
 ]
 
 HISTOGRAM_ROWS = [
-    ("Left, Right", "Move the significance line (Shift: faster, Ctrl: the report line)"),
+    ("Left, Right", "Move the line from which on hits are shown (Shift: faster)"),
     ("Enter, double-click", "Type the score of a line"),
     ("L", "Logarithmic or linear"),
 ]

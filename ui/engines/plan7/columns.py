@@ -27,7 +27,7 @@ def row_of(hit: HitRow, hits: HitsModel) -> Row:
     """Return a hit as a row of the table."""
     domains = hit.reported_domains
     n = hit.n_domains if hit.estimates is None else len(domains)
-    return Row(hits.cards[hit.profile], hit, domains, n_domains=n, is_significant=hits.is_significant(hit))
+    return Row(hits.cards[hit.profile], hit, domains, n_domains=n, is_significant=hit.is_significant)
 
 
 def number(value: float | None, digits: int = 1) -> str:

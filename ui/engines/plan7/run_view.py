@@ -199,7 +199,7 @@ class ProfileRunView(RunView):
             which = f"The first {formatting.count(data.n_scores)} of {formatting.plural(total, 'sequence')}"
         return (
             f"{which}, each with its Viterbi score before the correction for biased composition; "
-            "the score of a hit may be lower. Drag a line, or double-click to type a score."
+            "the score of a hit may be lower. Drag the line of what is shown, or double-click to type a score."
         )
 
     def _hmmer3_sentence(self, data: ProfileHistogram) -> str:
@@ -216,7 +216,7 @@ class ProfileRunView(RunView):
             got = f"Forward scores of all {n}{so_far}; the curve is the model's calibration, not fitted"
         return (
             f"{got}. The score of a hit is a little lower, because it is "
-            "corrected for biased composition. Drag a line, or double-click to type a score."
+            "corrected for biased composition. Drag the line of what is shown, or double-click to type a score."
         )
 
     @property

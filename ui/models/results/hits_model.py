@@ -22,7 +22,6 @@ from clalign.errors import ClalignError, DamagedRun
 from clalign.formats.writers import safe_lines
 from clalign.runs.connection import unreadable
 from clalign.runs.pages import HitQuery, PickedHits, Together
-from clalign.runs.queries import is_significant
 from clalign.runs.run_file import write_note
 from clalign.values.documents import Card
 from clalign.values.species import SpeciesRule
@@ -205,7 +204,6 @@ class HitsModel(QAbstractTableModel):
         self._cache: OrderedDict[int, list[HitRow]] = OrderedDict()
         self.query: HitQuery = HitQuery(path, 0, score=table.score)
         self.cards: list[Card] = []
-        self.significant_from: float | None = None
         self.kept_hit: int | None = None
         self.kept_row: int | None = None
         self.problem = ""
@@ -258,16 +256,9 @@ class HitsModel(QAbstractTableModel):
         return are_all and self.query.together != "best"
 
     def set_profile(self, profile: int, cards: list[Card], together: Together = "best") -> None:
-        """Show the hits of another profile, or of all, with the significance of the search."""
+        """Show the hits of another profile, or of all."""
         self.cards = cards
-        self.significant_from = None
         self._ask(replace(self.query, number=profile, least_score=None, among=None, together=together))
-
-    def set_significant_from(self, score: float | None) -> None:
-        """Set the score from which on hits are significant; None: as in the search."""
-        self.significant_from = score
-        if self.n_shown:
-            self.dataChanged.emit(self.index(0, 0), self.index(self.n_shown - 1, len(self.table.columns) - 1))
 
     def set_filter(self, text: str) -> HitFilter:
         """Filter by the text of the filter box; an invalid text changes nothing."""
@@ -420,16 +411,12 @@ class HitsModel(QAbstractTableModel):
         """Return the ids of shown rows, or of all; other rows may be being read."""
         return self._pages.ids(rows) if self._pages else []
 
-    def is_significant(self, row: HitRow) -> bool:
-        """Return whether a hit is significant."""
-        return is_significant(row, self.significant_from)
-
     def status(self, row: HitRow) -> str:
         """Return the word for the threshold that a hit passes, or that it is new in its round."""
         taken, dropped = self.chosen.get(row.profile, ((), ()))
         if row.row in taken or row.row in dropped:
             return "taken" if row.row in taken else "dropped"
-        if not self.is_significant(row):
+        if not row.is_significant:
             return "reported"
         return "new" if row.name in self.new.get(row.profile, ()) else "significant"
 
@@ -508,7 +495,7 @@ class HitsModel(QAbstractTableModel):
         if row == 0 or not in_order or self.query.number == ALL_QUERIES:
             return False
         here, before = self.row_at(row), self.row_at(row - 1)
-        return here is not None and before is not None and self.is_significant(here) != self.is_significant(before)
+        return here is not None and before is not None and here.is_significant != before.is_significant
 
     def starts_group(self, row: int) -> bool:
         """Return whether a row begins another sequence, or the hits of another query."""
@@ -565,7 +552,7 @@ class HitsModel(QAbstractTableModel):
             return self._tip(row, column.key)
         if role == Qt.ItemDataRole.ForegroundRole and column.key == "note" and self.is_unsaved(row):
             return QColor(theme.current().stop)
-        if role == Qt.ItemDataRole.ForegroundRole and not self.is_significant(row):
+        if role == Qt.ItemDataRole.ForegroundRole and not row.is_significant:
             return QColor(theme.current().muted)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return side_of(column.is_right)

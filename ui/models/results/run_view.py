@@ -92,8 +92,8 @@ class RunView(QObject):
         self.histogram: Histogram | None = None
         self.hit: HitRow | None = None
         self.thresholds = {"report": -math.inf, "significant": -math.inf}
-        self.moved: dict[int, dict[str, float]] = {}
-        """Thresholds that the user has moved, by query."""
+        self.moved: dict[int, float] = {}
+        """Least scores of the hits in view where the user has moved that line, by query."""
         self._is_too_low = False
         self.counts, self.is_counted = {"report": 0, "significant": 0}, False
         self.found: dict[int, QueryFound] = {}
@@ -345,52 +345,49 @@ class RunView(QObject):
         self.choose(None)
         self.hits.keep(None)
         self.hits.set_profile(profile, self.cards, self.together)
-        for name, score in self.moved.get(profile, {}).items():
-            self.set_threshold(name, score)
+        if profile in self.moved:
+            self.set_least_score(self.moved[profile])
         self._read_histogram()
         self.facts_changed.emit()
         self.thresholds_changed.emit()
 
-    def set_threshold(self, name: str, score: float) -> None:
-        """Move a threshold; the table follows.
+    def set_least_score(self, score: float) -> None:
+        """Show only hits with at least this score; what is significant stays as the search has it.
 
-        Hits below the score that the search reported are not in the file, so that is the lowest
-        place of either threshold.
+        Hits below the score that the search reported are not in the file, so that is the lowest.
         """
         if self.shows_all:
             return
-        own = self._own_thresholds()
-        self._is_too_low = score < own["report"] and score != own[name]
-        self.thresholds[name] = score if score == own[name] else max(score, own["report"])
-        moved = None if self.thresholds[name] == own[name] else self.thresholds[name]
+        own = self._own_thresholds()["report"]
+        self._is_too_low = score < own
+        self.thresholds["report"] = max(score, own)
         self.moved.pop(self.profile, None)
         if self.thresholds_moved:
-            self.moved[self.profile] = dict(self.thresholds)
-        (self.hits.set_significant_from if name == "significant" else self.hits.set_min_score)(moved)
+            self.moved[self.profile] = self.thresholds["report"]
+        self.hits.set_min_score(self.moved.get(self.profile))
         self._read_counts()
         self.thresholds_changed.emit()
 
     def threshold_hint(self) -> str:
-        """Return why the thresholds, as they were moved, are not what was meant; empty if they may be."""
+        """Return why the line of what is shown, as it was moved, is not what was meant; empty if it may be."""
         least, significant = self.thresholds["report"], self.thresholds["significant"]
         if self._is_too_low:
             return f"Nothing below {formatting.threshold(self._own_thresholds()['report'])} was reported."
         if not self.thresholds_moved:
             return ""
         data = self.histogram
-        if data is not None and data.has_thresholds and len(data.counts) and max(least, significant) > data.edges[-1]:
-            return "A threshold is above every score."
+        if data is not None and data.has_thresholds and len(data.counts) and least > data.edges[-1]:
+            return "The line is above every score."
         if -math.inf < significant < least:
-            return "Significant hits below the other threshold are not shown."
+            return "Significant hits below the line are not shown."
         return ""
 
     def set_score_kind(self, kind: str) -> None:
         """Show other scores in the histogram if there are any."""
 
     def reset_thresholds(self) -> None:
-        """Restore the thresholds of the search."""
-        for name, score in self._own_thresholds().items():
-            self.set_threshold(name, score)
+        """Show the hits of all scores again."""
+        self.set_least_score(self._own_thresholds()["report"])
 
     def _own_thresholds(self) -> dict[str, float]:
         """Return the thresholds of the search; none for all profiles together."""
@@ -405,7 +402,7 @@ class RunView(QObject):
 
     @property
     def thresholds_moved(self) -> bool:
-        """Whether a threshold differs from that of the search."""
+        """Whether hits are shown from another score than that of the search."""
         return self.thresholds != self._own_thresholds()
 
     def _read_histogram(self) -> None:
@@ -452,8 +449,8 @@ class RunView(QObject):
             self.histogram_changed.emit()
 
     def _read_counts(self) -> None:
-        query, start = self.hits.query, self.hits.significant_from
-        self._reader.ask((id(self), "counts"), lambda: (query.number, count_hits(query, start)), self._take_counts)
+        query = self.hits.query
+        self._reader.ask((id(self), "counts"), lambda: (query.number, count_hits(query)), self._take_counts)
 
     def _take_counts(self, answer: tuple[int, tuple[int, int]] | Exception) -> None:
         if not isinstance(answer, Exception) and answer[0] == self.profile:

@@ -123,7 +123,7 @@ class DomainDelegate(RowDelegate):
             painter.drawText(area, left, str(index.data(Qt.ItemDataRole.DisplayRole)))
             if strip.width() > 16:
                 model = index.model()
-                dim = isinstance(model, HitsModel) and not model.is_significant(row)
+                dim = isinstance(model, HitsModel) and not row.is_significant
                 paint_strip(painter, strip, row.length, row.domains, dim)
         painter.restore()
 

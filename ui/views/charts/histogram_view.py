@@ -1,4 +1,4 @@
-"""The score histogram: bars, fitted curves, two thresholds that can be dragged, a legend and a description."""
+"""The score histogram: bars, fitted curves, two thresholds, of which one can be dragged, a legend and a description."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MIN_SPAN = 20.0
 """Least units of score in view: a single bar would fill the plot."""
 
 LARGE_STEP = 10
-"""Steps that a threshold moves with Shift."""
+"""Steps that the line moves with Shift."""
 
 
 class ChartAxis(pg.AxisItem):
@@ -117,8 +117,9 @@ class ScoreField(QLineEdit):
 class ScorePlot(pg.GraphicsView):
     """The plot area: a view with two axes, without the library's own menus.
 
-    Keys: left and right move the significance line, with Shift in larger steps, with Ctrl the report
-    line; L changes the scale; Home restores the first view, End shows all scores.
+    Hits are shown from the report line on, which a person can move; the significance line is that of the search.
+    Keys: left and right move the line, with Shift in larger steps; L changes the scale; Home restores the first
+    view, End shows all scores.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ class ScorePlot(pg.GraphicsView):
         Whether the axis of scores has a title.
     """
 
-    threshold_moved = Signal(str, float)
+    threshold_moved = Signal(float)
     bar_hovered = Signal(str)
     bar_clicked = Signal(float, float)
     """Bounds of the bar."""
@@ -196,8 +197,8 @@ class ScorePlot(pg.GraphicsView):
     def _make_lines(self) -> None:
         self.lines = {}
         for name in ("report", "significant"):
-            line = pg.InfiniteLine(0, 90, movable=True)
-            line.sigPositionChanged.connect(lambda moved, name=name: self._moved(name, moved))
+            line = pg.InfiniteLine(0, 90, movable=name == "report")
+            line.sigPositionChanged.connect(lambda moved: self.threshold_moved.emit(float(moved.value())))
             line.sigPositionChangeFinished.connect(self._snap)
             line.setZValue(30 if name == "report" else 20)
             self.lines[name] = line
@@ -395,9 +396,6 @@ class ScorePlot(pg.GraphicsView):
         of_hit = [Tag(self.marked, "selected hit")] if self._marked.isVisible() else []
         self.lane.show_tags([*tags, *(self._cutoffs + of_hit if self._titled else ())])
 
-    def _moved(self, name: str, line: pg.InfiniteLine) -> None:
-        self.threshold_moved.emit(name, float(line.value()))
-
     def _snap(self, line: pg.InfiniteLine) -> None:
         if self.data is None:
             return
@@ -435,9 +433,8 @@ class ScorePlot(pg.GraphicsView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            name = self._main_line()
-            at_line = self.view.mapViewToScene(QPointF(self.lines[name].value(), 0.0))
-            self.edit_number(name, QPointF(self.mapFromScene(at_line).x(), 8))
+            at_line = self.view.mapViewToScene(QPointF(self.lines["report"].value(), 0.0))
+            self.edit_number(QPointF(self.mapFromScene(at_line).x(), 8))
         elif event.key() in (Qt.Key.Key_Home, Qt.Key.Key_End):
             (self.show_all if event.key() == Qt.Key.Key_Home else self.show_every)()
         elif step is None:
@@ -446,14 +443,9 @@ class ScorePlot(pg.GraphicsView):
             size = (self.data.step if self.data else 0) * (
                 LARGE_STEP if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1
             )
-            of_report = event.modifiers() & Qt.KeyboardModifier.ControlModifier
-            line = self.lines["report" if of_report else self._main_line()]
+            line = self.lines["report"]
             if line.isVisible():
                 line.setValue(line.value() + step * size)
-
-    def _main_line(self) -> str:
-        """Return the threshold that plain keys move: pairs of sequences have only the report line."""
-        return "significant" if self.lines["significant"].isVisible() else "report"
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         # A click elsewhere closes the number field and takes its value.
@@ -462,22 +454,21 @@ class ScorePlot(pg.GraphicsView):
         super().mousePressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        x = self.view.mapSceneToView(self.mapToScene(event.position().toPoint())).x()
-        shown = {name: abs(line.value() - x) for name, line in self.lines.items() if line.isVisible()}
-        if shown:
-            self.edit_number(min(shown, key=lambda name: shown[name]), event.position())
+        self.edit_number(event.position())
 
-    def edit_number(self, name: str, place: QPointF) -> None:
-        """Open a small field for the score of a threshold."""
+    def edit_number(self, place: QPointF) -> None:
+        """Open a small field for the score from which on hits are shown, if there is a line for it."""
+        if not self.lines["report"].isVisible():
+            return
         if self.editor is not None:
             self.editor.deleteLater()
-        editor = ScoreField(f"{self.lines[name].value():.1f}", self)
-        editor.setAccessibleName(f"Score of the {name} threshold")
+        editor = ScoreField(f"{self.lines['report'].value():.1f}", self)
+        editor.setAccessibleName("Score from which on hits are shown")
         editor.setToolTip("Score, in the units of the axis; Enter sets it, Esc cancels")
         editor.setFixedWidth(90)
         editor.move(int(min(max(0, place.x() - 45), self.width() - 90)), int(place.y()))
         editor.textEdited.connect(lambda text: set_role(editor, "state", "wrong" if _number(text) is None else ""))
-        editor.editingFinished.connect(lambda: self._take_number(name))
+        editor.editingFinished.connect(self._take_number)
         editor.left.connect(self._leave_number)
         self.editor = editor
         editor.show()
@@ -491,11 +482,11 @@ class ScorePlot(pg.GraphicsView):
             editor.deleteLater()
             self.setFocus()
 
-    def _take_number(self, name: str) -> None:
+    def _take_number(self) -> None:
         score = _number(self.editor.text()) if self.editor is not None and self.editor.isModified() else None
         self._leave_number()
         if score is not None:
-            self.lines[name].setValue(score)
+            self.lines["report"].setValue(score)
 
 
 def _number(text: str) -> float | None:
@@ -516,7 +507,7 @@ class HistogramView(Surface):
         As a strip above the table, without the legend, the choice of scores and that of the scale.
     """
 
-    threshold_moved = Signal(str, float)
+    threshold_moved = Signal(float)
     kind_chosen = Signal(str)
     logarithm_chosen = Signal(bool)
     bar_clicked = Signal(float, float)

@@ -361,7 +361,7 @@ class HitsPanel(QWidget):
         self.table = HitsTable(model)
         self.filter_box = FilterField("Filter hits", model.table.words.hint, self.table)
         self.counts = label("", "muted")
-        clear = button("Clear filter and thresholds", self.clear_requested.emit, tip="Ctrl+Shift+F")
+        clear = button("Clear filter and line", self.clear_requested.emit, tip="Ctrl+Shift+F")
         self.none = EmptyPanel("filter-off-outline", "No hit is shown", "", clear)
         self._stack = one_of(self.table, self.none)
         self.filter_box.settled.connect(self._filter)
@@ -414,7 +414,7 @@ class HitsPanel(QWidget):
     def _show_filter_words(self, problem: str) -> None:
         """Show in place of the table what is wrong with the filter, or that nothing matches."""
         self._problem = problem
-        self.none.show_text("No hit is shown", problem or "No hit passes the filter and the threshold.")
+        self.none.show_text("No hit is shown", problem or "No hit passes the filter and the line of what is shown.")
         is_empty = bool(problem) or (bool(self.model.n_all) and not self.model.n_shown)
         self._stack.setCurrentIndex(1 if is_empty else 0)
 

@@ -290,8 +290,8 @@ class ResultsPage(QWidget):
     def _head(self) -> QVBoxLayout:
         self._title = title_label(middle=True)
         self.summary, self.statistics = FactsParagraph(BETWEEN_FACTS), FactsParagraph(BETWEEN_WORDS)
-        ask, tip = self.action_requested.emit, "Restore both thresholds of the search"
-        self.reset_button = IconButton("restore", tip, self.run.reset_thresholds, "Reset thresholds")
+        ask, tip = self.action_requested.emit, "Show the hits of all scores again"
+        self.reset_button = IconButton("restore", tip, self.run.reset_thresholds, "Reset line")
         tip = "Report: inputs, messages, device, versions, command (Ctrl+I)"
         self.report_button = IconButton("information-outline", tip, lambda: ask("show_report"))
         tip = "Compute a sample of hits again on the reference"
@@ -389,7 +389,7 @@ class ResultsPage(QWidget):
 
     def _make_plot(self, holder: QWidget, compact: bool) -> HistogramView:
         view = HistogramView(compact)
-        view.threshold_moved.connect(self.run.set_threshold)
+        view.threshold_moved.connect(self.run.set_least_score)
         view.kind_chosen.connect(self.run.set_score_kind)
         view.bar_clicked.connect(lambda low, high: self._choose_bar(view, low, high))
         view.logarithm_chosen.connect(lambda chosen: self.preferences_chosen.emit({"log_counts": chosen}))
