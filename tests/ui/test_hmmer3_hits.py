@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
@@ -182,6 +183,22 @@ def test_domains_are_listed_and_lead_to_their_alignment(page: ResultsPage) -> No
     assert page.hit.alignment.verticalScrollBar().value() > 0
     page.hits.table.choose_row(0)
     assert table.model().rowCount() == 1
+
+
+def test_the_places_of_domains_are_whole(page: ResultsPage) -> None:
+    page.hits.table.choose_row(0)
+    page.show_alignment()
+    hit = page.run.hit
+    long = [structs.replace(domain, query_range=(1021, 1199), target_range=(10211, 11999)) for domain in hit.domains]
+    tables = page.hit.tables
+    tables.show_hit(structs.replace(hit, domains=tuple(long)), 1)
+    table, seen = tables.table(), set()
+    for width in range(260, 700, 20):
+        tables.resize(width, tables.height())
+        shown = [place for place in range(table.model().columnCount()) if not table.isColumnHidden(place)]
+        assert all(table.columnWidth(place) >= table.sizeHintForColumn(place) for place in shown)
+        seen.add(len(shown))
+    assert len(seen) > 2
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (900, 600)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from clalign.engines.overview import read_overview
 from clalign.jobs import QuietContext
 from clalign.runs.pages import QueryFound, found_by_query
 from clalign.runs.run_file import open_run
+from clalign.ui import formatting
 from clalign.ui.controllers import results_controller
 from clalign.ui.engines.plan7.page import SearchPage
 from clalign.ui.models.alignment.rows_view import RowsView
@@ -34,7 +36,7 @@ from clalign.ui.models.charts.architectures import (
 from clalign.ui.models.charts.heat_map import HeatMap
 from clalign.ui.models.charts.histogram import HitHistogram
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
-from clalign.ui.models.results.queries_model import QueriesModel
+from clalign.ui.models.results.queries_model import BEST, HITS, QueriesModel
 from clalign.ui.models.widgets import long_list
 from clalign.ui.models.widgets.long_list import LongList
 from clalign.ui.shell.main_window import MainWindow
@@ -64,6 +66,21 @@ def together(qtbot: Any, window: MainWindow, families: Path) -> ResultsPage:
     page = window.controller.page
     qtbot.waitUntil(lambda: page.run.hits.n_all == 5 and not page.run.hits.is_busy)
     return page
+
+
+def test_numbers_in_the_list_of_queries_are_whole(together: ResultsPage) -> None:
+    table = together.queries.table
+    together.run.found = {
+        number: found._replace(n_hits=123_456, n_significant=123_456, best_evalue=evalue)
+        for (number, found), evalue in zip(together.run.found.items(), cycle((0.0, 2.7e-138)), strict=False)
+    }
+    together.queries.show_found()
+    numbers = [place for place in (HITS, BEST) if not table.isColumnHidden(place)]
+    assert len(numbers) == 2
+    for width in (210, 300, 500):
+        together.queries.resize(width, 400)
+        assert all(table.columnWidth(place) >= table.sizeHintForColumn(place) for place in numbers)
+    assert table.model().index(0, BEST).data() == formatting.evalue(0.0)
 
 
 def test_no_hits_are_claimed_before_they_are_read(qtbot: Any, window: MainWindow, families: Path) -> None:

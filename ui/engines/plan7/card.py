@@ -14,7 +14,7 @@ from ...settings import Preferences
 from ...views.results.hit_card import HitCard
 from ...views.widgets.text_table_view import ROW_HEIGHT, TextTableView
 
-MAX_LINES, FIRST_ROWS = 4, 20
+MAX_LINES, FIRST_ROWS = 3, 20
 """Most domains that are seen without scrolling: as many as any of the first hits has."""
 
 
@@ -102,7 +102,7 @@ class DomainTables(QStackedWidget):
         bar = has_bar * table.verticalScrollBar().sizeHint().width()
         room = max(0, self.width() - 2 * table.frameWidth() - bar)
         for place, (usual, _) in table.widths.items():
-            least = table.title_width(place)
+            least = max(table.title_width(place), table.sizeHintForColumn(place))
             table.setColumnHidden(place, room < least)
             width = min(max(usual, least), room)
             if room < max(usual, least) or table.columnWidth(place) < width:

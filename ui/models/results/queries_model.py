@@ -17,8 +17,8 @@ from ..widgets.text_table import Index, Row, TextColumn, TextTable
 
 NOTHING = QueryFound(0, None, (), 0.0)
 
-NEW, BEST, SPARK = 2, 3, 4
-"""Places of columns: names that are new in a round, lowest E-values, and small curves."""
+HITS, NEW, BEST, SPARK = 1, 2, 3, 4
+"""Places of columns: numbers of hits, names that are new in a round, lowest E-values, and small curves."""
 
 
 def _best(row: Row) -> str:

@@ -10,7 +10,7 @@ from clalign.values.documents import Card
 
 from ... import formatting, theme
 from ...models.results.hit_pages import ALL_QUERIES
-from ...models.results.queries_model import BEST, NEW, SPARK, QueriesModel
+from ...models.results.queries_model import BEST, HITS, NEW, SPARK, QueriesModel
 from ...models.results.run_view import RunView
 from ...models.widgets.text_table import ROW_ROLE, Index
 from ..widgets.filter_field import FilterField
@@ -81,6 +81,7 @@ class NameList(Surface):
         self._is_quiet = False
         self.model = QueriesModel(noun, self)
         self.table = TextTableView(self.model, nouns)
+        self.table.horizontalHeader().setMinimumSectionSize(28)
         self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for column in range(1, len(self.model.columns)):
             self.table.setColumnHidden(column, True)
@@ -165,6 +166,8 @@ class QueryList(NameList):
         self.model.show_found(self.run.found, stays, self.run.calls_significant)
         count = formatting.plural(sum(self.run.query_hits.values()), "hit")
         self.all.setToolTip(f"The hits of all {self.run.nouns.lower()} together: {count}")
+        most = formatting.count(max((row["n"] for row in self.model.all), default=0))
+        self.table.fit_numbers({HITS: most, NEW: most, BEST: formatting.evalue(0.0)})
         scored = any(found.best_evalue is not None for found in self.run.found.values())
         self.table.setColumnHidden(BEST, bool(self.run.query_hits) and not scored)
 

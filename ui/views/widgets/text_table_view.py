@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
@@ -14,6 +16,9 @@ WIDE = 1000
 """Pixels of width from which on the two parts are side by side."""
 
 ROW_HEIGHT = 26
+
+CELL_PADDING = 14
+"""Pixels of a cell beside its text."""
 
 
 class TextTableView(Table):
@@ -34,6 +39,14 @@ class TextTableView(Table):
     def _choose(self, index: QModelIndex | QPersistentModelIndex) -> None:
         if index.isValid():
             self.row_chosen.emit(index.data(ROW_ROLE))
+
+    def fit_numbers(self, longest: Mapping[int, str]) -> None:
+        """Give columns the room of their longest texts: a number that is cut is another number."""
+        for place, text in longest.items():
+            needed = self.fontMetrics().horizontalAdvance(text) + CELL_PADDING
+            self.widths[place] = needed, self.widths[place][1]
+        self.show_titles()
+        self.fill()
 
     def copy(self) -> None:
         model = self.model()
