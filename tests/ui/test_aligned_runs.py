@@ -136,6 +136,8 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
     assert page.rows_panel.view.coloring.values is not None
     while_judged: list[bool] = []
     page.run.shown_changed.connect(lambda: while_judged.append(page.rows_panel.view.coloring.values is None))
+    lines: list[set[str]] = []
+    page.run.shown_changed.connect(lambda: lines.append(set(page.rows_panel.view.alignment.notes.columns)))
     page.bar.slider.setFocus()
     QTest.keyClick(page.bar.slider, Qt.Key.Key_Home)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)
@@ -150,6 +152,7 @@ def test_the_annealing_is_scrubbed_and_what_is_judged_follows(qtbot: Any, page: 
         assert page.bar.place.text() == f"Step {step} of {page.bar.slider.maximum()}"
     assert page.run.judged is not None
     assert all(while_judged), "residues have their colors while measures are computed"
+    assert all("Accuracy" in tags for tags in lines), "no row moves when it is known"
     assert page.rows_panel.view.coloring.values is not None
     QTest.keyClick(page.bar.slider, Qt.Key.Key_End)
     qtbot.waitUntil(lambda: page.run.is_step_shown and page.run.is_idle)

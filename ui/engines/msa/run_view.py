@@ -114,6 +114,8 @@ class AlignedRunView(RunView):
         self._judging.ask("judged", lambda: (alignment, judged(run, alignment)), self._take_judged)
 
     def _show(self, alignment: RowAlignment) -> RowsView:
+        # A line for what is known later: no row moves then.
+        alignment.notes.columns.setdefault(ACCURACY_TAG, b"." * alignment.n_columns)
         if self.rows is None:
             self.rows = RowsView(alignment, self)
             if self.has_columns:
