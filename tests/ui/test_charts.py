@@ -22,7 +22,6 @@ from clalign.ui.models.laboratory.lab_view import LabView
 from clalign.ui.views.alignment.alignment_view import LinePainter
 from clalign.ui.views.charts.drawing_painter import paint_shapes
 from clalign.ui.views.charts.histogram_view import MAX_CURVE_RATIO, CountAxis, HistogramView, ScorePlot
-from clalign.ui.views.charts.plot_tags import EDGE
 from clalign.ui.views.details import MIN_WIDTH, FactsCard
 from clalign.ui.views.widgets import file_report
 from clalign.ui.views.widgets.file_report import LengthBars
@@ -229,25 +228,25 @@ def test_a_curve_of_which_nothing_is_seen_is_not_in_the_legend(view: HistogramVi
     assert kinds() == ["bars", "fit"], "the other scale shows it"
 
 
-def test_no_line_is_drawn_through_the_title_of_the_counts(view: HistogramView) -> None:
-    plot = view.plot
-    low = plot.view.viewRange()[0][0]
-    plot.set_line("report", low + 0.5, "shown from some score")
-    ((_, x, _),) = [placed for placed in plot.lane.placed if placed[0].text == "shown from some score"]
-    lane = plot.lane
+def test_nothing_moves_while_the_line_is_dragged(qtbot: Any, view: HistogramView) -> None:
+    plot, lane = view.plot, view.plot.lane
 
-    def column(title: str) -> set[str]:
-        lane.title = title
-        image = QImage(700, 200, QImage.Format.Format_RGB32)
-        image.fill(theme.current().surface)
-        painter = QPainter(image)
-        lane.paint(painter)
-        painter.end()
-        middle = round(lane.size().height() - EDGE - lane._height / 2)
-        return {image.pixelColor(round(x) + i, middle).name().upper() for i in (-1, 0, 1)}
+    def follow(score: float) -> None:  # as the page does
+        words = f"shown from {score:.0f} bits" + "\nE 1" * (score < 30.0)
+        plot.set_line("report", score, words)
 
-    assert theme.current().muted in column("")
-    assert column("s" + " " * 30 + "s") == {theme.current().surface}
+    plot.threshold_moved.connect(follow)
+    qtbot.waitUntil(lambda: lane.size().height() == lane.maximumHeight())
+    height, start = plot.view.height(), at(plot, 20.0)
+    QTest.mousePress(plot.viewport(), LEFT, pos=start)
+    for score in (24.0, 35.0, 50.0, 55.0):
+        QTest.mouseMove(plot.viewport(), at(plot, score))
+        qtbot.wait(20)
+        assert plot.view.height() == height
+        assert lane.placed[0][0].text.startswith("shown")
+    assert plot.lines["report"].value() > 45.0
+    QTest.mouseRelease(plot.viewport(), LEFT, pos=at(plot, 55.0))
+    qtbot.waitUntil(lambda: plot.view.height() > height)
 
 
 def test_letters_of_the_box_below_the_table_are_whole(qtbot: Any) -> None:
@@ -276,8 +275,9 @@ def test_words_above_a_low_plot_leave_room_for_its_bars(qtbot: Any) -> None:
     assert made.plot.view.height() >= 0.8 * lane.size().height() > 0
     assert lane.placed[0][0].text.startswith("significant"), "what matters most"
     made.resize(700, 400)
-    qtbot.waitUntil(lambda: len(lane.placed) == 2)
-    (_, _, one), (_, _, other) = lane.placed
+    qtbot.waitUntil(lambda: len(lane.placed) == 4)
+    (_, _, one), (_, _, other), *cutoffs = lane.placed
+    assert all(tag.text for tag, _, _ in cutoffs)
     assert not one.adjusted(-10, 0, 10, 0).intersects(other), "they do not touch"
     assert all(mark.toolTip() for mark in made.plot._marks), "cutoffs have tooltips"
 

@@ -404,7 +404,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
     assert plot.isVisible()
     assert plot.data.counts.sum() == together.run.hits.n_all == 6
     assert not any(line.isVisible() for line in plot.lines.values())
-    assert plot.lane.title == "hits"
+    assert plot.data.axes.startswith("hits by ")
     sentence = together.histogram.sentence.text()
     assert "All 6 hits of 3 profiles, by E-value" in sentence
     assert "scores of different profiles cannot be compared" in sentence
@@ -420,7 +420,7 @@ def test_the_histogram_of_all_profiles_counts_their_hits_by_evalue(qtbot: Any, t
         assert f"{len(wanted)} hit" in together.histogram.bar_words.text()
     together.run.set_profile(0)
     qtbot.waitUntil(lambda: plot.lines["report"].isVisible() or not isinstance(plot.data, HitHistogram))
-    assert plot.lane.title == "sequences"
+    assert plot.data.axes.startswith("sequences by ")
 
 
 @pytest.mark.thorough(ending=[".svg"])

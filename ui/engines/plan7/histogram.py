@@ -31,7 +31,9 @@ from ...models.charts.histogram import CUTOFF_WORDS, MAX_BARS, Curve, Histogram,
 ScoreKind = Literal["viterbi", "msv", "forward"]
 """HMMER2's scores; HMMER3's MSV scores of all sequences; its Forward scores of those that reached that filter."""
 
-AXES: dict[ScoreKind, str] = {"viterbi": "score (bits)", "msv": "MSV score (bits)", "forward": "Forward score (bits)"}
+UNCORRECTED = "score before bias correction (bits)"
+
+AXES: dict[ScoreKind, str] = {"viterbi": UNCORRECTED, "msv": "MSV score (bits)", "forward": UNCORRECTED}
 
 KIND_WORDS: dict[str, str] = {
     "forward": "Forward scores of those that reached it",

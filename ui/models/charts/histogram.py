@@ -79,6 +79,11 @@ class Histogram:
         return "score"
 
     @property
+    def axes(self) -> str:
+        """The titles of both axes."""
+        return f"{self.noun}s by {self.axis}"
+
+    @property
     def nothing_words(self) -> str:
         """The text in place of a plot without bars."""
         return f"No {self.noun} has a score."

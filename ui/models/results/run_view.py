@@ -379,7 +379,7 @@ class RunView(QObject):
         if data is not None and data.has_thresholds and len(data.counts) and least > data.edges[-1]:
             return "The line is above every score."
         if -math.inf < significant < least:
-            return "Significant hits below the line are not shown."
+            return "The line hides significant hits."
         return ""
 
     def set_score_kind(self, kind: str) -> None:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QPushButton
 from clalign.values.axes import linear_ticks, log_ticks, tick_text
 
 from ... import formatting, theme
-from ...models.charts.histogram import Histogram, grouped_cutoffs
+from ...models.charts.histogram import MODEL_CUTOFFS, Histogram, grouped_cutoffs
 from ..widgets.parts import ElidedLabel, Surface, button, label, row, set_role, stacked
 from .legend import Legend
 from .plot_tags import Tag, TagLane
@@ -189,9 +189,6 @@ class ScorePlot(pg.GraphicsView):
         for item in (self._bars, self._marked, *self._curves.values()):
             self.view.addItem(item)
             item.hide()
-        if self._titled:
-            self.score_axis.setLabel("score (bits)")
-        self.lane.title = "sequences"
         self._show_numbers(False)
 
     def _make_lines(self) -> None:
@@ -238,12 +235,11 @@ class ScorePlot(pg.GraphicsView):
             self._leave_number()
             self._set_zoomed(False)
         self.data = data
-        self.score_axis.words, self.lane.title = data.tick_words, f"{data.noun}s"
-        self.lane.update()
+        self.score_axis.words = data.tick_words
         if cutoffs_differ:
             self._show_cutoffs(data)
         if self._titled:
-            self.score_axis.setLabel(html.escape(data.axis))  # it is taken for HTML
+            self.score_axis.setLabel(html.escape(data.axes))  # it is taken for HTML
             self.score_axis.resizeEvent()  # a longer title ends where the axis does
         self._draw()
         self._show_hovered_bar()
@@ -362,7 +358,8 @@ class ScorePlot(pg.GraphicsView):
         self._marks = []
         near = 0.02 * float(data.edges[-1] - data.edges[0]) if len(data.counts) else 1.0
         groups = grouped_cutoffs(data.cutoffs, near)
-        self._cutoffs = [Tag(score, words, "good_text") for score, words in groups]
+        named = data.cutoffs if self._titled else {k: x for k, x in data.cutoffs.items() if k in MODEL_CUTOFFS}
+        self._cutoffs = [Tag(score, words, "good_text") for score, words in grouped_cutoffs(named, near)]
         for score, words in groups:
             mark = pg.InfiniteLine(score, 90)
             mark.setToolTip(words)
@@ -390,11 +387,13 @@ class ScorePlot(pg.GraphicsView):
         self._show_tags()
 
     def _show_tags(self) -> None:
-        """Show the tags above the lines; in a small plot the cutoffs of the profile have only tooltips."""
-        named = [(name, self._tags.get(name, "")) for name in ("significant", "report")]
+        """Show the tags above the lines, those of cutoffs where there is room: in a small plot those of the profile."""
+        stays = bool(self.lines["report"].moving)
+        names = ("report", "significant") if stays else ("significant", "report")
+        named = [(name, self._tags.get(name, "")) for name in names]
         tags = [Tag(self.lines[name].value(), text, LINE_COLORS[name]) for name, text in named if text]
         of_hit = [Tag(self.marked, "selected hit")] if self._marked.isVisible() else []
-        self.lane.show_tags([*tags, *(self._cutoffs + of_hit if self._titled else ())])
+        self.lane.show_tags([*tags, *self._cutoffs, *(of_hit if self._titled else ())], stays)
 
     def _snap(self, line: pg.InfiniteLine) -> None:
         if self.data is None:
@@ -403,6 +402,7 @@ class ScorePlot(pg.GraphicsView):
         snapped = self.data.snapped(float(line.value()), reach)
         if snapped != line.value():
             line.setValue(snapped)
+        self._show_tags()
 
     def _hover(self, place: QPointF) -> None:
         self._pointer = place
@@ -572,7 +572,7 @@ class HistogramView(Surface):
         self.logarithm.setVisible(has_bars and not self._is_compact)
         for part in (self.plot, self._words):
             part.setVisible(has_bars)
-        self._axis_words.setText(data.axis)
+        self._axis_words.setText(data.axes)
         self.kinds.setVisible(bool(data.kinds) and not self._is_compact)
         for kind, text in data.kinds.items() if not self.kinds.count() else ():
             self.kinds.addItem(text, kind)

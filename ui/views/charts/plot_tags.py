@@ -14,8 +14,8 @@ from ... import theme
 TAG_GAP = 5.0
 """Pixels between a tag and its line."""
 
-EDGE, BESIDE, TITLE_GAP = 3.0, 10.0, 40.0
-"""Pixels above and below the tags, between two of them, and between the title of the axis and a tag."""
+EDGE, BESIDE = 3.0, 10.0
+"""Pixels above and below the tags, and between two of them."""
 
 MAX_LANE_SHARE = 0.5
 """Largest share of the lane in its height and that of the view; lines of tags that do not fit have no text."""
@@ -55,7 +55,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         super().__init__()
         self._view = view
         self._tags: list[Tag] = []
-        self.title = ""
+        self._stays = False
         self.placed: list[tuple[Tag, float, QRectF]] = []
         self._room(1)
 
@@ -81,16 +81,17 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
     def _height(self) -> float:
         return self._metrics.height()
 
-    def show_tags(self, tags: list[Tag]) -> None:
-        """Show other tags."""
-        self._tags = tags
+    def show_tags(self, tags: list[Tag], stays: bool = False) -> None:
+        """Show other tags; the lane may have to stay as high as it is, while a line is dragged."""
+        self._tags, self._stays = tags, stays
         self.place()
 
     def place(self) -> None:
         """Place each tag beside its line, as low as possible, the first ones first."""
-        room = MAX_LANE_SHARE * (self._view.height() + self.size().height())
+        # The lane may have its height still to get, but the view ends where it does.
+        room = self.maximumHeight() - 2 * EDGE if self._stays else MAX_LANE_SHARE * self._view.geometry().bottom()
         metrics, left, right = self._metrics, self._view.pos().x(), self._view.pos().x() + self._view.width()
-        taken = [QRectF(0, -self._height, metrics.horizontalAdvance(self.title) + TITLE_GAP, self._height)]
+        taken: list[QRectF] = []
         self.placed = []
         for tag in self._tags:
             x = left + self._view.mapFromView(QPointF(tag.x, 0)).x()
@@ -107,7 +108,8 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
                 continue
             taken.append(box.adjusted(-BESIDE, 0, BESIDE, 0))
             self.placed.append((tag, x, box))
-        self._room(max(1, round(max(-box.top() for box in taken) / self._height)))
+        if not self._stays:
+            self._room(max(1, round(max((-box.top() for box in taken), default=0.0) / self._height)))
         self.update()
 
     def paint(self, painter: QPainter, *rest: object) -> None:
@@ -116,11 +118,7 @@ class TagLane(pg.GraphicsWidget):  # type: ignore[misc]
         for tag, x, box in self.placed:
             painter.setPen(QPen(QColor(getattr(colors, tag.color)), 1))
             painter.drawLine(QPointF(x, box.top()), QPointF(x, EDGE))
-        title = QRectF(2, -self._height, self._metrics.horizontalAdvance(self.title) + 2, self._height)
-        for text, color, box in (
-            (self.title, "muted", title),
-            *((tag.text, tag.color, box) for tag, _, box in self.placed),
-        ):
+        for tag, _, box in self.placed:
             painter.fillRect(box, QColor(colors.surface))
-            painter.setPen(QColor(getattr(colors, color)))
-            painter.drawText(box, int(LEFT), text)
+            painter.setPen(QColor(getattr(colors, tag.color)))
+            painter.drawText(box, int(LEFT), tag.text)
