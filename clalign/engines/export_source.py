@@ -78,6 +78,8 @@ class Choice(Shape, frozen=True):
     ----------
     hits : sequence of int, optional
         Their ids; all if None.
+    n_hits : int, optional
+        How many are written where `hits` are only the first of them, as for a preview.
     asked : str
         The options that chose them, as on the command line; empty if others chose.
     significant : bool
@@ -88,6 +90,7 @@ class Choice(Shape, frozen=True):
     """
 
     hits: Sequence[int] | None = None
+    n_hits: int | None = None
     asked: str = ""
     significant: bool = False
     alignment_file: str = ""
@@ -102,8 +105,9 @@ class Choice(Shape, frozen=True):
             Whether its engine calls hits significant.
         """
         parts = ["only what is significant"] if self.significant and calls_significant else []
-        if self.hits is not None and len(self.hits) < (n := run.n_hits()):
-            parts.insert(0, f"{len(self.hits):,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
+        n_hits = len(self.hits or ()) if self.n_hits is None else self.n_hits
+        if self.hits is not None and n_hits < (n := run.n_hits()):
+            parts.insert(0, f"{n_hits:,} of {n:,} hits{self.asked and f' ({in_one_line(self.asked)})'}")
         if self.max_hits is not None:
             parts.append(f"at most the first {self.max_hits:,} of each query")
         return ", ".join(parts)

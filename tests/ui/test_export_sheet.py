@@ -1,5 +1,6 @@
 """The export sheet keeps its shape while its form changes."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ from PySide6.QtTest import QTest
 
 from clalign.engines.engine import engine_named
 from clalign.runs.run_file import open_run
+from clalign.ui.controllers import hit_controller
 from clalign.ui.models.results.hit_pages import ALL_QUERIES
 from clalign.ui.services.job_controller import JobController
 from clalign.ui.shell.main_window import MainWindow
+from clalign.ui.views.results import export_sheet
 from clalign.ui.views.results.export_sheet import GROUPS, ExportChoices, ExportSheet
 from clalign.ui.views.results.results_page import ResultsPage
 
@@ -100,6 +103,10 @@ def test_a_group_keeps_its_format_and_shows_the_first_lines(qtbot: Any, window: 
               for line in lines]  # fmt: skip
     assert len(places[0]) > 9
     assert places[0] == places[1], "a value stands below its heading"
+    sheet.choose_form("stockholm")
+    assert "\t" not in sheet.preview.toPlainText(), "the lines of another form go at once"
+    qtbot.waitUntil(lambda: sheet.preview.toPlainText().startswith("# STOCKHOLM"))
+    assert "/6-33 " in sheet.preview.toPlainText(), "sequences, below a long head"
     sheet.choose_form("domtsv")
     sheet.choose_form("jsonl")
     qtbot.waitUntil(lambda: sheet.preview.toPlainText().startswith("{"))
@@ -114,6 +121,26 @@ def test_a_group_keeps_its_format_and_shows_the_first_lines(qtbot: Any, window: 
     sheet = window.sheets.sheet
     assert sheet._form.aligns
     window.sheets.close_sheet()
+
+
+def test_first_lines_name_all_hits_that_will_be_written(
+    qtbot: Any, window: MainWindow, families: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hit_controller, "PREVIEW_HITS", 1)
+    monkeypatch.setattr(export_sheet, "PREVIEW_LINES", 60)
+    window.controller.open_run_page(str(families))
+    page = window.controller.page
+    qtbot.waitUntil(lambda: page.run.hits.n_all > 0 and not page.run.hits.is_busy)
+    window.controller.hits.export_hits()
+    sheet: Any = window.sheets.sheet
+    n_shown, n_all = page.run.hits.n_shown, page.run.n_hits
+    assert 1 < n_shown < n_all
+    sheet.choose_form("text")
+    for which, words in (("filtered", [f"{n_shown} of {n_all} hits"]), ("all", [])):
+        sheet.button_of(which).click()
+        qtbot.waitUntil(lambda: sheet.preview.toPlainText().startswith("#"))
+        text = sheet.preview.toPlainText()
+        assert re.findall(r"\d+ of \d+ hits", text) == words
 
 
 @pytest.mark.thorough

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..views.results.results_page import ResultsPage
 
 
-PREVIEW_HITS, PREVIEW_LETTERS = 3, 2000
+PREVIEW_HITS, PREVIEW_LETTERS = 3, 20_000
 """Hits that are written to show how a file begins, and how much of it is read."""
 
 
@@ -159,7 +159,10 @@ class HitController(Controller):
         """Show in the sheet how the file will begin."""
         rows = page.hits.table.chosen_ranges() if which == "selected" else [range(PREVIEW_HITS)]
         hits, shape, path = page.run.hits.ids(rows)[:PREVIEW_HITS], sheet.shape(), page.run.path
-        shape |= _taxonomy(page, shape) | {"provenance": False}
+        n_hits = _counts(page).get(which, page.run.n_hits)  # significant ones are told apart by words
+        shape |= _taxonomy(page, shape) | {"provenance": False, "n_hits": n_hits}
+        if which == "significant":
+            shape["significant"] = True
         self._app.reader.ask((id(sheet), "preview"), lambda: _first_lines(path, what, hits, shape), sheet.take_preview)
 
     def _count(self, page: ResultsPage, sheet: ExportSheet) -> None:

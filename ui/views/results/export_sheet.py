@@ -323,6 +323,7 @@ class ExportSheet(Sheet):
             of_one = self._choices.of_one if self._which in ("filtered", "selected") else ""
             name = f"{self._choices.name}{of_one}{self._form.ending}"
             self.path.setText(str(self._choices.folder / name))
+        self.preview.clear()
         self._judge()
 
     def _judge(self) -> None:
@@ -354,11 +355,16 @@ class ExportSheet(Sheet):
             self.preview.setPlainText(f"{self._form.words}: no preview.")
         elif not problem:
             self._later.start()
+            if not self.preview.toPlainText():
+                self.preview.setPlainText("The first lines follow…")  # while a run is written, after seconds
 
     def take_preview(self, answer: str | Exception) -> None:
-        """Show the first lines, or why there are none."""
-        text = f"No preview: {answer}" if isinstance(answer, Exception) else answer
-        self.preview.show_lines(text.splitlines()[:PREVIEW_LINES])
+        """Show the first lines, also of what stands below a long head, or why there are none."""
+        lines = (f"No preview: {answer}" if isinstance(answer, Exception) else answer).splitlines()
+        first = next((place for place, line in enumerate(lines) if line and not line.startswith("#")), 0)
+        if first >= PREVIEW_LINES - 1:
+            lines = [*lines[: PREVIEW_LINES // 2], "…", *lines[first:]]
+        self.preview.show_lines(lines[:PREVIEW_LINES])
 
     def _known_queries(self) -> int:
         """Return how many queries found the chosen hits; 0, after a request, if that is not known yet."""
