@@ -412,11 +412,15 @@ class HitsPanel(QWidget):
         self._show_filter_words(parsed.problem)
 
     def _show_filter_words(self, problem: str) -> None:
-        """Show in place of the table what is wrong with the filter, or that nothing matches."""
+        """Show what is wrong with the filter, beside it and in place of the table, or how many hits match."""
         self._problem = problem
         self.none.show_text("No hit is shown", problem or "No hit passes the filter and the line of what is shown.")
         is_empty = bool(problem) or (bool(self.model.n_all) and not self.model.n_shown)
         self._stack.setCurrentIndex(1 if is_empty else 0)
+        n_all = formatting.plural(self.model.n_all, "hit")
+        count = f"{formatting.count(self.model.n_shown)} of {n_all}" if self.model.is_filtered else n_all
+        self.counts.setText(problem.partition(". ")[0] or count)
+        set_role(self.counts, "role", "caution" if problem else "muted")
 
     def _remember(self) -> None:
         self._place = self.table.verticalScrollBar().value()
@@ -445,10 +449,6 @@ class HitsPanel(QWidget):
                 self.table.selectAll()
             self._picked = None  # also if they could not be listed, or something else was asked for since
         self._show_filter_words(self._problem)
-        if model.is_filtered:
-            self.counts.setText(f"{formatting.count(model.n_shown)} of {formatting.plural(model.n_all, 'hit')}")
-        else:
-            self.counts.setText(formatting.plural(model.n_all, "hit"))
 
     def choose_hits(self, hits: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]) -> bool:
         """Select hits (int64[n] ids) in some rows (int64[k], rising).
