@@ -166,11 +166,18 @@ def test_the_palette_finds_and_runs_commands(qtbot: Any, window: MainWindow) -> 
         ("theme", "Dark"),
         ("setting", "Preferences…"),
         ("heat map", "Families"),
+        ("homologs", "Run search…"),
+        ("distant relatives", "Search in rounds (jackhmmer)…"),
+        ("phylogen", "Distances and tree"),
     ):
         palette.field.clear()
         QTest.keyClicks(palette.field, words)
         assert palette.shown_texts()[0] == first, "what cannot be run comes later"
+    height = palette.height()
+    palette.field.setText("no such thing")
+    assert palette.height() < height / 2, "no room is left for what is not found"
     palette.field.clear()
+    assert palette.height() == height
     QTest.keyClicks(palette.field, "gff3")
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()

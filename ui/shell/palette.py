@@ -121,6 +121,8 @@ class CommandPalette(QFrame):
             for entry in group.entries:
                 self._items.appendRow(self._item(entry))
         self._go(-1, 1)
+        self.view.setVisible(bool(groups))
+        self.resize(self.width(), min(420, self._window.height() - 80) if groups else self.minimumSizeHint().height())
         if not groups:
             self.note.setText("Nothing found.")
 
