@@ -408,6 +408,11 @@ def test_more_memory_than_there_is_is_warned_of_beside_the_button(
     assert "memory are needed, but this computer has" in " ".join(found.text() for found in line.findChildren(QLabel))
     scrolled = sheet.findChild(QScrollArea)
     assert not scrolled.isAncestorOf(line)
+    assert not sheet.run_button.isEnabled(), "a thousand times what there is"
+    needed = sheet._estimate().memory_bytes
+    monkeypatch.setattr(sheet_module, "physical_memory", lambda: needed / 2)
+    sheet.show_spec()
+    assert sheet.cautions.count() == 1
     assert sheet.run_button.isEnabled()
 
 

@@ -328,8 +328,8 @@ def test_the_sheet_tells_how_long_kernels_are_prepared(
     assert more == BUILDING_UNKNOWN, "nobody has looked yet"
     sheet.form.set_values({"without_filters": True})
     sheet.request_forecast()
-    qtbot.waitUntil(lambda: "once" in sheet.estimate.text())
-    assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s once for this device"
+    qtbot.waitUntil(lambda: "to prepare" in sheet.estimate.text())
+    assert sheet.estimate.text() == f"{before}, and about 18{formatting.THIN}s to prepare the device"
     sheet.form.set_values({"without_filters": False})
     assert sheet.estimate.text() == f"{before}, {BUILDING_UNKNOWN}", "what was told was of other options"
     sheet.request_forecast()

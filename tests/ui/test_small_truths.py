@@ -21,6 +21,7 @@ from clalign.runs.run_file import open_run
 from clalign.ui.engines.plan7 import run_view as plan7_view
 from clalign.ui.models.results import run_view
 from clalign.ui.models.results.queries_model import QueriesModel
+from clalign.ui.models.workspace import Source
 from clalign.ui.services import app_context
 from clalign.ui.shell.main_window import MainWindow
 from clalign.ui.views.results.export_sheet import ExportSheet
@@ -278,6 +279,61 @@ def test_two_sequences_pasted_alone_are_query_and_target(qtbot: Any, window: Mai
     qtbot.waitUntil(lambda: Path(space.queries_path).stem == "third" and not space.being_read)
     assert Path(space.queries_path).read_text().count(">") == 2, "there is a target already"
     assert Path(space.sequences_path).stem == "second"
+
+
+def test_two_sequences_of_a_file_are_compared_with_each_other(
+    qtbot: Any, window: MainWindow, tmp_path: Path, press: Any
+) -> None:
+    (tmp_path / "two.fasta").write_text(">first\nMKVLAAGIVL\n>second\nMKVLAGIVL\n")
+    controller = window.controller
+    controller.sources.open_paths([str(tmp_path / "two.fasta")])
+    qtbot.waitUntil(lambda: not controller.workspace.being_read)
+    controller.pairs.open_sheet()
+    sheet: Any = controller.pairs.sheet
+    report = {**controller.workspace.sequences.report, "n_sequences": 2}  # the worker of these tests reads no file
+    controller.workspace.change(str(tmp_path / "two.fasta"), report=report)
+    assert not sheet.run_button.isEnabled()
+    press(sheet, "Compare them with each other")
+    assert sheet.run_button.isEnabled()
+    assert sheet.spec.queries == sheet.spec.targets == str(tmp_path / "two.fasta")
+
+
+def test_typed_sequences_are_there_again_after_another_form(window: MainWindow, qtbot: Any, press: Any) -> None:
+    window.controller.sources.paste_sequences()
+    QTest.keyClicks(window.sheets.sheet.text, "MKVLAAGIVL")  # type: ignore[union-attr]
+    QTest.keyClick(window, Qt.Key.Key_R, CTRL | Qt.KeyboardModifier.ShiftModifier)
+    pairs: Any = window.controller.pairs.sheet
+    assert pairs.text.toPlainText() == "MKVLAAGIVL"
+    window.controller.sources.paste_sequences()
+    sheet: Any = window.sheets.sheet
+    assert sheet.text.toPlainText() == sheet.text.textCursor().selectedText() == "MKVLAAGIVL"
+    press(sheet, "Open")
+    window.controller.sources.paste_sequences()
+    assert window.sheets.sheet.text.toPlainText() == "", "it is a file"  # type: ignore[union-attr]
+
+
+def test_a_form_waits_for_the_file_that_was_opened_before_it(
+    qtbot: Any, loaded: MainWindow, files: dict[str, str], tmp_path: Path
+) -> None:
+    space = loaded.controller.workspace
+    before, path = space.sequences_path, str(tmp_path / "dropped.fasta")
+    few = {**space.sources[before].report, "n_sequences": 3, "mean": 50, "length_histogram": []}
+    space.change(before, report=few)
+    space.put(Source(path, state="reading"))
+    space.choose(path)
+    loaded.controller.align.open_sheet()
+    sheet: Any = loaded.controller.align.sheet
+    assert space.sequences_path == before
+    assert sheet.sequences.currentData() == path
+    assert not sheet.run_button.isEnabled()
+    space.put(Source(path, "sequences", "ready", report=few))
+    assert sheet.spec.sequences == (path,)
+    assert sheet.run_button.isEnabled()
+    space.put(Source(path + "2", state="reading"))
+    space.choose(path + "2")
+    space.choose(before)
+    assert sheet.spec.sequences == (before,), "what the user chooses meanwhile counts"
+    assert sheet.run_button.isEnabled()
 
 
 def test_a_box_shows_no_file_that_is_not_chosen(qtbot: Any, loaded: MainWindow) -> None:

@@ -195,6 +195,9 @@ class Workspace(QObject):
         self._measured: dict[tuple[str, str], tuple[float, float]] = {}
         """Of the last run of an engine on a device: the time that was expected of its cells, and the measured one."""
 
+        self.draft = ""
+        """Sequences that were pasted or typed, and are not a file yet."""
+
         self.queries_alone: set[str] = set()
         """Files that were made to be queries: they are targets only if the user chooses them."""
 
@@ -264,6 +267,12 @@ class Workspace(QObject):
         """Let files that are not read yet not take the place of one that was chosen now."""
         for kinds in self._later.values():
             kinds.add(kind)
+
+    def awaited(self, kind: SourceKind) -> Source | None:
+        """Return the file that is chosen for a kind as soon as it is read, by its name of that kind."""
+        waiting = [path for path, kinds in self._later.items() if kind not in kinds and path != self.queries_path]
+        files = (self.sources[path] for path in reversed(waiting) if path in self.sources)
+        return next((one for one in files if one.state == "reading" and one.kind_by_name == kind), None)
 
     def expect(self, queries: str, targets: str) -> None:
         """Choose two files of sequences that are about to be read, in any order."""

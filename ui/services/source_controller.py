@@ -57,8 +57,8 @@ class SourceController(Controller):
         """Functions that each offer a run with the chosen files, and return whether they could."""
         self._offer_search = False
         self._refused: list[str] = []
-        self._refused_text = ""
-        """The message about them."""
+        self._refused_text = self._opened_text = ""
+        """The messages about files that could not be opened, and about those that were."""
 
         self._refusals: list[str] = []
         app.inspector.file_read.connect(self._take_file)
@@ -160,7 +160,9 @@ class SourceController(Controller):
         if told and dock.isHidden() and self._app.window.sheets.sheet is None:
             words = "; ".join(f"{source.name}: {_opened_words(source)}" for source in told[:MAX_NAMED])
             more = f"; {len(told) - MAX_NAMED:,} more" if len(told) > MAX_NAMED else ""
-            self._app.notify("good", f"Opened {words}{more}.", ("Show", dock.show))
+            self._app.window.messages.withdraw(self._opened_text)
+            self._opened_text = f"Opened {words}{more}."
+            self._app.notify("good", self._opened_text, ("Show", dock.show))
 
     def _offer_run(self) -> None:
         """Offer a run with the chosen files, unless others, which may be meant, are still read."""
@@ -217,13 +219,14 @@ class SourceController(Controller):
         """Open the sheet for pasted sequences."""
         from ..views.widgets.small_sheets import PasteSheet
 
-        sheet = PasteSheet()
+        sheet = PasteSheet(self._app.workspace)
         sheet.paste_requested.connect(self._keep_pasted)
         self._app.window.sheets.open_sheet(sheet)
 
     def _keep_pasted(self, name: str, text: str) -> None:
         path = self.keep_pasted(name, text)
         if path:
+            self._app.workspace.draft = ""
             self._app.window.sheets.close_sheet()
             self.open_paths([path])
 

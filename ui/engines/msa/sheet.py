@@ -16,6 +16,9 @@ from ...views.widgets.choices import NarrowBox
 from ...views.widgets.option_form import OptionForm, Options
 from ...views.widgets.spec_sheet import SpecSheet
 
+HOPELESS = 4.0
+"""Times the memory of the computer of which no alignment is begun: what it is expected to need is only about right."""
+
 MANY_SEQUENCES = 1500
 """Sequences from which on comparing all pairs is slow."""
 
@@ -70,14 +73,16 @@ class AlignSheet(SpecSheet):
         installed = physical_memory()
         if installed is not None and found.memory_bytes > MAX_OF_MEMORY * installed:
             needs = f"About {memory} of memory are needed, but this computer has {formatting.size(installed)}."
-            notices.append(Notice("caution", f"{needs} Fewer pairs need less."))
+            blocks = found.memory_bytes > HOPELESS * installed
+            notices.append(Notice("stop" if blocks else "caution", f"{needs} Fewer pairs need less.", blocks))
         n = int((self.workspace.sequences.report if self.workspace.sequences else {}).get("n_sequences") or 0)
         if n > MANY_SEQUENCES and self.spec is not None and not self.spec.is_fast:
             notices.append(Notice("caution", f"With {formatting.count(n)} sequences, Fewer pairs is much faster."))
         return notices
 
     def _obstacle(self) -> str:
-        return reason_not_to_align(self.workspace.sequences)
+        blocking = (notice.text for notice in self._input_notices() if notice.blocks)
+        return reason_not_to_align(self.workspace.sequences) or next(blocking, "")
 
 
 def reason_not_to_align(source: Source | None) -> str:

@@ -26,6 +26,9 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
         if n_targets < FEW_TARGETS:
             text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
             found.append(Notice("note", text))
+    if targets and targets.report.get("n_sequences") == 2 and (queries is None or queries.path != targets.path):
+        ways = (("pairs.compare_targets", "Compare them with each other"),)
+        found.append(Notice("note", f"{targets.name} has two sequences.", ways=ways))
     return found + device_notices(device)
 
 

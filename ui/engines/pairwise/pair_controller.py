@@ -48,6 +48,7 @@ class PairController(FormController):
         from .sheet import PairSheet
 
         sheet = PairSheet(self._app.workspace, options)
+        sheet.action_requested.connect(self._app.call)
         self.open_with_queries(sheet)
         return sheet
 
@@ -56,6 +57,10 @@ class PairController(FormController):
         chosen = self._app.workspace.sequences
         if chosen is not None:
             self.search_with(chosen.path)
+
+    def compare_targets(self) -> None:
+        """Take the targets of the sheet for its queries, too."""
+        self._app.workspace.choose_queries(self._app.workspace.sequences_path)
 
     def open_example(self, example: PairExample) -> None:
         """Open a bundled example; its files fill the sheet in once they are read."""

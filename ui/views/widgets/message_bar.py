@@ -20,7 +20,7 @@ from ... import formatting, theme
 from .parts import ElidedLabel, IconButton, IconLabel, button, clear_layout, height_for, held, label, row, stacked
 
 LIFE_SECONDS = {"good": 6, "note": 8, "caution": 60}
-"""Life of messages in an active window; a message that something stopped stays until it is closed."""
+"""Life of messages in an active window; one that something stopped, or with an action, stays until it is closed."""
 
 MIN_ABOVE = 80
 """Pixels of the window that unfolded messages leave free above them."""
@@ -44,7 +44,7 @@ class Message:
     @property
     def is_over(self) -> bool:
         """Whether its life is over."""
-        return self.seconds_seen >= LIFE_SECONDS.get(self.severity, math.inf)
+        return not self.actions and self.seconds_seen >= LIFE_SECONDS.get(self.severity, math.inf)
 
 
 def report(message: Message) -> str:

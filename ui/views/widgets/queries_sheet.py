@@ -36,7 +36,7 @@ class QueriesSheet(SpecSheet):
 
     def _add_lines(self, lines: FormLines) -> None:
         self.paste_button = button("Paste a query…", self._toggle_paste, "flat", "Paste sequences in place of a file")
-        self.text = SequenceField("Query sequences")
+        self.text = SequenceField("Query sequences", self.workspace)
         self.text.setFont(theme.mono_font(9))
         self.text.setFixedHeight(84)
         self.use = button("Use as query", self._use)

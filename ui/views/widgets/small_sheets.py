@@ -17,6 +17,7 @@ from clalign.values.documents import DeviceFields
 
 from ... import formatting, theme
 from ...models import device_words
+from ...models.workspace import Workspace
 from ...residue_colors import RESIDUE_SCHEMES
 from ...settings import Preferences
 from .facts import facts_grid
@@ -39,7 +40,7 @@ def is_letters_alone(text: str) -> bool:
 
 
 class SequenceField(QPlainTextEdit):
-    """Takes sequences as FASTA, or one by its letters alone.
+    """Takes sequences as FASTA, or one by its letters alone; what is not used is there when it is opened again.
 
     Parameters
     ----------
@@ -47,8 +48,10 @@ class SequenceField(QPlainTextEdit):
         What it is called for those who do not see it.
     """
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
+    def __init__(self, name: str, workspace: Workspace) -> None:
+        super().__init__(workspace.draft)
+        self.selectAll()  # what is pasted replaces it
+        self.textChanged.connect(lambda: setattr(workspace, "draft", self.toPlainText()))
         self.setPlaceholderText(">name description\nMVLSPADKTNVKAAWGKVGAHAGEYGAEALERMFLSFPTTKTYFPHF…")
         self.setFont(theme.mono_font())
         self.setTabChangesFocus(True)
@@ -85,9 +88,9 @@ class PasteSheet(Sheet):
 
     paste_requested = Signal(str, str)
 
-    def __init__(self) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         super().__init__("Paste sequences", 640)
-        self.text = SequenceField("Sequences")
+        self.text = SequenceField("Sequences", workspace)
         self.text.setMinimumHeight(220)
         self.name = QLineEdit("pasted")
         self.name.setAccessibleName("Name of the file")

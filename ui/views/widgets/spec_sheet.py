@@ -32,7 +32,7 @@ NOTHING = "Choose or open a file"
 DRY_RUN_MS = 600
 """Pause after a change before a worker estimates the time to build kernels (ms)."""
 
-BUILDING_UNKNOWN = "and compiling if needed"
+BUILDING_UNKNOWN = "and preparing the device if needed"
 """Stands beside an estimate until a worker has looked which kernels are new."""
 
 LINES = 3
@@ -177,7 +177,12 @@ class SpecSheet(Sheet):
         """Show the files and devices there are."""
         space = self.workspace
         for name, (_, box) in self._files().items():
-            self.fill_files(box, "profiles" if name == "profiles" else "sequences", getattr(space, f"{name}_path"))
+            kind: SourceKind = "profiles" if name == "profiles" else "sequences"
+            awaited = space.awaited(kind) if name != "queries" else None
+            self.fill_files(box, kind, getattr(space, f"{name}_path"))
+            if awaited is not None:
+                box.insertItem(0, f"Reading {awaited.name}…", awaited.path)
+                box.setCurrentIndex(0)
         self.devices.clear()
         now = device_words.title(space.auto_device()) if space.devices_known else "still looking for devices"
         self.devices.addItem(f"Automatic ({now})", "auto")
@@ -235,7 +240,10 @@ class SpecSheet(Sheet):
 
     def _show_readiness(self, problem: str, shown: set[str]) -> None:
         """Enable the start and show the command, or show why the run cannot start, unless a notice does."""
-        reason = problem or (STILL_READ if self.spec is None and self.workspace.being_read else self._obstacle())
+        space = self.workspace
+        is_read = any(space.awaited("profiles" if name == "profiles" else "sequences") for name in self._files())
+        is_read = is_read or (self.spec is None and bool(space.being_read))
+        reason = problem or (STILL_READ if is_read else self._obstacle())
         self.run_button.setEnabled(not reason)
         self.run_button.setToolTip(reason or self._run_tip)
         for copies in self.copies:
@@ -304,7 +312,7 @@ class SpecSheet(Sheet):
 def building_words(found: JobResult) -> str:
     """Return the time to compile kernels before a run; empty if all are in the cache."""
     is_new = any(device["new"] for device in found.get("devices", ()))
-    return f"and {formatting.about(found['build_seconds'])} once for this device" if is_new else ""
+    return f"and {formatting.about(found['build_seconds'])} to prepare the device" if is_new else ""
 
 
 def _key(spec: Spec) -> str:
