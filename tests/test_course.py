@@ -154,8 +154,8 @@ def test_a_search_that_has_begun_is_not_called_compiling() -> None:
     for now, value in messages:
         course.take(value, now)
         shown.append(course.words)
-    assert shown[0] == "Compiling kernels, once for this device, 2 of 8"
-    assert shown[-2].startswith("Searching while kernels are compiled")
+    assert shown[0] == "Preparing the device (2 of 8)"
+    assert shown[-2].startswith("Searching while the device is prepared")
 
 
 def test_a_bar_goes_on_between_events_but_never_back() -> None:

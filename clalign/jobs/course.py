@@ -55,7 +55,7 @@ AT_LEAST = 0.15
 """Part of the expected time of a stage that is left at least, while its end cannot be seen."""
 
 _WORDS = {
-    BUILD: "Compiling kernels, once for this device",
+    BUILD: "Preparing the device",
     TEST: "Testing the device, once",
     "read": "Reading",
     "encode": "Preparing sequences",
@@ -324,8 +324,8 @@ class Course:
             amount = f", {count(self.done)} of {count(self.total)}" if self.total and not self.is_working else ""
             return f"{stage_words(self.stage)}{amount}" if self.stage else ""
         has_begun = self.is_working and self.done > (self._done_before or 0.0)
-        words = f"{stage_words(self.stage)} while kernels are compiled" if has_begun else stage_words(BUILD)
-        return f"{words}, {self.kernels[0]} of {self.kernels[1]}"
+        words = f"{stage_words(self.stage)} while the device is prepared" if has_begun else stage_words(BUILD)
+        return f"{words} ({self.kernels[0]} of {self.kernels[1]})"
 
     @property
     def fraction(self) -> float:

@@ -267,7 +267,7 @@ def test_the_line_tells_rate_and_time_left_of_kernels_at_work() -> None:
     assert item.line().startswith("Starting")
     for second in range(20):
         item.take_progress({"stage": "build", "done": float(second), "total": 30.0, "unit": "programs"}, float(second))
-        assert item.line().endswith(f"{second} of 30")
+        assert item.line().endswith(f"({second}\N{NO-BREAK SPACE}of\N{NO-BREAK SPACE}30)")
     for second in range(200):
         item.take_progress(cells(1e9 * second), 20.0 + second)
     assert formatting.rate(1.0) in item.line()

@@ -473,7 +473,7 @@ def test_a_comparison_of_another_machine_is_added(
 def test_a_file_that_is_no_result_is_reported(window: MainWindow, tmp_path: Path) -> None:
     for name, text, why in (
         ("a.json", "{", "not readable as JSON"),
-        ("b.json", "[1]", "neither a ladder nor"),
+        ("b.json", "[1]", "not a report of clalign's laboratory"),
         ("d.json", "[" * 100_000, "nested too deeply"),
         ("c.json", '{"kind": "ladder"}', "not a whole document"),
     ):

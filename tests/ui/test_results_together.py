@@ -182,7 +182,7 @@ def test_the_overview_leads_to_queries_and_hits(qtbot: Any, together: ResultsPag
     together.show_tab("overview")
     view: Any = together.part_widgets["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
-    assert view.words.text().startswith("2 of 3 profiles have hits")
+    assert view.words.text().startswith("2 of 3 profiles have reported hits")
     assert together.queries.isHidden(), "the map is of all queries"
     cell = view.map.heat.matrix.places[-1]
     frame, area = view.map.frame, view.map.area

@@ -59,7 +59,7 @@ def test_the_overview_tells_what_is_not_searched(qtbot: Any, page: SearchPage) -
     page.show_tab("overview")
     view: Any = page.part_widgets["overview"].content
     qtbot.waitUntil(lambda: view.content is not None)
-    assert view.words.text().startswith("2 of 3 profiles have hits · 1 not searched yet · 1 only in part")
+    assert view.words.text().startswith("2 of 3 profiles have reported hits · 1 not searched yet · 1 only in part")
     qtbot.waitUntil(lambda: len(page.run.found) == 3)
     model = page.queries.model
     assert [model.index(row, 1).data() for row in range(3)] == ["4", "1", "—"], "the significant ones"

@@ -188,7 +188,8 @@ def _device_line(name: str, devices: list[DeviceFields]) -> tuple[str, ...]:
 
 def _running(item: JobItem) -> str:
     course = item.course
-    parts = [course.words or "Starting"]
+    space = "\N{NO-BREAK SPACE}" if course.kernels else " "
+    parts = [(course.words or "Starting").replace(" of ", f"{space}of{space}")]
     if course.fraction and not course.kernels:
         parts.append(formatting.percent(course.fraction))
     if course.detail:

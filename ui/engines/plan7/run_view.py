@@ -261,7 +261,8 @@ class ProfileRunView(RunView):
             return super().empty_words()
         spec = self.facts.get("spec") or {}
         score, evalue = spec.get("score"), formatting.limit(spec.get("evalue", 10))
-        heading = f"No hits at E ≤ {evalue}" if score is None else f"No hits at {score:g} bits or more"
+        limit = f"E ≤ {evalue}" if score is None else f"{formatting.signed(f'{score:g}')} bits or more"
+        heading = f"No hits at {limit}"
         searched = formatting.plural((self.facts.get("finished") or {}).get("n_sequences", 0), "sequence")
         if self.shows_all:
             return heading, f"None of {formatting.plural(len(self.cards), 'profile')} was found in {searched}."

@@ -123,7 +123,8 @@ class SearchForm(OptionForm):
         choice = self._choice("cutoff")
         for place, (key, text) in enumerate(self._fields["cutoff"].metadata["choices"].items()):
             usable = key == "none" or key in cutoffs
-            choice.setItemText(place, f"{text[:-1]} {cutoffs[key]:g} bits)" if key in cutoffs and is_one else text)
+            score = formatting.with_minus(f" {cutoffs[key]:g} bits)") if key in cutoffs and is_one else text[-1:]
+            choice.setItemText(place, f"{text[:-1]}{score}")
             allow_entry(choice, place, "" if usable else "The profile does not have this cutoff.")
         if choice.currentData() != "none" and choice.currentData() not in cutoffs:
             choice.setCurrentIndex(0)
@@ -178,7 +179,8 @@ class RunSheet(SpecSheet):
         cutoffs = _common_cutoffs(self.workspace.profiles.cards if self.workspace.profiles else [])
         if values.get("cutoff") == "none" and "ga" in cutoffs:
             n = len(self.workspace.profiles.cards) if self.workspace.profiles else 1
-            text = f"This profile has a gathering cutoff (GA {cutoffs['ga']:g} bits), chosen by its curators."
+            gathering = formatting.signed(f"{cutoffs['ga']:g}")
+            text = f"This profile has a gathering cutoff (GA {gathering} bits), chosen by its curators."
             if n > 1:
                 text = f"All {formatting.count(n)} profiles have gathering cutoffs (GA), chosen by their curators."
             use = button("Use it" if n == 1 else "Use them", lambda: self.form.set_values({"cutoff": "ga"}))

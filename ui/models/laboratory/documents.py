@@ -34,7 +34,7 @@ def read_document(path: str) -> Json:
         raise InputError(path, f"not readable as JSON ({error}).", hint) from error
     kind = document.get("kind") if isinstance(document, dict) else None
     if kind not in LABORATORIES:
-        raise InputError(path, "neither a ladder nor a device comparison nor a measurement of waiting groups.", hint)
+        raise InputError(path, "not a report of clalign's laboratory.", hint)
     if kind == COMPARISON:
         read_comparison(path)  # says what is wrong with it
     assert isinstance(document, dict)

@@ -66,7 +66,8 @@ def _found_words(content: Overview, nouns: str) -> str:
     searched = [line.searched for line in content.lines]
     none, part = searched.count(0.0), sum(not (share >= 1.0 or share == 0.0) for share in searched)
     found = sum(line.n_hits > 0 for line in content.lines)
-    parts = [f"{formatting.count(found)} of {formatting.count(len(searched))} {nouns} have hits"]
+    verb = "has" if found == 1 else "have"
+    parts = [f"{formatting.count(found)} of {formatting.count(len(searched))} {nouns} {verb} reported hits"]
     parts += [f"{formatting.count(none)} not searched yet"] * bool(none)
     parts += [f"{formatting.count(part)} only in part"] * bool(part)
     return " · ".join(parts)

@@ -61,8 +61,8 @@ STRIP_HEIGHT, LIST_WIDTH = 150, 256
 
 
 MEANWHILE = (
-    "What is compiled is kept: the next run on this device begins at once. Results appear here; meanwhile everything"
-    " else can be used, such as the tour (Help, Five-minute tour)."
+    "This is done once: the next run on this device begins at once. Results appear here; meanwhile everything else can"
+    " be used, such as the tour (Help, Five-minute tour)."
 )
 """Shown while kernels are compiled."""
 

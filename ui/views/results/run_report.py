@@ -63,13 +63,15 @@ class ReportSheet(Sheet):
     def _add_run(self, run: RunView) -> None:
         facts, card = run.facts, run.card
         device = facts.get("device") or {}
-        query = f"{card['name']} {card['accession']} {card['description']}".strip()
+        of = run.cards[card["first"]] if card.get("round") else card
+        query = f"{of['name']} {of['accession']} {of['description']}".strip()
         if run.shows_all or not run.looks_for_hits:
             query = ""
         rows = [
             ("Direction", run.way_words()),
             (run.nouns, formatting.count(len(run.cards)) if run.shows_all else ""),
-            (run.noun, query),
+            ("Query" if card.get("round") else run.noun, query),
+            ("Round", str(card.get("round") or "") if query else ""),
             ("State", STATE_WORDS.get(run.state, run.state)),
             ("Begun", f"{datetime.fromtimestamp(facts.get('created') or 0):%Y-%m-%d %H:%M:%S}"),
             ("Device", device.get("name", "")),

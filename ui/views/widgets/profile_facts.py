@@ -43,7 +43,7 @@ def profile_facts(card: Card) -> list[tuple[str, str]]:
     for name, title in CUTOFFS.items():
         pair = (card.get("cutoffs") or {}).get(name)
         if pair:
-            rows.append((title, f"{pair[0]:g} bits; domain {pair[1]:g}"))
+            rows.append((title, formatting.signed(f"{pair[0]:g} bits; domain {pair[1]:g}")))
     return [(name, value) for name, value in rows if value and value != "-"]
 
 
