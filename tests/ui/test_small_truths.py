@@ -281,9 +281,11 @@ def test_two_sequences_pasted_alone_are_query_and_target(qtbot: Any, window: Mai
     assert Path(space.sequences_path).stem == "second"
 
 
-def test_two_sequences_of_a_file_are_compared_with_each_other(
+def test_two_sequences_of_a_pasted_file_are_compared_with_each_other(
     qtbot: Any, window: MainWindow, tmp_path: Path, press: Any
 ) -> None:
+    tmp_path /= "pasted"
+    tmp_path.mkdir()
     (tmp_path / "two.fasta").write_text(">first\nMKVLAAGIVL\n>second\nMKVLAGIVL\n")
     controller = window.controller
     controller.sources.open_paths([str(tmp_path / "two.fasta")])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from clalign.databases.letters import TRANSLATE, are_two_kinds, caution, reconciled, refusal
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.devices import Device
@@ -16,6 +18,14 @@ FEW_TARGETS = 200
 def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
     """Return notices about sequences to be compared."""
     found: list[Notice] = []
+    is_pasted = targets is not None and Path(targets.path).parent.name == "pasted"
+    is_pair = (
+        is_pasted
+        and targets
+        and targets.report.get("n_sequences") == 2
+        and (queries is None or queries.path != targets.path)
+    )
+    ways = (("pairs.compare_targets", "Compare them with each other"),) if is_pair else ()
     if queries and targets and queries.state == targets.state == "ready":
         chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
         if not chosen:
@@ -25,9 +35,8 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
         n_targets = int(targets.report.get("n_sequences", 0))
         if n_targets < FEW_TARGETS:
             text = f"Only {formatting.plural(n_targets, 'target')}: E-values are for a database of this size."
-            found.append(Notice("note", text))
-    if targets and targets.report.get("n_sequences") == 2 and (queries is None or queries.path != targets.path):
-        ways = (("pairs.compare_targets", "Compare them with each other"),)
+            found.append(Notice("note", text, ways=ways))
+    elif ways and targets:
         found.append(Notice("note", f"{targets.name} has two sequences.", ways=ways))
     return found + device_notices(device)
 
