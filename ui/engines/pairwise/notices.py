@@ -18,14 +18,7 @@ FEW_TARGETS = 200
 def pair_notices(queries: Source | None, targets: Source | None, device: Device | None) -> list[Notice]:
     """Return notices about sequences to be compared."""
     found: list[Notice] = []
-    is_pasted = targets is not None and Path(targets.path).parent.name == "pasted"
-    is_pair = (
-        is_pasted
-        and targets
-        and targets.report.get("n_sequences") == 2
-        and (queries is None or queries.path != targets.path)
-    )
-    ways = (("pairs.compare_targets", "Compare them with each other"),) if is_pair else ()
+    ways = (("pairs.compare_targets", "Compare them with each other"),) if _are_pasted_pair(queries, targets) else ()
     if queries and targets and queries.state == targets.state == "ready":
         chosen = {source.alphabet for source in (queries, targets)} - {"auto"}
         if not chosen:
@@ -39,6 +32,13 @@ def pair_notices(queries: Source | None, targets: Source | None, device: Device 
     elif ways and targets:
         found.append(Notice("note", f"{targets.name} has two sequences.", ways=ways))
     return found + device_notices(device)
+
+
+def _are_pasted_pair(queries: Source | None, targets: Source | None) -> bool:
+    """Return whether the targets are two sequences that were pasted together and are not the queries, too."""
+    if targets is None or (queries is not None and queries.path == targets.path):
+        return False
+    return Path(targets.path).parent.name == "pasted" and targets.report.get("n_sequences") == 2
 
 
 def alphabet_chosen(queries: Source | None, targets: Source | None) -> str:

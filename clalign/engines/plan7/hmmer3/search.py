@@ -159,7 +159,10 @@ class Hmmer3Search(Struct, frozen=True):
 
         Their domains are defined together, so that a device has enough to do at once.
         """
-        portions, hits = _portions(units, domain_cells(session.device)), [PackedHits() for _ in units]
+        portions, hits = (
+            _portions(units, max(DOMAIN_CELLS, domain_cells(session.device))),
+            [PackedHits() for _ in units],
+        )
         portion = next(portions, None)
         if portion is None:
             yield lambda: True
@@ -473,8 +476,8 @@ class Portion(Struct, frozen=True):
 
 
 def domain_cells(device: Device) -> float:
-    """Return how many cells of targets a device defines domains of at once; those of some cards the processor does."""
-    return max(DOMAIN_CELLS, card_cells(device)) if DECODING.suits(device) else DOMAIN_CELLS
+    """Return the cells of the targets that a card defines domains of at once; 0 where that is left to a processor."""
+    return card_cells(device) if DECODING.suits(device) else 0.0
 
 
 def _portions(units: Sequence[SearchedBatch], n_cells: float) -> Iterator[Portion]:
