@@ -31,7 +31,6 @@ def test_without_any_hit_each_part_says_why(qtbot: Any, opened: Callable[[str], 
     assert not page.hit.empty.heading.text(), "it is said once"
     assert not page.hit.schemes.isVisible()
     assert page.hit.empty.words.text()
-    page.run.is_live = False
     tools = page.hit.findChildren(IconButton)
     assert [found.isEnabled() for found in page.hit._of_hit] == [False] * 5
     assert set(page.hit._of_hit) <= set(tools)

@@ -279,7 +279,7 @@ def test_what_is_wrong_with_a_filter_stands_below_it_and_leaves_it_its_room(qtbo
     QTest.keyClicks(panel.filter_box, "nonsense>3")
     qtbot.waitUntil(panel.none.isVisible)
     assert "“nonsense” is not known here. Known: E, score," in panel.none.words.text()
-    assert panel.counts.text() == "“nonsense” is not known here"
+    assert not panel.counts.text(), "a count would be that of the filter before"
     assert panel.filter_box.width() == width
     words = panel.none.words
     assert words.height() >= words.heightForWidth(words.width())

@@ -412,15 +412,16 @@ class HitsPanel(QWidget):
         self._show_filter_words(parsed.problem)
 
     def _show_filter_words(self, problem: str) -> None:
-        """Show what is wrong with the filter, beside it and in place of the table, or how many hits match."""
+        """Show in place of the table what is wrong with the filter, or that nothing matches; and how many hits do."""
         self._problem = problem
         self.none.show_text("No hit is shown", problem or "No hit passes the filter and the line of what is shown.")
         is_empty = bool(problem) or (bool(self.model.n_all) and not self.model.n_shown)
         self._stack.setCurrentIndex(1 if is_empty else 0)
         n_all = formatting.plural(self.model.n_all, "hit")
         count = f"{formatting.count(self.model.n_shown)} of {n_all}" if self.model.is_filtered else n_all
-        self.counts.setText(problem.partition(". ")[0] or count)
-        set_role(self.counts, "role", "caution" if problem else "muted")
+        # While something is wrong there is no count; its room stays, so that the field keeps its own.
+        self.counts.setMinimumWidth(max(self.counts.minimumWidth(), self.counts.sizeHint().width()) if problem else 0)
+        self.counts.setText("" if problem else count)
 
     def _remember(self) -> None:
         self._place = self.table.verticalScrollBar().value()
