@@ -7,7 +7,6 @@ import math
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from clalign.jobs import QuietContext
 from clalign.values.alphabets import ALPHABETS
 from clalign.values.profiles import DD, DM, II, IM, MD, MI, MM, Calibration, Cutoffs, Floats, Hmm, Hmmer3Settings
 
-VERSION = 3
+VERSION = 4
 """Version of the decoded form; others are rebuilt."""
 
 MAX_LIBRARIES = 64
@@ -35,16 +34,13 @@ MAX_LIBRARIES = 64
 _OF_NODES = ("match", "insert", "transitions", "columns")
 _ARRAYS = (*_OF_NODES, "composition")
 _MODELS = "models.json"
-_FILES = (_MODELS, *(f"{name}.npy" for name in _ARRAYS))
+_FILES = (_MODELS, *_ARRAYS)
 _TEXTS = ("name", "accession", "description", "consensus", "reference", "structure", "mask", "facts")
 _STATISTICS = ("msv", "viterbi", "forward")
 _STEPS = (MM, MI, MD, IM, II, DM, DD)
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError)
 """Errors that damage in the cache, or a full disk, leads to."""
-
-_HEADER_BYTES = 128
-"""Size of the header of a file of numbers, which is written when the number of rows is known."""
 
 Take = Callable[[Hmm], None]
 """What is given each model."""
@@ -142,16 +138,13 @@ class _Keeper:
         self._place = place
         self._working: Path | None = None
         self._waiting: list[Hmm] = []
-        self._n_rows = dict.fromkeys(_ARRAYS, 0)
         self._n_models = self._n_waiting = 0
-        self._letters = 0
 
     def add(self, hmm: Hmm) -> None:
         """Add a model."""
         if not isinstance(hmm.settings, Hmmer3Settings):
             raise _NotKept
         self._waiting.append(hmm)
-        self._letters = hmm.alphabet.size
         self._n_waiting += hmm.length
         if self._n_waiting >= NODES_AT_ONCE:
             with _of_cache():
@@ -163,12 +156,9 @@ class _Keeper:
             self._working = Path(tempfile.mkdtemp(prefix=WORKING, dir=self._place.parent))
         for name in _ARRAYS:
             parts = [_array(hmm, name) for hmm in self._waiting]
-            with (self._working / f"{name}.npy").open("ab") as file:
-                if not file.tell():
-                    file.write(bytes(_HEADER_BYTES))
+            with (self._working / name).open("ab") as file:
                 for part in parts:
                     file.write(part.astype("<f4", copy=False).tobytes())
-            self._n_rows[name] += sum(map(len, parts))
         with (self._working / _MODELS).open("a", encoding="utf-8") as texts:
             for hmm in self._waiting:
                 texts.write(f"{',' if self._n_models else '['}\n{json.dumps(_description(hmm))}")
@@ -184,10 +174,6 @@ class _Keeper:
     def _finish(self) -> None:
         self._write()
         assert self._working is not None
-        for name in _ARRAYS:
-            width = {"transitions": len(_STEPS), "columns": 1}.get(name, self._letters)
-            with (self._working / f"{name}.npy").open("r+b") as file:
-                file.write(_header((self._n_rows[name], width)))
         with (self._working / _MODELS).open("a", encoding="utf-8") as texts:
             texts.write("\n]" if self._n_models else "[]")
         sums = {name: _checksum(self._working / name) for name in _FILES}
@@ -201,14 +187,6 @@ class _Keeper:
         """Remove the working folder, unless it is finished."""
         if self._working is not None:
             cache.remove(self._working)
-
-
-def _header(shape: tuple[int, int]) -> bytes:
-    """Return the head of a file of float32 in NumPy's format."""
-    head = BytesIO()
-    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": shape})
-    assert head.tell() == _HEADER_BYTES
-    return head.getvalue()
 
 
 def _checksum(file: Path) -> int:
@@ -256,8 +234,13 @@ def _read(place: Path) -> Iterator[Hmm]:
     if sums != {name: _checksum(place / name) for name in _FILES}:
         raise ValueError("the numbers are damaged")
     models: list[Json] = json.loads((place / _MODELS).read_text("utf-8"))
+    if not models:
+        return
+    widths = dict.fromkeys(_ARRAYS, ALPHABETS[models[0]["alphabet"]].size) | {"transitions": len(_STEPS), "columns": 1}
     # Views of plain arrays cost a fraction of those of mapped ones; the pages stay mapped all the same.
-    arrays = {name: np.load(place / f"{name}.npy", mmap_mode="r").view(np.ndarray) for name in _ARRAYS}
+    arrays = {
+        name: np.memmap(place / name, "<f4", "r").view(np.ndarray).reshape(-1, width) for name, width in widths.items()
+    }
     start = 0
     for number, found in enumerate(models):
         end = start + found["length"] + 1
