@@ -159,8 +159,8 @@ def in_groups_of_models(device: Device, defines: Mapping[str, int], n: int, n_mo
 
 CELLS_PER_UNIT, MAX_CARD_CELLS = 2.0**25, 2.0**32
 """Cells of candidates for hits that each compute unit of a card is given at once, and limit for all of them. Measured:
-the domains of 13,336 targets of ten queries take an NVIDIA H200 of 132 units 5.7 s of its time in portions of 2^28
-cells, 2.0 s in those of 2^30, and 1.2 s in those of 2^32."""
+with 13,336 targets of ten queries all kernels of an NVIDIA H200 of 132 units, filters among them, take 6.0 s in
+portions of 2^28 cells, 2.6 s in those of 2^30, and 1.8 to 2.1 s in those of 2^32."""
 
 
 def card_cells(device: Device) -> float:

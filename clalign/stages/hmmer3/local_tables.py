@@ -32,7 +32,8 @@ class DomainTuning(Tuning):
     units_per_core, sampling_units : int
         Compute units of a card that decode and align as fast as one core of the host, and that draw random paths as
         fast; 0 if it is not known. Measured: 13,336 targets of ten queries take an NVIDIA H200 of 132 units 1.2 s and
-        1.9 s, and 16 cores with AVX-512 2.9 s and 0.5 s.
+        1.9 s, and 16 cores with AVX-512 2.9 s and 1.2 s; for paths the limit is higher than that asks for, since
+        the processor draws them while the card does something else.
     """
 
     prefix: ClassVar[str] = "domains."
